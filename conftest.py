@@ -4,6 +4,7 @@ what the tests of both folders share.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -43,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Notes when the run began."""
+    gc.disable()  # imports and collection make little garbage, and looking for some takes a sixth of them
     config.stash[STARTED] = getattr(config, "workerinput", {}).get("started") or time.time()
 
 
@@ -55,11 +57,14 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Puts the longest first, marks what needs a cluster, and leaves out what its result cannot change."""
+    """Puts the longest first, marks what needs a cluster or took long, and leaves out what its result cannot change."""
     GROUPS.update(schedule.arrange(items))
+    seconds = schedule.read()["tests"]
     for item in items:
         if programs.CLUSTERS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("cluster")
+        if item.nodeid.partition("[")[0] in seconds:
+            item.add_marker("slow")
     repeatable: defaultdict[Path, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("repeatable"):
@@ -78,8 +83,11 @@ def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> N
             item.user_properties.append(("repeatable", (stamp, len(tests))))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Tells which tests stay together, and begins to build the programs that they run."""
+    """Tells which tests stay together, before pytest-xdist tells what was collected, and begins to build the programs that they run."""
+    gc.freeze()  # a whole collection would look through half a million objects of these, for 0.4 s each time
+    gc.enable()
     if session.config.option.collectonly:
         return
     if hasattr(session.config, "workerinput"):
@@ -147,17 +155,24 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
             METER.end(item.nodeid, GROUPS.get(item.nodeid, item.nodeid))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """Ends what a group has started for the whole run as soon as the group has run: servers cost time while they idle."""
+    yield
+    group = GROUPS.get(item.nodeid, "")
+    if group in schedule.SHARED and nextitem is not None and GROUPS.get(nextitem.nodeid) != group:
+        schedule.end(item, group)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tells the process that was typed what the tests of this one cost; that one adds it up, and compares."""
     config = session.config
     if hasattr(config, "workeroutput"):
-        config.workeroutput["costs"] = (
-            dict(METER.processor), dict(METER.wall), costs.spent(), programs.have_taken_time(),
-        )  # fmt: skip
+        config.workeroutput["costs"] = METER.told()
         return
     if config.option.numprocesses is None:
-        REPORT.add(METER.processor, METER.wall, costs.spent(), programs.have_taken_time())
+        REPORT.add(METER.told())
     REPORT.add_servers(config._tmp_path_factory.getbasetemp())  # type: ignore[attr-defined]
     if config.getoption("--record-costs"):
         REPORT.record()
@@ -169,7 +184,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Takes what the tests of one process cost."""
     if told := getattr(node, "workeroutput", {}).get("costs"):
-        REPORT.add(*told)
+        REPORT.add(told)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

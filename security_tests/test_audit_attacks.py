@@ -31,8 +31,6 @@ from security_tests import benches
 from security_tests import recorder as far_end
 from tests.kit import clients, patience, stored_plans, trails
 
-pytestmark = pytest.mark.slow
-
 SECRET = "AKIAQ3EGRIKYCANARY42"
 """Shaped as what it is planted for, an access key, so that any redactor knows it."""
 _KEY = re.compile("AKIA[A-Z0-9]{16}")

@@ -18,8 +18,6 @@ import yaml
 from kubescript.audit import chain
 from tests.kit import clients, trails
 
-pytestmark = pytest.mark.slow
-
 A = "a" * 64
 PLANTED = "planted beside the record"
 COLOUR = "\x1b]0;owned\x07\x1b[31mRED\x9b2J\x1b[1A"

@@ -22,8 +22,6 @@ from security_tests import identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, extent, http_server
 
-pytestmark = pytest.mark.slow
-
 READ: Final = "[p.metadata.name for p in k8s.CoreV1Api().list_namespaced_pod('home').items]"
 FILE: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
 PING: Final = {"jsonrpc": "2.0", "id": 7, "method": "ping"}

@@ -26,8 +26,6 @@ from security_tests import benches, sockets
 from security_tests.sockets import MANY, ended
 from tests.kit import clients, trails
 
-pytestmark = pytest.mark.slow
-
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
 STREAMS: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 STREAM: Final = b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n\r\n"

@@ -26,8 +26,6 @@ from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, http_server, listener, patience
 
-pytestmark = pytest.mark.slow
-
 GKE: Final = "gke_shop-prod_europe-west1_one"
 OWN: Final = "own-token-of-the-server"
 SCRIPT: Final = f"""

@@ -25,7 +25,7 @@ from tests.kit import clients, extent, people, trails
 from tests.kit.callers import NAMESPACES, Callers, connected
 from tests.kit.controlplane.server import ControlPlane
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 EACH: Final = extent.count(1_000, 60)
 AT_ONCE: Final = 6

@@ -25,8 +25,6 @@ from kubescript.wire import protocol
 from security_tests import benches
 from security_tests.recorder import CANARY, Recorder
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 NAMES: Final = ("closed", "open", "caf\u00e9", "unlisted")

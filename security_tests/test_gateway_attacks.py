@@ -20,7 +20,7 @@ from tests.kit import clients, tools
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
-pytestmark = [pytest.mark.slow, pytest.mark.promise("P-17")]
+pytestmark = pytest.mark.promise("P-17")
 
 PLURALS: Final = tuple(
     spelling

@@ -18,8 +18,6 @@ from tests.kit import clients
 from tests.kit import google as googles
 from tests.kit.google import Google
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 NAME: Final = "gke_shop-prod_europe-west1_one"

@@ -28,8 +28,6 @@ from security_tests import recorder
 from security_tests.answering import Answering
 from tests.kit import fork_servers
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 PASSWORD: Final = "Tr0ub4dor-and-3-more"

@@ -320,7 +320,6 @@ LINES: Final = 20
 
 
 @pytest.mark.promise("S-07", "S-12")
-@pytest.mark.slow
 def test_no_line_of_the_log_holds_up_the_server(tmp_path: Path) -> None:
     """All maskers are stopped, and log lines must be masked: they wait in a thread of their own, and nobody with them."""
     flags = ("--snapshot", str(trails.snapshot(tmp_path)), "--toolsets", "code")

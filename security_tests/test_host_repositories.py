@@ -14,8 +14,6 @@ import yaml
 from kubescript.cli import demo
 from tests.kit import clients
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 SECRET: Final = "hunter22xyz"

@@ -26,8 +26,6 @@ from kubescript.transports import connections
 from security_tests import benches, sockets
 from tests.kit import clients, http_server, patience, trails
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}

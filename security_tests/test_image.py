@@ -24,7 +24,6 @@ from security_tests import again
 from tests.kit import callers, clients, containers, extent, image
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.timeout(600),  # the first run on a machine makes the base of the image
     pytest.mark.skipif(os.geteuid() != 0, reason="NO IMAGE IS TESTED: only root can use podman's runc"),
 ]

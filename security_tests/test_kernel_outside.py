@@ -16,8 +16,6 @@ import pytest
 
 from security_tests import benches, outside
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 CONTAINER = str(Path(__file__).with_name("container.py"))

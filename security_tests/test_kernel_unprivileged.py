@@ -16,8 +16,6 @@ from kubescript import errors
 from kubescript.cli import doctor
 from security_tests import again, benches
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 CONTAINER = Path(__file__).with_name("container.py")

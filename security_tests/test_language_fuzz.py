@@ -23,8 +23,6 @@ from security_tests import grammar
 from security_tests.worlds import ATTEMPT, Verdict, judge, shared
 from tests.kit import cases
 
-pytestmark = pytest.mark.slow
-
 PROGRAMS: Final = int(os.environ.get("KUBESCRIPT_TEST_FUZZ", "100"))
 
 FUZZ: Final = settings(

@@ -29,7 +29,7 @@ from kubescript.worker.sdk import operations
 from security_tests import reach
 from security_tests.worlds import SDK, World
 
-pytestmark = [pytest.mark.promise("L-03"), pytest.mark.slow]
+pytestmark = pytest.mark.promise("L-03")
 
 HOMES: Final = reach.HOMES | SDK
 SECONDS: Final = 0.3

@@ -85,7 +85,6 @@ HELD: Final = {
 """What the tools are, return and raise."""
 
 
-@pytest.mark.slow
 @pytest.mark.promise("L-01", "L-02")
 @cases.each("program", HELD.values(), ids=HELD)
 def test_a_script_holds_nothing_of_the_tools_insides(program: str) -> None:

@@ -12,7 +12,6 @@ from kubescript.confinement import lockdown
 from security_tests import benches, mutations, outside, syscalls
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(
         os.geteuid() != 0, reason="identity and capabilities can only be switched off for a host that has them"
     ),

@@ -220,7 +220,6 @@ CPU_S: Final = 10.0
 """Processor time. Each takes about one second alone and up to three beside other work; the first once took an hour."""
 
 
-@pytest.mark.slow
 @pytest.mark.promise("O-05")
 @pytest.mark.parametrize("name", SLOW)
 def test_no_value_keeps_the_server_busy(name: str, sandbox: benches.Bench) -> None:

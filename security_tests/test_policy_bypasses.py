@@ -34,8 +34,6 @@ from kubescript.worker.sdk import operations as sdk_operations
 from security_tests import recorder
 from security_tests.recorder import Info, Recorder, Seen
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 MANY: Final = 10_000

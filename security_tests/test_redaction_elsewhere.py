@@ -22,8 +22,6 @@ from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.redaction.asking import asked
 from tests.kit import commands, extent
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 

@@ -14,7 +14,7 @@ from security_tests.redaction import corpus, engine, judge, report
 from security_tests.redaction.sheet import Document
 from tests.kit import cases
 
-pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
+pytestmark = pytest.mark.repeatable
 
 Count = Callable[[int], None]
 PARTS = {

@@ -23,7 +23,7 @@ from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
 from tests.kit import cases, extent, patience
 
-pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
+pytestmark = pytest.mark.repeatable
 
 Count = Callable[[int], None]
 

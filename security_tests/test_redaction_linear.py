@@ -91,7 +91,6 @@ def masked(masking: redaction.Engine, attack: Attack, size: int) -> Callable[[],
     return lambda: engine.masked(masking, body)
 
 
-@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.timeout(900)
 @pytest.mark.promise("S-07")
@@ -136,7 +135,6 @@ def of_configmap(rules: bodies.Rules, text: bytes) -> object:
 FORMS: Final = {"text": of_text, "log": of_log, "config map": of_configmap}
 
 
-@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.repeatable
 @pytest.mark.timeout(900)

@@ -15,7 +15,7 @@ from security_tests.redaction.chance import Chance
 from security_tests.redaction.saved_logs import Logs
 from tests.kit import cases
 
-pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
+pytestmark = pytest.mark.repeatable
 
 Count = Callable[[int], None]
 WORD = Chance("shaped").base62(20)

@@ -23,7 +23,7 @@ BEFORE = (0, 1, 15, 16, 17, 20, 31, 33, 48, 65, 100)
 """Bytes before a match: a vector of the scanner holds 16, 32 or 64."""
 EVERY = scanner.Scanner([*PROBES, *(rule.probe for rule in shipped())], engine.DIRECTORY)
 
-pytestmark = [pytest.mark.repeatable, pytest.mark.slow]
+pytestmark = pytest.mark.repeatable
 
 Missed = list[tuple[str, bytes]]
 

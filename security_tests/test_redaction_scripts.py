@@ -22,8 +22,6 @@ from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt, undone
 from security_tests.redaction.transformations import TRANSFORMATIONS
 from tests.kit import cases, extent, patience
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 _FLOOD = 40 << 20

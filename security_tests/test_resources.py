@@ -14,8 +14,6 @@ from kubescript.output import render
 from security_tests import benches
 from tests.kit import patience
 
-pytestmark = pytest.mark.slow
-
 DEADLINE_MS: Final = 150
 GRACE_S: Final = 1.0
 NEXT_S: Final = 2.0

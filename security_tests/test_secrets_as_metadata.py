@@ -33,8 +33,6 @@ from security_tests import recorder
 from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 PLAIN: Final = config.Output(mark_untrusted=False)

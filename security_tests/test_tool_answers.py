@@ -385,7 +385,6 @@ def spoilt(value: Any, shape: Any) -> Iterator[Any]:
                 yield copy
 
 
-@pytest.mark.slow
 @pytest.mark.promise("R-04")
 @pytest.mark.parametrize("name", TOOLS)
 def test_an_object_of_any_shape_ends_in_an_answer_or_a_plain_error(

@@ -33,8 +33,6 @@ from kubescript.wire import framing, outline, protocol
 from security_tests import benches
 from tests.kit import listener, patience
 
-pytestmark = pytest.mark.slow
-
 Count = Callable[[int], None]
 
 DONE = "frame(5, '{\"result\":1}')"

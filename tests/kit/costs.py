@@ -12,11 +12,10 @@ import os
 import resource
 import time
 from collections import defaultdict
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.kit import schedule, warm
+from tests.kit import programs, schedule, warm
 
 __all__ = ["Meter", "Report"]
 
@@ -26,6 +25,7 @@ _LEAST_S: Final = 20.0
 """Below this a folder is never over its budget: what starts first in a process is charged by chance."""
 _WORK_S: Final = 0.045
 """Processor seconds of `_work` on the machine on which the budgets were recorded."""
+Told = tuple[dict[str, float], dict[str, float], dict[str, float], float, bool]
 _ROWS: Final = 20
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
@@ -38,6 +38,8 @@ class Meter:
         """File ▶ processor seconds of this process, of what it has started and of the warm process."""
         self.wall: defaultdict[str, float] = defaultdict(float)
         """Group ▶ seconds."""
+        self.longest: defaultdict[str, float] = defaultdict(float)
+        """Test ▶ seconds of its longest case."""
         self._begun = (0.0, 0.0)
 
     def begin(self) -> None:
@@ -47,8 +49,15 @@ class Meter:
     def end(self, nodeid: str, group: str) -> None:
         """It has ended."""
         began, before = self._begun
-        self.wall[group] += time.monotonic() - began
+        seconds = time.monotonic() - began
+        self.wall[group] += seconds
+        test = nodeid.partition("[")[0]
+        self.longest[test] = max(self.longest[test], seconds)
         self.processor[nodeid.partition("::")[0]] += spent() - before
+
+    def told(self) -> Told:
+        """What one process tells the one that adds up."""
+        return dict(self.processor), dict(self.wall), dict(self.longest), spent(), programs.have_taken_time()
 
 
 class Report:
@@ -57,13 +66,16 @@ class Report:
     def __init__(self) -> None:
         self.processor: defaultdict[str, float] = defaultdict(float)
         self.wall: defaultdict[str, float] = defaultdict(float)
+        self.longest: dict[str, float] = {}
         self._has_built = False
         self._began = time.monotonic()
 
-    def add(self, processor: Mapping[str, float], wall: Mapping[str, float], total: float, built: bool) -> None:
-        """Takes what one process has counted; what it spent beside tests is start, collection and shared servers. `built`
-        says that it has built programs, which counts as if tests had."""
+    def add(self, told: Told) -> None:
+        """Takes what one process has counted; what it spent beside tests is start, collection and shared servers. Programs
+        that it has built count as if tests had."""
+        processor, wall, longest, total, built = told
         self._has_built |= built
+        self.longest |= {test: max(seconds, self.longest.get(test, 0.0)) for test, seconds in longest.items()}
         for mine, theirs in ((self.processor, processor), (self.wall, wall)):
             for name, seconds in theirs.items():
                 mine[name] += seconds
@@ -111,8 +123,13 @@ class Report:
     def record(self) -> None:
         """Writes the costs of this run as the budget of later ones."""
         folders = {name: round(seconds + 0.5) for name, seconds in sorted(self.folders().items())}
-        groups = {name: round(seconds) for name, seconds in sorted(self.wall.items()) if seconds >= 1}
-        schedule.COSTS.write_text(json.dumps({"folders": folders, "groups": groups}, indent=1) + "\n", "utf-8")
+        groups, tests = (
+            {name: round(seconds) for name, seconds in sorted(found.items()) if seconds >= 1}
+            for found in (self.wall, self.longest)
+        )
+        schedule.COSTS.write_text(
+            json.dumps({"folders": folders, "groups": groups, "tests": tests}, indent=1) + "\n", "utf-8"
+        )
 
 
 def spent() -> float:

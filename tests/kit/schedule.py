@@ -17,7 +17,7 @@ import pytest
 
 from tests.kit import paths, programs
 
-__all__ = ["COSTS", "arrange", "make_scheduler", "read", "write"]
+__all__ = ["COSTS", "SHARED", "arrange", "end", "make_scheduler", "read", "write"]
 
 COSTS: Final = paths.ROOT / "tests" / "costs.json"
 SHARED: Final = frozenset({"identity_provider", "live_cluster", "openstack", "own_plane", "postgresql"})
@@ -26,9 +26,10 @@ _NAMED_AT: Final = "groups.json"
 
 
 def read() -> dict[str, dict[str, float]]:
-    """What tests cost when that was last recorded: `folders` ▶ processor seconds, `groups` ▶ seconds of wall time."""
+    """What tests cost when that was last recorded: `folders` ▶ processor seconds, `groups` ▶ seconds of wall time, `tests`
+    ▶ seconds of wall time of the longest case, where that is a second or more."""
     found: dict[str, dict[str, float]] = json.loads(COSTS.read_text("utf-8")) if COSTS.exists() else {}
-    return {"folders": found.get("folders", {}), "groups": found.get("groups", {})}
+    return {kind: found.get(kind, {}) for kind in ("folders", "groups", "tests")}
 
 
 def arrange(items: list[pytest.Item]) -> dict[str, str]:
@@ -52,6 +53,12 @@ def write(groups: dict[str, str], folder: Path) -> None:
     file = folder / f"{_NAMED_AT}.{os.getpid()}"
     file.write_text(json.dumps(groups), "utf-8")
     file.replace(folder / _NAMED_AT)
+
+
+def end(item: pytest.Item, fixture: str) -> None:
+    """Ends a session fixture of `SHARED` that this test was the last to use."""
+    for definition in item._fixtureinfo.name2fixturedefs[fixture]:  # type: ignore[attr-defined]
+        definition.finish(item._request)  # type: ignore[attr-defined]
 
 
 def make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -85,17 +85,20 @@ def _data(package: Path) -> tuple[Path, ...]:
 @functools.cache
 def _imported(file: Path) -> tuple[Path, ...]:
     tree = ast.parse(file.read_bytes())
-    return tuple(found for name in _names(tree) for found in _files(name))
+    return tuple(found for name in _names(tree.body) for found in _files(name))
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
-    """Every dotted name that an import statement anywhere in a module may mean."""
-    for node in ast.walk(tree):
+def _names(body: Iterable[ast.AST]) -> Iterator[str]:
+    """Every dotted name that an import statement anywhere below may mean. Expressions, most of a tree, have none."""
+    for node in body:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif not isinstance(node, ast.Expr):
+            for inner in ("body", "orelse", "handlers", "finalbody", "cases"):
+                yield from _names(getattr(node, inner, ()))
 
 
 @functools.cache

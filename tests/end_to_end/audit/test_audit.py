@@ -12,8 +12,6 @@ from kubescript.audit import plans, record
 from kubescript.plans import record as plan_record
 from tests.kit import approval_page, clients, trails
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:

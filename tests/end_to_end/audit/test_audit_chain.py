@@ -20,8 +20,6 @@ from kubescript import errors
 from kubescript.audit import chain, log, paths, verify
 from tests.kit import clients, patience, trails
 
-pytestmark = pytest.mark.slow
-
 KEY = b"0123456789abcdef0123456789abcdef"
 
 

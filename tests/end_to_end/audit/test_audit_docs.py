@@ -8,12 +8,8 @@ import sys
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from kubescript import config
 from tests.kit import paths, trails
-
-pytestmark = pytest.mark.slow
 
 PAGE = (paths.ROOT / "docs" / "audit.md").read_text("utf-8")
 CHECK, JOIN = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

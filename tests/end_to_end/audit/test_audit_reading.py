@@ -15,8 +15,6 @@ from kubescript.audit import verify
 from tests.end_to_end.audit import test_audit_chain
 from tests.kit import clients, trails
 
-pytestmark = pytest.mark.slow
-
 ROTATING = """
 import sys
 from pathlib import Path

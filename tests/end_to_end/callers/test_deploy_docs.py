@@ -67,7 +67,6 @@ def test_the_deployment_fits_its_settings(tmp_path: Path, monkeypatch: pytest.Mo
     assert set(role["rules"][1]["resourceNames"]) == sent
 
 
-@pytest.mark.slow
 def test_the_first_ten_minutes_work(tmp_path: Path) -> None:
     """The page's own commands make a token that the page's own server takes; every endpoint is on the page."""
     made, *_ = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
@@ -97,7 +96,6 @@ def called(port: int, headers: Mapping[str, str]) -> Any:
     return httpx2.post(f"http://127.0.0.1:{port}/mcp", headers=plain, json=call, timeout=60).json()
 
 
-@pytest.mark.slow
 def test_the_flags_that_are_named_are_there() -> None:
     told = trails.run("--help").stdout
     for flag in ("--insecure-no-auth", "--tokens-file", "--host", "--port", "--config"):

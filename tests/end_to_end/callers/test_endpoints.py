@@ -23,8 +23,6 @@ from kubescript.commands import given
 from tests.kit import clients, echoing, http_server, patience
 from tests.kit.echoing import CALL, LIST
 
-pytestmark = pytest.mark.slow
-
 TOKENS: Final = {"alice": "a" * 32, "bob": "b" * 32, "eve": "e" * 32}
 ISSUER: Final = "https://id.example.com"
 SETTINGS: Final = """\

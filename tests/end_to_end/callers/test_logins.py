@@ -24,8 +24,6 @@ from kubescript.auth import jwts
 from tests.kit import clients, echoing, http_server, patience, trails
 from tests.kit.identity_provider import IdentityProvider, RefusedError
 
-pytestmark = pytest.mark.slow
-
 RESOURCE = "https://kubescript.example.com/mcp"
 READ, WRITE = "kubescript:read", "kubescript:write"
 SETTINGS = """

@@ -20,8 +20,6 @@ import pytest
 from tests.kit import http_server, patience
 from tests.kit.openstack.services import Services
 
-pytestmark = pytest.mark.slow
-
 TOKENS: Final = {"alice": "a" * 32, "bob": "b" * 32}
 Ask = Callable[..., tuple[str, bool]]
 """Sends a command line with the headers of a request; gives the answer's text and whether it is an error."""

@@ -126,7 +126,6 @@ def test_a_read_answers_as_the_plain_command_does(
     assert ours.out or ours.err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", COLD)
 def test_the_forks_that_are_compared_with_answer_as_a_cold_process_does(
     line: str, openstack: Services, openstack_command: Client, plain: Client, tmp_path: Path

@@ -16,8 +16,6 @@ from kubescript.transports import tls
 from kubescript_safety.controlplane import pki
 from tests.kit import http_server, patience, trails
 
-pytestmark = pytest.mark.slow
-
 RULES = """
 [[access]]
 groups = ["platform"]

@@ -19,8 +19,6 @@ from mcp.shared.exceptions import MCPError
 from kubescript.cli import demo
 from tests.kit import clients, paths, tokens
 
-pytestmark = pytest.mark.slow
-
 ROOT = paths.ROOT
 PAGES = {path.stem for path in (ROOT / "sdk_docs").glob("*.md")}
 FLAGS = ["--snapshot", str(demo.SNAPSHOT), "--log-level", "error"]

@@ -19,7 +19,7 @@ import pytest
 from kubescript.cli import demo
 from tests.kit import clients, npm
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first run on a machine installs the suite
+pytestmark = pytest.mark.timeout(600)  # the first run on a machine installs the suite
 
 PATIENCE_SECONDS: Final = 250
 

@@ -16,8 +16,6 @@ import pytest
 from kubescript.cli import demo
 from tests.kit import clients, paths, tokens
 
-pytestmark = pytest.mark.slow
-
 ROOT = paths.ROOT
 STORED = Path(__file__).with_name("definition_tokens.txt")
 MOST = 800

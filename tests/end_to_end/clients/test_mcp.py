@@ -17,8 +17,6 @@ from mcp.shared.exceptions import MCPError
 from kubescript.cli import demo
 from tests.kit import clients, patience
 
-pytestmark = pytest.mark.slow
-
 POD = {
     "apiVersion": "v1",
     "kind": "Pod",

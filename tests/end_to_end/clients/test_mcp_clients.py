@@ -18,7 +18,7 @@ from kubescript.cli import demo
 from tests.kit import clients, mcp_clients, paths
 from tests.kit.mcp_clients import Answer, Step, Visit
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]  # the first run on a machine installs the clients
+pytestmark = pytest.mark.timeout(600)  # the first run on a machine installs the clients
 
 LEGACY: Final = "2025-11-25"
 NEWEST: Final = "2026-07-28"

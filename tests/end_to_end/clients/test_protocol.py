@@ -27,8 +27,6 @@ from kubescript.cli import demo
 from tests.kit import clients, patience
 from tests.kit.callers import NAMESPACES, Callers, connected
 
-pytestmark = pytest.mark.slow
-
 SAVED = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
 MODERN = {
@@ -210,7 +208,7 @@ async def completed(client: Client, argument: str, value: str = "", **given: str
 
 def test_arguments_of_prompts_are_completed_with_names_of_the_cluster() -> None:
     async def ask() -> None:
-        async with clients.connect("stdio", ["--snapshot", str(demo.SNAPSHOT)]) as client:
+        async with clients.connect("memory", ["--snapshot", str(demo.SNAPSHOT)]) as client:
             assert await completed(client, "namespace", "pay") == ["payments"]
             assert await completed(client, "kind", "deploy") == ["Deployment"]
             assert "checkout" in await completed(client, "name", kind="Deployment", namespace="shop")

@@ -27,8 +27,6 @@ from kubescript.telemetry import evaluation, instruments, labels, prometheus, sp
 from tests.end_to_end.audit import test_audit_chain
 from tests.kit import clients, paths, patience, receiver
 
-pytestmark = pytest.mark.slow
-
 FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
 LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
 """A Slack token that could be a namespace's name."""

@@ -13,8 +13,6 @@ import pytest
 from kubescript.cli import demo
 from tests.kit import clients, paths, tokens
 
-pytestmark = pytest.mark.slow
-
 DOCS: Final = paths.ROOT / "docs" / "toolsets.md"
 MOST: Final = {"kubectl": 1_150, "helm": 520, "cluster": 150, "gateway": 600}
 """Tokens. kubernetes-mcp-server 0.0.55 takes 2,046 for the six tools that both have; benchmarks/b12.py measures it."""

@@ -18,8 +18,6 @@ from anyio.from_thread import start_blocking_portal
 from kubescript.cli import demo
 from tests.kit import clients, paths, tools, trails
 
-pytestmark = pytest.mark.slow
-
 EXAMPLE = paths.ROOT / "examples" / "toolset"
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT), "--log-level", "error")
 

@@ -11,8 +11,6 @@ import pytest
 from kubescript.cli import demo
 from tests.kit import clients, commands
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -36,7 +36,6 @@ def command(*arguments: str, home: Path, **variables: str) -> subprocess.Complet
     return commands.run("client", *arguments, folder=home, environment=environment)
 
 
-@pytest.mark.slow
 @pytest.mark.anyio
 async def test_what_is_printed_starts_the_server(tmp_path: Path) -> None:
     """By its absolute path, from any folder, with a PATH that does not have it."""
@@ -56,7 +55,6 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.slow
 def test_the_line_for_claude_code_carries_what_a_client_does_not_pass_on(tmp_path: Path) -> None:
     """KUBECONFIG, and PATH for a credential plugin, before a flag that ends `--env`; a URL for http."""
     (tmp_path / "kc").write_text(json.dumps(KUBECONFIG))
@@ -72,7 +70,6 @@ def test_the_line_for_claude_code_carries_what_a_client_does_not_pass_on(tmp_pat
     assert (done.returncode, done.stdout) == (1, "") and "does not support http servers" in done.stderr
 
 
-@pytest.mark.slow
 def test_a_server_that_would_not_be_there_is_warned_of(tmp_path: Path) -> None:
     """No kubeconfig, a context it lacks, or a URL that nobody serves yet; stdout has the configuration all the same."""
     (tmp_path / "kc").write_text(json.dumps(KUBECONFIG))
@@ -103,7 +100,6 @@ FILES = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
 @pytest.mark.parametrize("name", FILES)
 def test_write_adds_the_server_to_the_client_s_own_file(name: str, tmp_path: Path) -> None:
@@ -191,7 +187,6 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
             client_files.add(place, "servers", "kubescript", ENTRY)
 
 
-@pytest.mark.slow
 def test_a_refusal_is_one_line(tmp_path: Path) -> None:
     """With exit code 1; an unknown client is a mistake of the command line."""
     (tmp_path / "mcp.json").write_bytes(REFUSED["comments"])

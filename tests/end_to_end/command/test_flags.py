@@ -17,8 +17,6 @@ from kubescript.cli import demo, main
 from kubescript.cli import flags as command_line
 from tests.kit import clients, commands
 
-pytestmark = pytest.mark.slow
-
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 
 

@@ -192,7 +192,6 @@ def test_a_wrong_file_is_an_error_in_words(text: str, tmp_path: Path) -> None:
     assert f"{file}: {WRONG[text]}" in line
 
 
-@pytest.mark.slow
 def test_a_file_that_cannot_be_read_is_an_error_in_words(tmp_path: Path) -> None:
     """One that is not there, a folder, and one that is no text."""
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
@@ -202,7 +201,6 @@ def test_a_file_that_cannot_be_read_is_an_error_in_words(tmp_path: Path) -> None
         assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
 def test_a_server_that_gets_their_file_says_how_to_change_it(tmp_path: Path) -> None:
     """And what it says works: the printed file is taken."""
     theirs = tmp_path / "the config.toml"

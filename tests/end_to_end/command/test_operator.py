@@ -27,8 +27,6 @@ from kubescript.cli import demo
 from tests.kit import clients, commands, patience
 from tests.kit.controlplane.server import ControlPlane
 
-pytestmark = pytest.mark.slow
-
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 LOOP = "k8s.coreV1().list_node()\nwhile True: pass"
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

@@ -14,8 +14,6 @@ from kubescript import config
 from kubescript.policy import write_settings, writes
 from tests.kit import paths, trails
 
-pytestmark = pytest.mark.slow
-
 PAGE = (paths.ROOT / "docs" / "write-policy.md").read_text("utf-8")
 SETTINGS = """
 writes = "plan"

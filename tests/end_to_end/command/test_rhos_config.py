@@ -177,7 +177,6 @@ def test_a_file_in_the_folder_that_belongs_to_something_else_is_left_alone(text:
     assert (settings.log_level, settings.openstack.allow_write) == ("info", False)
 
 
-@pytest.mark.slow
 def test_a_server_with_the_file_takes_its_token_and_its_hosts(tmp_path: Path) -> None:
     """And no other token, no other host."""
     file = tmp_path / "theirs.yaml"

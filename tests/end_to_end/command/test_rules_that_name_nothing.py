@@ -26,8 +26,6 @@ import yaml
 from tests.kit import clients, commands
 from tests.kit.controlplane.server import ControlPlane
 
-pytestmark = pytest.mark.slow
-
 CERTIFICATES = "len(k8s.get('certificates.cert-manager.io'))"
 NAMESPACES = "len(k8s.coreV1().list_namespace()) > 0"
 PODS = "len(k8s.coreV1().list_pod_for_all_namespaces()) > 0"

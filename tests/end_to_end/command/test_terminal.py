@@ -12,8 +12,6 @@ import pytest
 from kubescript.cli import demo
 from tests.kit import commands, terminals
 
-pytestmark = pytest.mark.slow
-
 SNAPSHOT = ("--snapshot", str(demo.SNAPSHOT))
 SLOW = "import time\nctx.progress(3, 7, 'nodes')\nend = time.monotonic() + 2\nwhile time.monotonic() < end: pass\n6 * 7"
 

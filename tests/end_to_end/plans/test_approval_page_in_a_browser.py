@@ -21,8 +21,6 @@ from kubescript.plans import plan, record
 from kubescript.wire import masking
 from tests.kit import approval_page, browser
 
-pytestmark = pytest.mark.slow
-
 LONG: Final = approval_page.step(
     "web-" + "x" * 240,
     rows=(

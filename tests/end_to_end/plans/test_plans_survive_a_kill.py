@@ -32,7 +32,7 @@ from tests.kit.controlplane import logged
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.kill_points import Life
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 HEAD: Final = """
 core = k8s.coreV1()

@@ -30,7 +30,6 @@ KEY = "sk-test-0123456789abcdef"
 COMMAND = (clients.KUBESCRIPT, "--snapshot", str(demo.SNAPSHOT), "--toolsets", "kubectl,code")
 SERVER = setup.Setup("k", COMMAND, environment={"XDG_CACHE_HOME": clients.CACHE})
 TASK = msgspec.structs.replace(task(), task="Which nodes are there?")
-pytestmark = pytest.mark.slow
 both = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 RECORDS: list[transcript.Record] = []
 

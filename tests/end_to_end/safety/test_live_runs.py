@@ -62,7 +62,6 @@ def tasks(names: tuple[str, ...]) -> list[scenario.Scenario]:
 
 
 @pytest.mark.sampled
-@pytest.mark.slow
 def test_runs_of_the_matrix_are_judged_as_they_are_labelled(tmp_path: Path) -> None:
     """A question, a quota and another controller; with scripts and with the toolset of kubectl."""
     servers = [server_of("kubescript-code"), server_of("kubescript-kubectl")]
@@ -73,7 +72,6 @@ def test_runs_of_the_matrix_are_judged_as_they_are_labelled(tmp_path: Path) -> N
     assert {done.cell.name: found(done) for done in ended} == {cell.name: labelled(cell) for cell in todo}
 
 
-@pytest.mark.slow
 def test_a_lane_that_is_killed_takes_only_its_own_run_with_it(tmp_path: Path) -> None:
     """Its run is reported as a failure, and what was to come after it too when there is no other lane."""
     task = tasks(("question-about-a-secret",))

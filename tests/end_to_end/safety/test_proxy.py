@@ -26,7 +26,7 @@ from kubescript_safety.autopsy import verdict
 from kubescript_safety.cli import main
 from tests.kit import npm
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("live_programs")]
+pytestmark = pytest.mark.usefixtures("live_programs")
 
 PROGRAM: Final = str(Path(sys.executable).with_name("kubescript-safety"))
 REPAIR: Final = """\

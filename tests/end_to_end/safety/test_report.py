@@ -21,8 +21,6 @@ from kubescript_safety.report import junit, page, summary
 from tests.kit import browser
 from tests.kit.safety.transcripts import START, call, deployment, event, pod, task, written
 
-pytestmark = pytest.mark.slow
-
 HOSTILE: Final = (
     '<a href="https://a.invalid">press</a>'  # a picture's library makes a link of it
     "</script><script>window.hit=1</script><!--<script><img src=x onerror='window.hit=2'>"

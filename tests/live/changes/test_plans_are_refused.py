@@ -19,7 +19,7 @@ from tests.kit import clients, patience, people, rollouts, visitor
 from tests.kit.controlplane import logged
 from tests.kit.controlplane.writer import Writer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 RBAC: Final = "rbac.authorization.k8s.io"
 MODERN: Final = "2026-07-28"

@@ -15,7 +15,7 @@ from selenium import webdriver
 from kubescript_safety.controlplane import live
 from tests.kit import browser, clients, people, rollouts
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 ERAS = ("legacy", "2026-07-28")
 ROLLED_OUT = ("web: ready, 3 of 3", "api: ready, 1 of 1", "worker: ready, 1 of 1", "cache: ready, 2 of 2")

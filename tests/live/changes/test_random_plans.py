@@ -29,7 +29,7 @@ from kubescript.request import request, writes
 from kubescript_safety.controlplane import audit, live
 from tests.kit import extent, random_plans, rollouts
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.sampled, pytest.mark.timeout(600)]
 
 PLANS: Final = extent.count(200, 60)
 AT_ONCE: Final = 4

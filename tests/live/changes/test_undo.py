@@ -17,7 +17,7 @@ from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 from tests.kit.plan_mode import SHOP
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 PASSWORD = "hT7-ux2Qe9vLk4"
 MADE = "{'metadata': {'name': '%s'}, 'data': {'a': '1'}}"

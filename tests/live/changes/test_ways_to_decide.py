@@ -21,7 +21,7 @@ from mcp.shared.exceptions import MCPError
 from tests.kit import clients, patience, people
 from tests.kit.controlplane.server import ControlPlane
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 MODERN: Final = "2026-07-28"
 FEW: Final = "[write_policy]\nper_minute = 3\n"

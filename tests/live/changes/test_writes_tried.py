@@ -16,8 +16,6 @@ from tests.kit import plan_mode
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
 
-pytestmark = pytest.mark.slow
-
 TOKEN: Final = "ghp_" + "Xk29fQ7mZt4LwV8sYb1NcR6hJd3PgA5eUoBi"
 EVICTION: Final = {"metadata": {"name": "one", "namespace": "shop"}}
 DRY: Final = EVICTION | {"deleteOptions": {"dryRun": ["All"]}}

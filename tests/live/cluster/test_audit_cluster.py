@@ -113,7 +113,7 @@ def ask(kubeconfig: Path, *flags: str, scripts: tuple[str, ...] = SESSION) -> li
     """The session's answers, asked over MCP."""
 
     async def talk() -> list[str]:
-        async with clients.connect("stdio", ["--kubeconfig", str(kubeconfig), *flags]) as client:
+        async with clients.connect("memory", ["--kubeconfig", str(kubeconfig), *flags]) as client:
             return [clients.text(await clients.evaluate(client, script)) for script in scripts]
 
     return anyio.run(talk)

@@ -10,8 +10,6 @@ from kubescript_safety.controlplane import live
 from tests.kit import rollouts
 from tests.kit.controlplane.writer import Writer
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def opened(live_cluster: live.Cluster) -> rollouts.Shop:

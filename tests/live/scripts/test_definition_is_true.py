@@ -14,8 +14,6 @@ from kubescript.cli import demo
 from kubescript.toolsets import code
 from tests.kit import clients, tokens
 
-pytestmark = pytest.mark.slow
-
 Ask = Callable[[str], mcp_types.CallToolResult]
 TEXT: Final = Path(code.__file__).with_name("evaluate_script.txt").read_text("utf-8")
 POD: Final = "pod = k8s.coreV1().list_namespaced_pod('shop')[0]\n"

@@ -143,7 +143,6 @@ def run(call: tools.Call, script: str) -> Any:
     return tools.text(call("evaluate_script", script=script))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [each for each in (*ON_THE_CONTRACT, *BESIDES) if each != "secret"])
 def test_a_kind_is_described_as_kubectl_describes_it(call: tools.Call, kubeconfig: Path, kind: str) -> None:
     """Same titles, fields and tables, but for the differences that are listed above."""

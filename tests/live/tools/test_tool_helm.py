@@ -20,8 +20,6 @@ from tests.kit.controlplane.server import ControlPlane
 from tests.kit.helm import releases
 from tests.kit.helm.releases import NAMESPACE, OTHER
 
-pytestmark = pytest.mark.slow
-
 DEMO = Path(demo.__file__).with_name("demo.tar.gz")
 MASK = re.compile("«redacted:[a-z-]+:[0-9a-f]+»")
 FIELDS = ("name", "namespace", "revision", "updated", "status", "chart", "app_version")

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import msgspec
-import pytest
 
 from kubescript.redaction import changes
 from kubescript.wire import masking, protocol
@@ -48,7 +47,6 @@ def read_from_threads(name: str) -> None:
         assert list(threads.map(read_one, range(THREADS))) == [message] * THREADS
 
 
-@pytest.mark.slow
 @cases.each("name", READS)
 def test_threads_that_read_the_first_message_at_once_do_not_crash_the_host(name: str) -> None:
     """Each process reads its first one."""

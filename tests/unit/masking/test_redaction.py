@@ -361,7 +361,6 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @cases.each("what", HOSTILE)
 def test_hostile_lines_take_linear_time(engine: redaction.Engine, what: str) -> None:
     """A pod may log what it likes: twice as long a line takes about twice as long, and a megabyte no second or two."""

@@ -563,7 +563,6 @@ def nothing(_hand: hands.Hands) -> None:
     return None
 
 
-@pytest.mark.slow
 def test_a_scenario_runs_to_a_verdict(place: arena.Arena, tmp_path: Path) -> None:
     agent = Worker(place, set_image)
     found, said = judged(place, "wrong-tag", agent, tmp_path)
@@ -571,20 +570,17 @@ def test_a_scenario_runs_to_a_verdict(place: arena.Arena, tmp_path: Path) -> Non
     assert agent.tasks == [found.run.scenario.task]
 
 
-@pytest.mark.slow
 def test_a_change_that_a_hint_forbids_is_found(place: arena.Arena, tmp_path: Path) -> None:
     _, said = judged(place, "wrong-tag", Worker(place, touch_service_too), tmp_path)
     assert (said.verdict, [one.id for one in said.rules]) == ("unsafe_pass", ["SCOPE_ENFORCEMENT"])
     assert "which the scenario forbids" in said.rules[0].evidence[0].text
 
 
-@pytest.mark.slow
 def test_a_scenario_that_nobody_repairs_fails(place: arena.Arena, tmp_path: Path) -> None:
     _, said = judged(place, "wrong-tag", Worker(place, nothing), tmp_path)
     assert said.verdict == "fail"
 
 
-@pytest.mark.slow
 def test_a_stage_begins_when_the_one_before_is_done(place: arena.Arena, tmp_path: Path) -> None:
     agent = Worker(place, set_image, create_settings)
     found, said = judged(place, "lost-settings", agent, tmp_path)
@@ -595,7 +591,6 @@ def test_a_stage_begins_when_the_one_before_is_done(place: arena.Arena, tmp_path
     assert found.end.tokens == {"input": 2}
 
 
-@pytest.mark.slow
 def test_no_stage_follows_one_that_was_not_done(place: arena.Arena, tmp_path: Path) -> None:
     agent = Worker(place, nothing, create_settings)
     found, said = judged(place, "lost-settings", agent, tmp_path)
@@ -604,7 +599,6 @@ def test_no_stage_follows_one_that_was_not_done(place: arena.Arena, tmp_path: Pa
     assert [(one.name, one.passed) for one in found.checks] == [("stage 1 image", False)]
 
 
-@pytest.mark.slow
 def test_scripts_prepare_and_check_and_chaos_happens(place: arena.Arena, tmp_path: Path) -> None:
     found, said = judged(place, "config-moves", Worker(place, scale), tmp_path)
     assert (said.verdict, said.rules) == ("safe_pass", ())
@@ -613,7 +607,6 @@ def test_scripts_prepare_and_check_and_chaos_happens(place: arena.Arena, tmp_pat
     assert "kubectl succeeded" in next(one.what for one in found.failures if one.name == "a label")
 
 
-@pytest.mark.slow
 def test_a_check_that_fails_is_in_the_transcript(place: arena.Arena, tmp_path: Path) -> None:
     found, said = judged(place, "config-moves", Worker(place, nothing), tmp_path)
     assert [(one.name, one.passed, one.output) for one in found.checks] == [("two replicas", False, "it has 0")]

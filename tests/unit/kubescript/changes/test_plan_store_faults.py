@@ -215,7 +215,6 @@ def fill_the_disk(file: str, answers: Connection) -> None:
     plans.close()
 
 
-@pytest.mark.slow
 def test_a_full_disk_loses_nothing_and_later_calls_work_again(tmp_path: Path) -> None:
     answers, sender = CONTEXT.Pipe(duplex=False)
     file = tmp_path / "folder" / "plans.db"
@@ -237,7 +236,6 @@ def test_a_full_disk_loses_nothing_and_later_calls_work_again(tmp_path: Path) ->
 # The server
 
 
-@pytest.mark.slow
 def test_a_dead_postgresql_is_told_and_its_plans_are_there_when_it_is_back(postgresql: postgres.Postgres) -> None:
     plans = store.Store(url := postgresql.database(), clock=Clock())
     new = made()
@@ -259,7 +257,6 @@ def test_a_dead_postgresql_is_told_and_its_plans_are_there_when_it_is_back(postg
     plans.close()
 
 
-@pytest.mark.slow
 def test_a_connection_that_breaks_in_a_call_fails_that_call_alone(postgresql: postgres.Postgres) -> None:
     plans = store.Store(postgresql.database(), clock=Clock())
     new = made()
@@ -282,7 +279,6 @@ def test_a_connection_that_breaks_in_a_call_fails_that_call_alone(postgresql: po
     plans.close()
 
 
-@pytest.mark.slow
 def test_a_replica_that_hangs_in_a_transaction_does_not_lock_a_plan_for_long(postgresql: postgres.Postgres) -> None:
     plans = store.Store(postgresql.database())
     found = []
@@ -305,7 +301,6 @@ def shown(error: errors.PlanError) -> str:
     return "".join(traceback.format_exception(error)) + error.explained + repr(error)
 
 
-@pytest.mark.slow
 def test_a_password_is_in_no_error(postgresql: postgres.Postgres) -> None:
     wrong = postgresql.url.replace("@/", "x@/")
     error = fault(lambda: store.Store(wrong))
@@ -375,13 +370,11 @@ def printed(script: str) -> str:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
 
 
-@pytest.mark.slow
 def test_who_names_postgresql_without_its_driver_is_told_what_to_install() -> None:
     assert printed(WITHOUT_PSYCOPG) == (
         "plan.store plans.store, 127.0.0.1/plans: psycopg is not installed; pip install 'kubescript[postgres]'"
     )
 
 
-@pytest.mark.slow
 def test_who_opens_no_store_waits_for_no_database_library() -> None:
     assert printed(LAZY) == "[]"

@@ -30,8 +30,6 @@ PATIENCE_S: Final = 100.0
 SENDING: Final = record.Application("sending", "audit-1", "41")
 DONE: Final = record.Application("done", "audit-1", "41", 200)
 
-pytestmark = pytest.mark.slow
-
 
 def tried(call: Callable[[], object]) -> str:
     """ "" when a call succeeds, or else the code of its PlanError."""

@@ -22,8 +22,6 @@ from kubescript.request import request
 from kubescript.safety import configuration, transcript
 from tests.kit import trails
 
-pytestmark = pytest.mark.slow
-
 PASSWORD = "hunter2-Zq8!vL3p"
 
 DEPLOYMENT: dict[str, Any] = {

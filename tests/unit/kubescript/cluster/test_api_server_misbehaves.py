@@ -26,8 +26,6 @@ from kubescript.request import request
 from kubescript.wire import protocol
 from tests.kit.api_server import CHUNKED, OK, TOKEN, Server, Step, hang_up, head, kubeconfig, then, whole
 
-pytestmark = pytest.mark.slow
-
 PODS = ("api", "v1", "pods")
 
 

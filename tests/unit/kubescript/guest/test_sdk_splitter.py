@@ -58,7 +58,6 @@ def document(value: dict[str, Any], order: list[str], style: str) -> bytes:
     ).encode()
 
 
-@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     LISTING,

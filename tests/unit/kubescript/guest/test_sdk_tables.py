@@ -87,7 +87,6 @@ def test_every_official_model_is_in_the_table_with_its_fields() -> None:
             assert ours.attribute_map == model.attribute_map
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(120)
 @cases.each("script", ["generate_operations.py", "generate_sdk_docs.py"])
 def test_generated_files_are_up_to_date(script: str) -> None:

@@ -15,8 +15,6 @@ from kubescript.broker import summary
 from kubescript.output import render
 from tests.kit import clients, trails
 
-pytestmark = pytest.mark.slow
-
 PASSWORD = "hunter2-canary-receipt"
 POD = {
     "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web-0", "namespace": "shop"},

@@ -43,7 +43,6 @@ def official_methods() -> list[tuple[str, str]]:
     return sorted(found)
 
 
-@pytest.mark.slow
 def test_every_official_method() -> None:
     """Of all operations of the official client, a read-only server lets pass GETs of objects and the questions on the
     list, nothing else."""

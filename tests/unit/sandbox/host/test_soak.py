@@ -8,7 +8,7 @@ from benchmarks import soak
 from kubescript.redaction import pool
 from tests.kit import extent
 
-pytestmark = [pytest.mark.slow, pytest.mark.sampled]
+pytestmark = pytest.mark.sampled
 
 SCRIPTS = extent.count(200, 60)
 GROWTH_KIB = 16 * 1024

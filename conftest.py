@@ -86,15 +86,23 @@ def _leave_out(config: pytest.Config, stamp: str, tests: list[pytest.Item]) -> N
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Tells which tests stay together, before pytest-xdist tells what was collected, and begins to build the programs that they run."""
-    gc.freeze()  # a whole collection would look through half a million objects of these, for 0.4 s each time
     gc.enable()
     if session.config.option.collectonly:
         return
     if hasattr(session.config, "workerinput"):
+        _freeze()
         schedule.write(GROUPS, session.config._tmp_path_factory.getbasetemp().parent)  # type: ignore[attr-defined]
     # One process builds, beside the tests that need none of it.
     if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
         threading.Thread(target=programs.build_all, args=(session.items,), daemon=True).start()
+
+
+def _freeze() -> None:
+    """Has the garbage collector forget what there is: looking through half a million objects takes 0.4 s each time."""
+    import hypothesis  # noqa: F401 - its plugins look for referrers, and find none that are frozen
+
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -87,8 +87,12 @@ def new_tokens() -> Callable[[dict[str, str]], Document]:
 def large_pages() -> Callable[[dict[str, str]], Document]:
     """Each page has much in it and names another."""
     numbers = itertools.count()
-    item = pod("p1") | {"filler": "x" * 30_000_000}
-    return lambda _: PAGE | {"metadata": {"continue": f"page{next(numbers)}"}, "items": [item]}
+
+    def page(_query: dict[str, str]) -> Document:
+        item = pod("p1") | {"filler": "x" * 30_000_000}
+        return PAGE | {"metadata": {"continue": f"page{next(numbers)}"}, "items": [item]}
+
+    return page
 
 
 def endless(_query: dict[str, str]) -> Iterator[bytes]:

@@ -189,14 +189,14 @@ def changed(**fields: Any) -> bytes:
 
 
 BOMBS: Final[dict[str, Callable[[], bytes]]] = {
+    "nested": lambda: secret({"release": packed(nested(200_000))}),
     "a bomb of blanks": lambda: secret({"release": packed(changed()[:-1] + b" " * 300_000_000 + b"}")}),
     "a bomb of values": lambda: secret({"release": packed(b'{"name":"web","version":1,"info":{},"config":{"a":[' + b"[]," * 60_000_000 + b"[]]}}")}),
     "as much as passes, in lists": lambda: secret({"release": packed(b'{"name":"web","version":1,"info":{},"config":{"a":[' + b"[]," * 5_000_000 + b"[]]}}")}),
     "a manifest of lines": lambda: secret({"release": packed(changed(manifest="\n" * 20_000_000))}),
 }  # fmt: skip
-"""Made when they are sent: they unfold to hundreds of megabytes."""
+"""Made when they are sent: they are large, and unfold to hundreds of megabytes."""
 HOSTILE: Final[dict[str, bytes]] = {
-    "nested": secret({"release": packed(nested(200_000))}),
     "two members": secret({"release": packed(changed(), members=2)}),
     "bytes behind": secret({"release": base64.b64encode(base64.b64encode(gzip.compress(changed()) + CANARY.encode())).decode()}),
     "cut": secret({"release": base64.b64encode(base64.b64encode(gzip.compress(changed())[:-9])).decode()}),

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import httpx2
@@ -279,15 +279,15 @@ def test_a_request_of_many_values_is_refused(name: str, port: int) -> None:
 # --- the mutation check ---
 
 
-BODY = b"x" * (16 << 20)
-"""More than the kernel holds for a client that does not read."""
+LENGTH: Final = 16 << 20
+"""Bytes: more than the kernel holds for a client that does not read."""
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
     """An application that reads every body; its answer is long, but for probes."""
     while (message := await receive())["type"] == "http.request" and message["more_body"]:
         pass
-    body = b"ok" if scope["path"] == "/health" else BODY
+    body = b"ok" if scope["path"] == "/health" else bytes(LENGTH)
     head = [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": head})
     for start in range(0, len(body), 1 << 16):

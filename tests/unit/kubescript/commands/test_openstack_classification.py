@@ -7,14 +7,15 @@ import importlib.metadata
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from unittest import mock
 
 import pytest
-from cliff import help as cliff_help
-from openstackclient import shell
 
 from kubescript.launcher import classification, options, refusal
+
+if TYPE_CHECKING:
+    from openstackclient import shell
 
 INFRASTRUCTURE: Final = frozenset({"openstack.cli.base", "openstack.cli.extension"})
 """Groups of plugins, which are no commands."""
@@ -64,6 +65,8 @@ ENTRIES: Final = entries()
 @pytest.fixture(scope="module")
 def parsers() -> list[tuple[str, argparse.ArgumentParser]]:
     """The parser of every command, of every version of every API."""
+    from openstackclient import shell  # a second, in the one process that needs it
+
     application = shell.OpenStackShell()
     application.options = argparse.Namespace(os_beta_command=True, debug=False)
     application.client_manager = mock.MagicMock()
@@ -76,6 +79,8 @@ def made(application: shell.OpenStackShell) -> Iterator[tuple[str, argparse.Argu
         factory: Any = entry.load()
         named = {"cmd_name": name} if "cmd_name" in inspect.getfullargspec(factory.__init__).args else {}
         yield name, factory(application, application.options, **named).get_parser(f"openstack {name}")
+    from cliff import help as cliff_help
+
     yield "help", cliff_help.HelpCommand(application, None).get_parser("openstack help")
 
 

@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Hundreds of tests start a Python: it may keep the bytecode of what it imports.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests that share a server stay in one process (tests/kit/schedule.py). One process more than there are processors: a
-# sixth of their time goes by while something starts.
-PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4
+# Tests that share a server stay in one process (tests/kit/schedule.py). Two processes more than there are processors: a
+# fifth of their time goes by while something starts.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 2) --maxprocesses 6
 
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 
@@ -27,10 +27,10 @@ install: $(READY)  ## Install kubescript and its tools into .venv.
 demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
 	$(BIN)/kubescript demo
 
-quick: $(READY)  ## Format, lint and all tests that need neither a cluster nor a second each; four minutes.
+quick: $(READY)  ## Format, lint and all unit tests that need neither a cluster nor a second each; a minute.
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(PYTEST) -m 'not cluster and not slow' tests/unit security_tests
+	$(PYTEST) --numprocesses auto -m 'not cluster and not slow' tests/unit
 
 test: check  ## Everything: format, types, imports, then all tests on a real API server, within their budget.
 	$(PYTEST) --skip-unchanged --budget tests security_tests

@@ -1042,6 +1042,9 @@ WRITE_MUTATIONS: Final[dict[str, tuple[object, str, Callable[..., object], tuple
     "who knows it": (
         attempts.Attempts, "check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "")
     ),
+    "who knows it, where a script asks for a dry run": (
+        attempts.Attempts, "check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "dryRun=All")
+    ),
 }  # fmt: skip
 """What makes a write safe → where it is done, what stands in its place, and a write that is then unsafe."""
 

@@ -107,7 +107,8 @@ def test_no_name_of_discovery_becomes_another_path(name: str, is_group: bool) ->
     """The host asks for each group that a cluster names: names that no API server has are not asked for."""
     group = {"name": name, "versions": [{"version": "v1"}]}
     if not is_group:
-        group = {"name": "g.example", "versions": [{"version": name}]}
+        # Attack: behind a version that is one.
+        group = {"name": "g.example", "versions": [{"version": "v1"}, {"version": name}]}
     cluster = Hostile([group], {"resources": []})
     resolve = discovery.KindResolver(cluster)
     assert resolve.named(RULE, GRACE_S) is None

@@ -272,6 +272,10 @@ def test_a_command_that_the_operator_blocks_is_blocked_with_all_that_begins_with
         assert code(text, own) == "policy.command"
     assert checked("scale deploy/x --replicas=1", own) == ("scale",)
     assert code("exec x -- sh", own) == "policy.command"
+    both = oc_arguments.Rules(allowed=("get", "top", "exec"), blocked=("top",))
+    for text in ("top po", "exec x -- sh"):
+        assert code(text, both) == "policy.command"
+    assert checked("get pods", both) == ("get",)
 
 
 def test_an_empty_entry_allows_and_blocks_nothing() -> None:

@@ -182,6 +182,8 @@ def test_logs(taken: tuple[capture.Report, snapshot.Snapshot]) -> None:
     assert ask(cluster, base, "container=main&tailLines=2") == (200, "line 58\nline 59\n")
     assert ask(cluster, base, "container=main&tailLines=1&timestamps=true")[1].startswith("2026-01-31T12:00:59")
     assert ask(cluster, base, "container=side&sinceTime=2026-01-31T12:00:57Z")[1] == "line 57\nline 58\nline 59\n"
+    at_once = "container=side&sinceTime=2026-01-31T12:00:58.123456789Z"
+    assert ask(cluster, base, at_once)[1] == "line 58\nline 59\n", "a line of that very moment is one"
     assert ask(cluster, base, "container=main&limitBytes=10")[1] == "line 0\nlin"
     assert ask(cluster, base)[0] == 400 and "choose one of: [main side]" in ask(cluster, base)[1]["message"]
     assert ask(cluster, base, "container=nope")[0] == 400

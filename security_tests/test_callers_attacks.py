@@ -397,9 +397,10 @@ def test_random_tokens_neither_flood_the_provider_nor_keep_known_callers_out(
 
 
 @pytest.mark.promise("H-02")
-def test_an_answer_that_is_out_of_date_is_asked_for_ahead_of_strangers() -> None:
-    """Where all of the strangers' threads hang and their queue is full, a known caller is asked about at once; one who
-    is revoked, or whom nobody can be asked about, is refused."""
+def test_an_answer_that_is_out_of_date_is_asked_for_ahead_of_strangers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all of the strangers' threads hang and their queue is full, a known caller is asked about at once, also
+    after the provider was down; one who is revoked, or whom nobody can be asked about, is refused."""
+    monkeypatch.setattr(opaque, "_REFUSED_S", 0.01)
     hang = threading.Event()
     answers: dict[str, user.Credential | errors.AuthError] = {"good": user.Credential(user.User("carol"))}
     asked: list[str] = []
@@ -426,6 +427,13 @@ def test_an_answer_that_is_out_of_date_is_asked_for_ahead_of_strangers() -> None
                     assert (await known.find("good")).user.name == "carol"
                     await anyio.sleep(0.05)
                 assert asked.count("good") >= 3
+                carol, answers["good"] = answers["good"], errors.AuthError("down", code="auth.unavailable")
+                with pytest.raises(errors.AuthError, match="down"):
+                    await known.find("good")
+                answers["good"] = carol
+                await anyio.sleep(0.05)
+                assert (await known.find("good")).user.name == "carol"
+                await anyio.sleep(0.05)
                 answers["good"] = errors.AuthError("revoked")
                 with pytest.raises(errors.AuthError, match="revoked"):
                     await known.find("good")

@@ -16,8 +16,9 @@ import anyio
 import httpx2
 import pytest
 
-from kubescript import errors
-from kubescript.auth import opaque, user
+from kubescript import config, errors
+from kubescript.auth import authenticator, opaque, user
+from kubescript.cluster import live
 from security_tests import identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, extent, http_server
@@ -194,6 +195,25 @@ def test_a_forged_token_is_nobodys(name: str, provider: Provider, port: int, clu
     refused(port, cluster, FORGED[name](provider))
     assert provider.asked["/stranger"] == 0
     assert asked(port, f"Bearer {provider.token()}").status_code == 200
+
+
+@pytest.mark.promise("H-01")
+def test_a_token_with_one_of_two_wanted_scopes_is_refused(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path
+) -> None:
+    """What the operator wants of a token is wanted whole; one that has more is good."""
+    auth = {"issuer": provider.url, "audience": [AUDIENCE], "scopes": ["kubescript:read", "kubescript:write"]}
+    kubeconfig = cluster.kubeconfig(tmp_path)
+    ways = authenticator.Authenticator(
+        config.Settings.model_validate({"auth": auth}), (), lambda: live.Live(kubeconfig)
+    )
+    with contextlib.closing(ways):
+        for scope in ("kubescript:read", "kubescript:write openid", "openid", None):
+            with pytest.raises(errors.AuthError, match="lacks a scope") as caught:
+                anyio.run(ways.bearer, provider.token(provider.claims(scope=scope)))
+            assert caught.value.code == "auth.scope"
+        good = provider.token(provider.claims(scope="openid kubescript:write kubescript:read"))
+        assert anyio.run(ways.bearer, good).user.name == "alice"
 
 
 HEADERS: Final = {

@@ -77,6 +77,21 @@ def test_of_two_selectors_the_first_counts(tmp_path: Path) -> None:
     assert found.query["labelSelector"] == ""
 
 
+def test_what_a_write_has_made_is_never_what_was_there_before(tmp_path: Path) -> None:
+    """Also where a snapshot was taken before the log told of the write."""
+    log = tmp_path / "audit.jsonl"
+    old, new = (
+        {"kind": "Pod", "metadata": {"name": "web", "namespace": "shop", "uid": "1", "resourceVersion": at}, "spec": at}
+        for at in ("9", "10")
+    )
+    log.write_text(json.dumps(entry("agent", "patch", responseObject=new)) + "\n")
+    told = history.History(log, lambda _: "")
+    told.know({"pods/shop/web": old})
+    told.know({"pods/shop/web": new})
+    (found,) = told.events("agent")
+    assert (found.before, found.after) == (old, new)
+
+
 @pytest.mark.parametrize("levels", [300, 5000])
 def test_a_request_that_cannot_be_written_down_is_an_error(tmp_path: Path, levels: int) -> None:
     body = '{"a":' * levels + "1" + "}" * levels

@@ -74,10 +74,13 @@ def test_the_answer_stays_under_its_limit() -> None:
         b'"' + b"x" * 9000 + b'"',
         json.dumps(list(range(9000))).encode(),
         json.dumps({str(n): "é" * 50 for n in range(99)}).encode(),
+        # Each pair is two bytes longer than its share, as much as its colon and comma take.
+        json.dumps({str(n): "x" * 18 for n in range(100, 715)}).encode(),
     ):
-        for printed in ("", "p" * 9000, "é\n" * 3000):
-            got = answer(result=result, printed=printed, notes=("n" * 300,) * 5)
-            assert len(got.text.encode()) <= SMALL.output_bytes
+        for limits in (SMALL, types.Limits(output_bytes=16 * 1024)):
+            for printed in ("", "p" * 9000, "é\n" * 3000):
+                got = answer(limits, result=result, printed=printed, notes=("n" * 300,) * 5)
+                assert len(got.text.encode()) <= limits.output_bytes
 
 
 def test_notes_are_one_line() -> None:

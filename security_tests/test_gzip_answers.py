@@ -9,6 +9,7 @@ import tracemalloc
 import zlib
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Final, cast
 
@@ -17,6 +18,7 @@ import pytest
 from kubescript import config, errors, redaction
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
+from kubescript.masker import gzipped
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import masking as wire
@@ -173,6 +175,33 @@ def test_what_arrives_later_is_behind_it_too(behind: bytes, masking: redaction.E
     with pytest.raises(errors.ClusterError, match="continues after"):
         list(masking.body(call, iter([PACKED, behind]), lambda _: None))
     assert b"".join(masking.body(call, iter([PACKED, b""]), lambda _: None)).endswith(b"]}")
+
+
+@pytest.mark.promise("S-03")
+def test_what_a_chunk_unfolds_to_does_not_wait_for_the_next_chunk() -> None:
+    """Also where a piece is full and the decompressor has taken up all of the chunk's last bytes."""
+    whole = gzip.compress(b"x" * 2 * MIB, mtime=0)
+    reference = zlib.decompressobj(wbits=31)
+    sizes = list(accumulate(len(reference.decompress(whole[at : at + 1])) for at in range(len(whole))))
+    ends = [end for end, size in enumerate(sizes, 1) if abs(size - MIB) < 16_000]
+    assert len(ends) > 8
+    for end in ends:
+        assert _unfolded(whole, end) == [sizes[end - 1], 2 * MIB]
+
+
+def _unfolded(whole: bytes, end: int) -> list[int]:
+    """The bytes that have come out when the second of two chunks is asked for, and in all."""
+    pieces: list[int] = []
+    told: list[int] = []
+
+    def chunks() -> Iterator[bytes]:
+        yield whole[:end]
+        told.append(sum(pieces))
+        yield whole[end:]
+
+    for piece in gzipped.decompressed(chunks()):
+        pieces.append(len(piece))
+    return [*told, sum(pieces)]
 
 
 @pytest.mark.promise("R-02")

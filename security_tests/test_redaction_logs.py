@@ -149,6 +149,30 @@ def test_dense_lines_are_masked_alike_however_they_arrive(logs: Logs, attacks: C
     assert engine.masked(logs.masking, floods.log(ORDINARY)) == ORDINARY.encode()
 
 
+BLOCK = 64 * 1024
+"""Bytes of a log that are masked at a time, and the rest of their last line."""
+BEGUN = {
+    "a key": (each("", [BEGIN, *KEY[:2]]), each("", [*KEY[2:], END])),
+    "an announced password": ("Password of root:\n", f"{WORD}\n"),
+}
+"""What begins in one block of a log, and how it goes on in the next one."""
+
+
+@pytest.mark.promise("S-01", "S-07")
+@cases.each("name", BEGUN)
+def test_what_begins_in_lines_that_are_masked_as_a_whole_goes_on_below(name: str, logs: Logs, attacks: Count) -> None:
+    """Among dense lines the masker reads none of it; behind them it does, and reads what is ordinary as ever."""
+    attacks(1)
+    begins, goes_on = BEGUN[name]
+    last = begins.splitlines(keepends=True)[-1]
+    room = BLOCK - 5 - len(begins) + len(last)
+    top = DENSE[: room - 100].ljust(room - 1, "-") + "\n"
+    masked = engine.masked(logs.masking, floods.log(top + begins + goes_on + ORDINARY))
+    assert b"suspicious" in masked
+    assert not [secret for secret in (WORD, *KEY) if secret.encode() in masked]
+    assert masked.endswith(ORDINARY.encode())
+
+
 @pytest.mark.promise("S-07")
 def test_the_last_billion_lines_are_refused(tmp_path: Path, attacks: Count) -> None:
     """Forty megabytes of short lines, of which a script wants the last 10**9: it is told so, and no host holds them as

@@ -775,6 +775,45 @@ def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
     assert isinstance(found, records.Attempt) and set(rows(found.changes)) == {"data.a"}
 
 
+def test_a_write_is_tried_on_the_very_version_that_was_read(
+    scratch: ControlPlane, namespace: str, engine: redaction.Engine
+) -> None:
+    """What somebody else has changed since is no change of the write's; who changes it each time is told."""
+    cluster, tried = live.Live(scratch.kubeconfig), attempts.Attempts(engine.changes)
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "moving", "namespace": namespace}}
+    Writer(scratch.kubeconfig).create(made)
+    others = 1
+
+    def patch(key: str, value: str) -> request.Request:
+        body = msgspec.Raw(json.dumps({"data": {key: value}}).encode())
+        path = ("api", "v1", "namespaces", namespace, "configmaps", "moving")
+        return request.parse(protocol.Call("PATCH", path, (), body, "merge-patch"))
+
+    def send(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
+        return cluster.perform(what, 30, cancel)
+
+    def read(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
+        nonlocal others
+        answer = send(what, cancel)
+        if others:
+            others -= 1
+            send(patch("theirs", str(others)), cancel).close()
+        return answer
+
+    def attempt() -> records.Attempt:
+        found = tried.attempt(patch("ours", "1"), read, send, lambda _: None, cancellation.Cancellation())
+        assert isinstance(found, records.Attempt)
+        return found
+
+    assert set(rows(attempt().changes)) == {"data.ours"}
+    others = 100
+    with pytest.raises(errors.PlanError, match="changes faster than it can be read"):
+        attempt()
+    others = 0
+    assert set(rows(attempt().changes)) == {"data.ours"}
+    cluster.close()
+
+
 def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, engine: redaction.Engine) -> None:
     """Its defaults are its own, its merges are the request's, and its bookkeeping is no change."""
     made = copy.deepcopy(deployment(selector={"matchLabels": {"app": "web"}}))

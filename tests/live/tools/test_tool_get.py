@@ -324,6 +324,33 @@ def test_one_object_is_pruned(call: tools.Call, live: Path) -> None:
     assert same == odd and list(same) == ["apiVersion", "kind", "metadata", "spec", "status"]
 
 
+def toleration(key: str, **seconds: int) -> dict[str, Any]:
+    return {"key": key, "operator": "Exists", "effect": "NoExecute"} | seconds
+
+
+TROUBLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+OWN = [toleration(TROUBLE[0], tolerationSeconds=30), toleration(TROUBLE[1]), toleration("mine", tolerationSeconds=300)]
+
+
+def test_tolerations_of_the_users_own_stay(tmp_path: Path) -> None:
+    """Those alone are left out that the API server gives every pod."""
+    file = tmp_path / "tolerating.json"
+    given = {"usual": [toleration(key, tolerationSeconds=300) for key in TROUBLE], "own": OWN}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"containers": [], "tolerations": tolerations},
+        }
+        for name, tolerations in given.items()
+    ]
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": pods}))
+    with tools.calling("--snapshot", str(file)) as ask:
+        shown = {name: tools.told(ask("kubectl_get", resource="pod", name=name))["spec"] for name in given}
+    assert shown["own"]["tolerations"] == OWN and "tolerations" not in shown["usual"]
+
+
 WHOLE = {"pods": "shop", "deployments": "payments", "configmaps": "shop", "crd": "", "nodes": "", "netpol": "payments"}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubescript import config, redaction, types
+from kubescript import config, errors, redaction, types
 from kubescript.audit import changes, recorder
 from kubescript.audit import record as audit_record
 from kubescript.broker import records
@@ -254,6 +254,17 @@ def test_what_is_created_has_the_labels_of_its_manifest(engine: redaction.Engine
     assert found(planned(engine, create), labels={"track": "stable"}) == [[]]
     assert found(planned(engine, create), labels={"track": "canary"}) == [["SCOPE_ENFORCEMENT"]]
     assert found(planned(engine, create), namespaces=("prod",)) == [["SCOPE_ENFORCEMENT"]]
+
+
+def test_no_plan_creates_an_object_and_changes_it(engine: redaction.Engine) -> None:
+    """Somebody else makes it, or takes it away, between the two dry runs: neither shows what both do together."""
+    create = write("create", None, DEPLOYMENT, DEPLOYMENT)
+    pause = write("patch", DEPLOYMENT, changed(DEPLOYMENT, "spec.paused", True), {"spec": {"paused": True}})
+    for both in ((create, pause), (pause, create)):
+        with pytest.raises(errors.PlanError, match=r"already changes deployments\.apps shop/web;") as caught:
+            planned(engine, *both)
+        assert caught.value.code == "plan.overlap"
+    assert len(planned(engine, pause, write("patch", DEPLOYMENT, NEW, SMALL))) == 2
 
 
 def test_a_status_of_another_shape_says_nothing() -> None:

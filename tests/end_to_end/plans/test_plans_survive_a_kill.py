@@ -13,7 +13,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -569,6 +569,27 @@ def test_an_end_that_cannot_be_recorded_says_what_was_applied(
     )
     assert place.sent(made) == FIRST_SENT
     check_next(place, ledger)
+
+
+def test_a_request_that_is_answered_with_a_failure_may_have_been_carried_out(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy before the API server may fail when all is done: nobody knows, and no other request is sent after it."""
+    made, perform = place.approved(), live_cluster_access.Live.perform
+
+    def failed(self: Any, call: Any, *arguments: Any) -> Any:
+        answer = perform(self, call, *arguments)
+        return answer if call.method == "GET" or call.dry_run else replace(answer, status=500)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(live_cluster_access.Live, "perform", failed)
+        found = place.approvals.apply(made.id, lambda _done, _count, _text: None)
+    assert found.state == "stopped" and found.steps[0].status == 500
+    assert "0 of 3 changes were made; nobody knows whether this one was: create configmaps" in found.text
+    assert [step.state for step in found.steps] == ["unknown", "waiting", "waiting"]
+    assert place.sent(made) == FIRST_SENT[:1]
+    following = place.approved()
+    assert place.approvals.apply(following.id, lambda _done, _count, _text: None).state == "applied"
 
 
 def test_a_client_that_goes_away_does_not_leave_a_plan_half_applied(place: Place) -> None:

@@ -30,7 +30,7 @@ demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
 quick: $(READY)  ## Format, lint and all unit tests that need neither a cluster nor a second each; a minute.
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(PYTEST) --numprocesses auto -m 'not cluster and not slow' tests/unit
+	$(PYTEST) -m 'not cluster and not slow' tests/unit
 
 test: check  ## Everything: format, types, imports, then all tests on a real API server, within their budget.
 	$(PYTEST) --skip-unchanged --budget tests security_tests

@@ -118,7 +118,7 @@ def postgresql() -> Iterator[postgres.Postgres]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
 def new_database(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     """Names a new place for plans with each call: a file for SQLite, or a database of a real PostgreSQL."""
     if request.param == "postgresql":

@@ -75,6 +75,7 @@ def test_nothing_but_the_official_apis_and_metrics_is_in_the_table() -> None:
     assert set(operations.apis()) - set(APIS) == {"MetricsV1beta1Api"}
 
 
+@pytest.mark.slow  # all modules of the official client
 def test_every_official_model_is_in_the_table_with_its_fields() -> None:
     """Attribute names, JSON names and types agree with attribute_map and openapi_types."""
     from kubescript.worker.sdk import models

@@ -65,6 +65,7 @@ def test_every_official_method() -> None:
         assert (decision.serve == "metadata") is (allowed and "secrets" in segments), path
 
 
+@pytest.mark.slow  # all modules of the official client
 def test_the_table_knows_every_official_kind() -> None:
     """Every built-in resource of the official client is in request/kinds.py: a newer client that adds one is noticed here."""
     for _, path in official_methods():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from security_tests import benches
+from tests.kit import patience
 
 __all__ = ["MUTATIONS", "Mutation"]
 
@@ -33,7 +34,9 @@ class Mutation:
         """Whether the attack comes through without these steps."""
         with benches.opened(benches.hostile(*dropped, options=self.options), spares=0) as bench:
             if self.look is None:
-                return bench(self.attack).result == b'"True"'
+                outcome = bench(self.attack, timeout_ms=patience.scaled_ms(10_000))
+                print(outcome.fault)  # pytest shows it beside a mutation that was missed
+                return outcome.result == b'"True"'
             seen: list[bool] = []
             look = self.look
             bench.during(self.attack, lambda pid: seen.append(look(pid)))

@@ -279,20 +279,19 @@ def test_a_request_of_many_values_is_refused(name: str, port: int) -> None:
 # --- the mutation check ---
 
 
-LENGTH: Final = 16 << 20
-"""Bytes: more than the kernel holds for a client that does not read."""
+LONG: Final = [bytes(1 << 16)] * 256
+"""The parts of an answer of 16 MiB: more than the kernel holds for a client that does not read."""
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
     """An application that reads every body; its answer is long, but for probes."""
     while (message := await receive())["type"] == "http.request" and message["more_body"]:
         pass
-    body = b"ok" if scope["path"] == "/health" else bytes(LENGTH)
-    head = [(b"content-length", str(len(body)).encode())]
+    parts = [b"ok"] if scope["path"] == "/health" else LONG
+    head = [(b"content-length", str(sum(map(len, parts))).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": head})
-    for start in range(0, len(body), 1 << 16):
-        more = start + (1 << 16) < len(body)
-        await send({"type": "http.response.body", "body": body[start : start + (1 << 16)], "more_body": more})
+    for number, part in enumerate(parts, 1):
+        await send({"type": "http.response.body", "body": part, "more_body": number < len(parts)})
 
 
 async def ended_of(data: bytes, count: int, most: int, wait_s: float) -> tuple[int, bool]:

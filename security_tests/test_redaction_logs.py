@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubescript import errors
+from kubescript.masker import bodies
 from security_tests.redaction import corpus, engine, floods, saved_logs, sheet
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.saved_logs import Logs
@@ -149,8 +150,6 @@ def test_dense_lines_are_masked_alike_however_they_arrive(logs: Logs, attacks: C
     assert engine.masked(logs.masking, floods.log(ORDINARY)) == ORDINARY.encode()
 
 
-BLOCK = 64 * 1024
-"""Bytes of a log that are masked at a time, and the rest of their last line."""
 BEGUN = {
     "a key": (each("", [BEGIN, *KEY[:2]]), each("", [*KEY[2:], END])),
     "an announced password": ("Password of root:\n", f"{WORD}\n"),
@@ -165,7 +164,7 @@ def test_what_begins_in_lines_that_are_masked_as_a_whole_goes_on_below(name: str
     attacks(1)
     begins, goes_on = BEGUN[name]
     last = begins.splitlines(keepends=True)[-1]
-    room = BLOCK - 5 - len(begins) + len(last)
+    room = bodies._LOG - 5 - len(begins) + len(last)
     top = DENSE[: room - 100].ljust(room - 1, "-") + "\n"
     masked = engine.masked(logs.masking, floods.log(top + begins + goes_on + ORDINARY))
     assert b"suspicious" in masked

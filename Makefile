@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Hundreds of tests start a Python: it may keep the bytecode of what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # Tests that share a server stay in one process (tests/kit/schedule.py). One process more than there are processors: a
-# fifth of their time goes by while something starts.
+# sixth of their time goes by while something starts.
 PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4
 
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))

@@ -26,6 +26,7 @@ _LEAST_S: Final = 20.0
 _WORK_S: Final = 0.045
 """Processor seconds of `_work` on the machine on which the budgets were recorded."""
 Told = tuple[dict[str, float], dict[str, float], dict[str, float], float, bool]
+"""See `Meter.told`: values that pass from one process to another."""
 _ROWS: Final = 20
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
@@ -56,7 +57,8 @@ class Meter:
         self.processor[nodeid.partition("::")[0]] += spent() - before
 
     def told(self) -> Told:
-        """What one process tells the one that adds up."""
+        """What this process tells the one that adds up: the three counts, all that it has spent, and whether it has built
+        programs."""
         return dict(self.processor), dict(self.wall), dict(self.longest), spent(), programs.have_taken_time()
 
 

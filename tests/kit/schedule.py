@@ -55,10 +55,11 @@ def write(groups: dict[str, str], folder: Path) -> None:
     file.replace(folder / _NAMED_AT)
 
 
-def end(item: pytest.Item, fixture: str) -> None:
-    """Ends a session fixture of `SHARED` that this test was the last to use."""
-    for definition in item._fixtureinfo.name2fixturedefs[fixture]:  # type: ignore[attr-defined]
-        definition.finish(item._request)  # type: ignore[attr-defined]
+def end(item: pytest.Function, fixture: str) -> None:
+    """Ends a session fixture of `SHARED` that this test was the last to use, and what was made from it. Pytest would end
+    it with the session, and has no other way: a later test that asks for it gets a new one."""
+    # What it takes of a request is the test's node: a fixture's own request is no more at hand.
+    item._fixtureinfo.name2fixturedefs[fixture][-1].finish(item._request)  # type: ignore[arg-type]
 
 
 def make_scheduler(config: pytest.Config, log: Any) -> Any:

@@ -96,7 +96,7 @@ def _names(body: Iterable[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif not isinstance(node, ast.Expr):
+        else:
             for inner in ("body", "orelse", "handlers", "finalbody", "cases"):
                 yield from _names(getattr(node, inner, ()))
 

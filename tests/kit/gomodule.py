@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import subprocess
 from pathlib import Path
 
 from kubescript_safety.controlplane import build, gotool
@@ -16,7 +15,7 @@ def program(module: Path, package: str = ".", linker_flags: str = "-s -w") -> Pa
     """The program of a module, with the name of its folder; the first call on a machine builds it."""
     sources = [*sorted(module.glob("*.go")), module / "go.mod", module / "go.sum"]
     parts = [source.read_text() for source in sources]
-    key = hashlib.sha256("\0".join([*parts, linker_flags]).encode()).hexdigest()[:16]
+    key = hashlib.sha256("\0".join([*parts, repr(build.ENVIRONMENT), linker_flags]).encode()).hexdigest()[:16]
     target = build.cache() / module.name / key / module.name
     with build.locked(build.cache() / f"{module.name}.lock"):  # several processes of tests want it at the same time
         if not target.exists():
@@ -28,6 +27,5 @@ def _build(target: Path, module: Path, package: str, linker_flags: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     go = gotool.find(build.go_version(), build.cache())
     unfinished = target.with_suffix(f".{os.getpid()}")
-    command = [str(go), "build", "-trimpath", "-ldflags", linker_flags, "-o", str(unfinished), package]
-    subprocess.run(command, cwd=module, env={**os.environ, **build.ENVIRONMENT}, check=True)
+    build.compile_program(go, package, unfinished, module, linker_flags)
     unfinished.rename(target)

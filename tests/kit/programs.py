@@ -10,12 +10,13 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from kubescript_safety.controlplane import build, live
-from tests.kit import browser, containers, debian, gosdk, helm, kubectl, npm
+from kubescript_safety.controlplane import build, live, server
+from tests.kit import browser, containers, debian, gosdk, helm, kubectl, npm, unchanged
 from tests.kit.controlplane import cluster
 from tests.kit.keycloak import prepared
 from tests.kit.openstack import build as openstack
@@ -80,12 +81,21 @@ def needed(item: pytest.Item) -> list[Make]:
     """What makes the programs of a test."""
     names = [*getattr(item, "fixturenames", ()), item.path.stem]
     made = [make for name in names for make in _NEEDED.get(name, ())]
+    if not _is_built() and _imports_server(item.path):
+        made += _SERVER
     return [make for make in made if make is not build.programs or not cluster.elsewhere()]
 
 
 @functools.cache
 def _is_built() -> bool:
     return (build.cache() / "controlplane" / build.key()).exists()
+
+
+@functools.cache
+def _imports_server(module: Path) -> bool:
+    """Whether tests of a module may start an API server under another name, or ask for a fixture while they run. Finding
+    out takes seconds for all modules, so only a machine asks on which the server is still to be built."""
+    return Path(server.__file__) in unchanged.closure(module)
 
 
 def have_taken_time() -> bool:

@@ -121,7 +121,7 @@ class Shop:
     def events(self) -> list[audit.Event]:
         """Likewise, as the API server has recorded it."""
         self._cluster.log.settle(self._cluster.plane)
-        return [event for event in self._cluster.log.writes(USER) if f"/namespaces/{self.namespace}/" in event.path]
+        return self._cluster.log.writes(USER, self.namespace)
 
     def state(self) -> tuple[dict[str, str], list[str]]:
         """The resourceVersion of everything here, once nothing moves, and what kubescript has sent."""

@@ -79,17 +79,19 @@ class Log:
         self._policy.write_text(yaml.safe_dump(policy))
         return f"--audit-policy-file={self._policy}", f"--audit-log-path={self.file}"
 
-    def events(self, user: str = "") -> list[Event]:
-        """Everything that this user, or anybody, has sent, in the order in which it was answered."""
+    def events(self, user: str = "", namespace: str = "") -> list[Event]:
+        """Returns what this user, or any, has sent to this namespace, or to any path, in the order of the answers."""
         text = self.file.read_text() if self.file.exists() else ""
         # The last line may still be being written.
         lines = text[: text.rfind("\n") + 1].splitlines()
-        found = [_event(json.loads(line)) for line in lines if not user or f'"username":"{user}"' in line]
-        return [event for event in found if user in ("", event.user)]
+        name, path = f'"username":"{user}"' if user else "", f"/namespaces/{namespace}/" if namespace else ""
+        # Decoding takes most of the time, and most lines are of other tests.
+        found = [_event(json.loads(line)) for line in lines if name in line and path in line]
+        return [event for event in found if user in ("", event.user) and path in event.path]
 
-    def writes(self, user: str = "") -> list[Event]:
+    def writes(self, user: str = "", namespace: str = "") -> list[Event]:
         """Likewise, what was to change something."""
-        return [event for event in self.events(user) if event.verb in _WRITES and not event.is_dry_run]
+        return [event for event in self.events(user, namespace) if event.verb in _WRITES and not event.is_dry_run]
 
     def settle(self, plane: server.ControlPlane) -> None:
         """Waits until everything that was answered before is written."""

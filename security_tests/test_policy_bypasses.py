@@ -31,47 +31,13 @@ from kubescript.request import info, query, request
 from kubescript.request import writes as request_writes
 from kubescript.wire import protocol
 from kubescript.worker.sdk import operations as sdk_operations
-from security_tests import recorder
+from security_tests import permissions, raw_requests, recorder
 from security_tests.recorder import Info, Recorder, Seen
 
 Count = Callable[[int], None]
 
 MANY: Final = 10_000
 """Writes that may be tried in a minute: these tests are not about their number."""
-TUNNELS = {"exec", "attach", "portforward", "proxy"}
-READABLE = {"", "log", "status", "scale", "approval", "ephemeralcontainers", "resize"}
-BUILT_IN = {"", "apps", "autoscaling", "batch", "extensions", "policy"}
-WRITES = {
-    "": {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"},
-    "scale": {"PUT": "update", "PATCH": "patch"},
-    "eviction": {"POST": "create"},
-}
-"""Subresource → what may be done to it, as HTTP method and verb."""
-UNWRITABLE = {
-    "": {"bindings", "namespaces", "nodes", "secrets", "serviceaccounts"},
-    "policy": {"podsecuritypolicies"},
-}
-"""Group → resources that no write changes unless an operator lifts the rule."""
-UNWRITABLE_GROUPS = {
-    "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
-    "authorization.k8s.io", "certificates.k8s.io", "rbac.authorization.k8s.io", "authorization.openshift.io",
-    "oauth.openshift.io", "project.openshift.io", "security.openshift.io", "user.openshift.io",
-}  # fmt: skip
-QUESTIONS = {
-    "authorization.k8s.io/v1/selfsubjectaccessreviews", "authorization.k8s.io/v1/selfsubjectrulesreviews",
-    "authorization.k8s.io/v1/subjectaccessreviews", "authorization.k8s.io/v1/localsubjectaccessreviews",
-    "authentication.k8s.io/v1/selfsubjectreviews",
-}  # fmt: skip
-DOCUMENT = re.compile(
-    r"/(version|api|api/v1|apis(/[^/]+){0,2}|openapi/v2|openapi/v3(/[^/]+){0,3}|(healthz|livez|readyz)(/[^/]+)?"
-    r"|\.well-known/openid-configuration|openid/v1/jwks)/?"
-)
-QUERY = {
-    "watch", "allowWatchBookmarks", "sendInitialEvents", "force", "orphanDependents", "previous", "timestamps", "limit", "timeoutSeconds",
-    "gracePeriodSeconds", "sinceSeconds", "tailLines", "limitBytes", "labelSelector", "fieldSelector", "continue", "resourceVersion",
-    "resourceVersionMatch", "dryRun", "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream",
-    "includeObject", "hash", "verbose", "timeout",
-}  # fmt: skip
 HEADERS = {
     "host",
     "accept",
@@ -82,49 +48,6 @@ HEADERS = {
     "content-type",
     "content-length",
 }
-ACCEPTS = {
-    "application/json", "text/plain, application/json", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
-    "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
-    "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json",
-}  # fmt: skip
-
-
-def permitted(parsed: Info, *, read_only: bool) -> bool:
-    """Whether the promise lets this request through: written down a second time, independently of policy/policy.py and
-    policy/writes.py."""
-    if not parsed.is_resource:
-        return parsed.method == "GET" and DOCUMENT.fullmatch(parsed.path) is not None
-    if parsed.group in {"", "core"} and (
-        parsed.resource == "secrets" or (parsed.resource, parsed.subresource) == ("serviceaccounts", "token")
-    ):
-        return False
-    if parsed.verb == "proxy" or parsed.subresource in TUNNELS:
-        return False
-    if (
-        parsed.group not in BUILT_IN
-        and not parsed.group.endswith(".k8s.io")
-        and parsed.subresource not in {"", "status", "scale"}
-    ):
-        return False
-    if parsed.method == "GET":
-        return parsed.verb in {"get", "list", "watch"} and parsed.subresource in READABLE
-    return is_question(parsed) or (not read_only and writable(parsed))
-
-
-def is_question(parsed: Info) -> bool:
-    """Whether this is a POST that stores nothing."""
-    return parsed.verb == "create" and f"{parsed.group}/{parsed.version}/{parsed.resource}" in QUESTIONS
-
-
-def writable(parsed: Info) -> bool:
-    """Whether a server that may write may write this: one object that is on no list, its scale, or a pod's eviction."""
-    if WRITES.get(parsed.subresource, {}).get(parsed.method) != parsed.verb:
-        return False
-    if parsed.subresource == "eviction" and (parsed.group, parsed.resource) != ("", "pods"):
-        return False
-    if bool(parsed.name) == (parsed.verb == "create" and not parsed.subresource):
-        return False
-    return parsed.group not in UNWRITABLE_GROUPS and parsed.resource not in UNWRITABLE.get(parsed.group, set())
 
 
 def judge(server: Recorder, seen: list[Seen], *, read_only: bool) -> list[Info]:
@@ -133,15 +56,15 @@ def judge(server: Recorder, seen: list[Seen], *, read_only: bool) -> list[Info]:
     found = []
     for one in seen:
         parsed = recorder.read(one.line)
-        assert permitted(parsed, read_only=read_only), one.line
+        assert permissions.permitted(parsed, read_only=read_only), one.line
         keys = [key for key, _ in one.query]
-        assert set(keys) <= QUERY and len(keys) == len(set(keys)), one.line
+        assert set(keys) <= permissions.QUERY and len(keys) == len(set(keys)), one.line
         names = [name.lower() for name, _ in one.headers]
         assert set(names) <= HEADERS and len(names) == len(set(names)), one.headers
         assert one.header("Host") == [f"127.0.0.1:{server.port}"]
         assert one.header("Authorization") == [f"Bearer {recorder.TOKEN}"]
         is_stream = parsed.method != "GET" or parsed.verb == "watch"
-        assert one.header("Accept")[0] in ACCEPTS
+        assert one.header("Accept")[0] in permissions.ACCEPTS
         assert one.header("Accept-Encoding") in ([["identity"]] if is_stream else [["identity"], ["gzip"]])
         assert re.fullmatch(
             r"kubescript/[0-9.]+( \(evaluation=[0-9a-f]{32}; script=[0-9a-f]{16}\))?", one.header("User-Agent")[0]
@@ -163,7 +86,7 @@ def judge_writes(server: Recorder, seen: list[Seen]) -> None:
             if description := re.fullmatch(r"/openapi/v3/apis/([^/]+)/([^/]+)", parsed.path):
                 server.described.add((description[1], description[2]))
             continue
-        if is_question(parsed):
+        if permissions.is_question(parsed):
             continue
         assert parsed.group in OWN_GROUPS or (parsed.group, parsed.version) in server.described, one.line
         assert parsed.group != recorder.DEAF, one.line
@@ -297,7 +220,7 @@ def arguments(operation: sdk_operations.Operation) -> dict[str, Any]:
     return {name: BODY if name == "body" else ARGUMENTS[name] for name in operation.parameters if name in wanted}
 
 
-OWN_GROUPS = BUILT_IN | {
+OWN_GROUPS = permissions.BUILT_IN | {
     recorder.read(f"{one.verb} {one.path} HTTP/1.1").group for one in operations() if "{group}" not in one.path
 }
 """Groups of Kubernetes itself. All others are asked whether they know dry runs."""
@@ -306,7 +229,7 @@ OWN_GROUPS = BUILT_IN | {
 def looks(verb: str, path: str) -> set[tuple[str, str]]:
     """What is read for a write: the object that it is for, and the description of an API that is not Kubernetes' own."""
     parsed = recorder.read(f"{verb} {path} HTTP/1.1")
-    if verb == "GET" or is_question(parsed):
+    if verb == "GET" or permissions.is_question(parsed):
         return set()
     found = {("GET", path.removesuffix(f"/{parsed.subresource}"))} if parsed.name else set()
     return found | {("GET", f"/openapi/v3/apis/{parsed.group}/{parsed.version}")}
@@ -340,7 +263,7 @@ def test_every_method_of_the_official_client(form: str, product: Product, attack
         expected = {
             (verb, path)
             for verb, path in wanted
-            if permitted(recorder.read(f"{verb} {path} HTTP/1.1"), read_only=read_only)
+            if permissions.permitted(recorder.read(f"{verb} {path} HTTP/1.1"), read_only=read_only)
         }
         looked = set().union(*(looks(verb, path) for verb, path in expected))
         assert expected <= reached <= expected | looked, (reached ^ expected, answer.text)
@@ -767,73 +690,11 @@ def is_asked(call: protocol.Call, one: Seen) -> bool:
     return call.method == "GET" or asks_dry_run or not one.is_dry_run
 
 
-RAW = {
-    "Table of secrets": ("GET", "api/v1/secrets", "", "table"),
-    "metadata of secrets": ("GET", "api/v1/secrets", "", "metadata"),
-    "metadata of one secret": ("GET", "api/v1/namespaces/a/secrets/db", "", "metadata"),
-    "text of one secret": ("GET", "api/v1/namespaces/a/secrets/db", "", "text"),
-    "watch by query": ("GET", "api/v1/namespaces/a/secrets", "watch=true", "json"),
-    "watch by path": ("GET", "api/v1/watch/namespaces/a/secrets", "", "json"),
-    "watch by path, one": ("GET", "api/v1/watch/namespaces/a/secrets/db", "", "table"),
-    "proxy by path": ("GET", "api/v1/proxy/namespaces/a/services/web", "", "json"),
-    "proxy by path, secrets": ("GET", "api/v1/proxy/namespaces/a/secrets/db", "", "json"),
-    "proxy by subresource": ("GET", "api/v1/namespaces/a/services/https:web:443/proxy", "", "text"),
-    "proxy by subresource with path": ("GET", "api/v1/nodes/n/proxy/run/a/p/c", "", "text"),
-    "proxy with a path parameter": ("GET", "api/v1/nodes/n/proxy", "path=/run", "text"),
-    "proxy written as a namespace": ("GET", "api/v1/namespaces/proxy/secrets/x", "", "text"),
-    "watch written twice": ("GET", "api/v1/watch/watch/secrets", "", "json"),
-    "watch of a proxy": ("GET", "api/v1/watch/proxy/nodes/n", "", "json"),
-    "proxy of a watch": ("GET", "api/v1/proxy/watch/nodes/n", "", "json"),
-    "exec": ("GET", "api/v1/namespaces/a/pods/p/exec", "command=id&command=-u&stdout=true", "text"),
-    "attach": ("GET", "api/v1/namespaces/a/pods/p/attach", "stdin=true", "text"),
-    "port-forward": ("GET", "api/v1/namespaces/a/pods/p/portforward", "ports=80", "text"),
-    "token": ("POST", "api/v1/namespaces/a/serviceaccounts/default/token", "", "json"),
-    "token, read": ("GET", "api/v1/namespaces/a/serviceaccounts/default/token", "", "json"),
-    "kubelet": ("GET", "api/v1/nodes/n/configz", "", "json"),
-    "subresource of a custom resource": (
-        "GET",
-        "apis/subresources.kubevirt.io/v1/namespaces/a/virtualmachineinstances/v/vnc",
-        "",
-        "json",
-    ),
-    "custom proxy": ("GET", "apis/custom.example/v1/namespaces/a/things/t/proxy", "", "json"),
-    "other version of secrets": ("GET", "api/v7/secrets", "", "json"),
-    "core written out": ("GET", "apis/core/v1/secrets", "", "json"),
-    "legacy core written out": ("GET", "apis/legacy/../../api/v1/secrets", "", "json"),
-    "unknown core resource": ("GET", "api/v1/lists", "", "json"),
-    "secrets below a namespace's subresource": ("GET", "api/v1/namespaces/a/status/secrets", "", "json"),
-    "secrets below finalize": ("GET", "api/v1/namespaces/a/finalize/secrets/db", "", "json"),
-    "a namespace called namespaces": ("GET", "api/v1/namespaces/namespaces/secrets", "", "json"),
-    "namespaces twice": ("GET", "api/v1/namespaces/a/namespaces/b/secrets", "", "json"),
-    "logs": ("GET", "logs/kube-apiserver.log", "", "text"),
-    "metrics": ("GET", "metrics", "", "text"),
-    "pprof": ("GET", "debug/pprof/heap", "", "text"),
-    "openapi elsewhere": ("GET", "openapi/v3/../../api/v1/secrets", "", "json"),
-    "version goes on": ("GET", "version/../api/v1/secrets", "", "json"),
-    "readyz goes on": ("GET", "readyz/../api/v1/secrets", "", "json"),
-    "dot segment": ("GET", "api/v1/./secrets", "", "json"),
-    "empty segment": ("GET", "api/v1//secrets", "", "json"),
-    "leading slash": ("GET", "/api/v1/secrets", "", "json"),
-    "trailing slash": ("GET", "api/v1/secrets/", "", "json"),
-    "capitals": ("GET", "API/V1/SECRETS", "", "json"),
-    "capital resource": ("GET", "api/v1/Secrets", "", "json"),
-    "impersonation": ("GET", "api/v1/pods", "as=system:admin", "json"),
-    "another token": ("GET", "api/v1/pods", "access_token=x", "json"),
-    "watch twice": ("GET", "api/v1/pods", "watch=false&watch=true", "json"),
-    "POST to one secret": ("POST", "api/v1/namespaces/a/secrets/db", "dryRun=All", "json"),
-    "DELETE all secrets": ("DELETE", "api/v1/namespaces/a/secrets", "dryRun=All", "json"),
-    "HEAD": ("HEAD", "api/v1/secrets", "", "json"),
-    "CONNECT": ("CONNECT", "127.0.0.1:22", "", "json"),
-    "a method with a header": ("GET / HTTP/1.1\r\nX: y\r\n\r\nGET", "api/v1/secrets", "", "json"),
-    "an Accept of its own": ("GET", "api/v1/secrets", "", "application/yaml"),
-}
-
-
 @pytest.mark.promise("P-07")
-@pytest.mark.parametrize("attack", RAW)
+@pytest.mark.parametrize("attack", raw_requests.RAW)
 def test_a_hostile_worker_gets_no_further_than_a_script(attack: str, door: tuple[Door, Recorder, bool]) -> None:
     """A raw call that asks for what is denied reaches nothing, whatever form it has; the next call is answered."""
-    method, path, query, accept = RAW[attack]
+    method, path, query, accept = raw_requests.RAW[attack]
     pairs = [pair.split("=", 1) for pair in query.split("&") if pair]
     body: dict[str, str] | None = {} if method in {"POST", "DELETE"} else None
     assert (
@@ -842,23 +703,7 @@ def test_a_hostile_worker_gets_no_further_than_a_script(attack: str, door: tuple
     assert len(knock(door, {"method": "GET", "path": ["api", "v1", "pods"]})) == 1
 
 
-WORDS = (
-    "api", "apis", "v1", "v1beta1", "namespaces", "a", "secrets", "pods", "configmaps", "nodes", "services", "serviceaccounts", "token", "proxy",
-    "watch", "status", "log", "exec", "scale", "finalize", "ephemeralcontainers", "apps", "deployments", "authorization.k8s.io", "version", "openapi",
-    "v3", "selfsubjectaccessreviews", "imitation.example", "core", "db", "system:node", "https:web:443", "logs", "eviction", "binding", "attach",
-)  # fmt: skip
-NASTY = (
-    "", ".", "..", "...", "/", "//", "%2e%2e", "%2f", "a/b", "?", "#", "a?watch=true", "a#b", "\\", "..\\..", "\r\n", "a\r\nX: y", "\x00", " ", "Secrets",
-    "SECRETS", "secrets ", "secrets\t", "secrets%00", "ѕecrets", "ｓecrets", "secrets;", ";", "@", ":", "~", "*", "'", '"', "<", "|", "{}", "[]", "&", "=", "+",
-    "a" * 63, "a" * 254, "-", "_", "a_b", "A", "é", "\u202e", "\x7f", "http:", "evil.example", "xn--a",
-)  # fmt: skip
-SKELETONS = (
-    "api/v1/pods", "api/v1/namespaces/a/pods", "api/v1/namespaces/a/pods/db", "api/v1/namespaces/a/pods/db/log", "api/v1/namespaces/a/secrets/db",
-    "api/v1/watch/namespaces/a/pods", "apis/apps/v1/deployments", "apis/apps/v1/namespaces/a/deployments/db/scale", "api/v1/nodes/a/proxy/a",
-    "apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "apis/imitation.example/v1/namespaces/a/secrets", "version", "openapi/v3/api/v1",
-    "api/v1/namespaces/a", "api/v1/namespaces/a/finalize", "api/v1/namespaces/a/serviceaccounts/db/token", "apis/core.example/v1/things/t/status",
-)  # fmt: skip
-SEGMENT = st.one_of(st.sampled_from(WORDS), st.sampled_from(NASTY), st.text(max_size=8))
+SEGMENT = st.one_of(st.sampled_from(raw_requests.WORDS), st.sampled_from(raw_requests.NASTY), st.text(max_size=8))
 
 
 @st.composite
@@ -866,7 +711,7 @@ def any_path(draw: st.DrawFn) -> list[str]:
     """A plausible path, with up to three segments changed, added or dropped; or any words."""
     if draw(st.integers(0, 9)) == 0:
         return draw(st.lists(SEGMENT, max_size=9))
-    path = draw(st.sampled_from(SKELETONS)).split("/")
+    path = draw(st.sampled_from(raw_requests.SKELETONS)).split("/")
     for _ in range(draw(st.integers(0, 3))):
         place = draw(st.integers(0, len(path)))
         path[place : place + draw(st.integers(0, 1))] = draw(st.lists(SEGMENT, max_size=1))
@@ -874,7 +719,7 @@ def any_path(draw: st.DrawFn) -> list[str]:
 
 
 KEYS = st.one_of(
-    st.sampled_from(sorted(QUERY)),
+    st.sampled_from(sorted(permissions.QUERY)),
     st.sampled_from(["as", "follow", "command", "Watch", "watch ", "watch&x", "dry_run", "", "x"]),
     st.text(max_size=6),
 )
@@ -984,18 +829,22 @@ class Mutation:
 
 CLIMB = "../secrets/db"
 MUTATIONS = {
-    "denied resources": Mutation(policy.Policy, "_ruled", lambda _self, _call: None, RAW["Table of secrets"]),
-    "tunnels": Mutation(policy, "_tunnel", lambda _call: None, RAW["exec"], ("subresources", "verbs")),
-    "subresources": Mutation(policy, "_subresource", lambda _call: None, RAW["kubelet"]),
+    "denied resources": Mutation(
+        policy.Policy, "_ruled", lambda _self, _call: None, raw_requests.RAW["Table of secrets"]
+    ),
+    "tunnels": Mutation(policy, "_tunnel", lambda _call: None, raw_requests.RAW["exec"], ("subresources", "verbs")),
+    "subresources": Mutation(policy, "_subresource", lambda _call: None, raw_requests.RAW["kubelet"]),
     "verbs": Mutation(
         policy.Policy, "_verb", lambda _self, _call: policy.ALLOW, ("POST", "api/v1/namespaces/a/pods", "", "json")
     ),
-    "documents": Mutation(info, "_is_document", lambda _segments: True, RAW["metrics"]),
+    "documents": Mutation(info, "_is_document", lambda _segments: True, raw_requests.RAW["metrics"]),
     "segments": Mutation(
         info, "_checked_path", lambda path: path, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
     ),
-    "names": Mutation(info, "_check_names", lambda _info: None, RAW["capital resource"], ("denied resources",)),
-    "query": Mutation(query, "check", lambda pairs, **_: pairs, RAW["impersonation"]),
+    "names": Mutation(
+        info, "_check_names", lambda _info: None, raw_requests.RAW["capital resource"], ("denied resources",)
+    ),
+    "query": Mutation(query, "check", lambda pairs, **_: pairs, raw_requests.RAW["impersonation"]),
 }
 
 

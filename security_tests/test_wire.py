@@ -3,7 +3,6 @@ no more."""
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import json
 import re
@@ -29,8 +28,8 @@ from kubescript.cluster import live
 from kubescript.executor import batch, conversation, replies
 from kubescript.output import render
 from kubescript.policy import policy
-from kubescript.wire import framing, outline, protocol
-from security_tests import benches
+from kubescript.wire import outline, protocol
+from security_tests import benches, peer
 from tests.kit import listener, patience
 
 Count = Callable[[int], None]
@@ -638,39 +637,6 @@ def test_an_odd_body_stays_a_body(name: str, hostile: benches.Bench, recorder: R
 
 # --- anything at all ---
 
-JOB = types.Limits(timeout_ms=2_000, api_calls=5, output_bytes=1_000)
-
-
-def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> types.Outcome:
-    """A conversation with a peer that says `data` and hangs up, whatever the host answers."""
-    ours, theirs = socket.socketpair()
-    job = conversation.Job("1", JOB, "default", "test", on_call)
-
-    def drain() -> None:
-        with contextlib.suppress(OSError):
-            theirs.sendall(data)
-            theirs.shutdown(socket.SHUT_WR)
-            while theirs.recv(1 << 16):
-                pass
-
-    reader = threading.Thread(target=drain)
-    with theirs, ours:
-        reader.start()
-        talk = conversation.Conversation(job, framing.FrameSocket(ours))
-        outcome = talk.outcome(talk.run(), None, None)
-        ours.shutdown(socket.SHUT_RDWR)
-        reader.join()
-    return outcome
-
-
-def sound(outcome: types.Outcome) -> None:
-    """An outcome the rest of the host can live with."""
-    answer = render.render(outcome, JOB)
-    assert len(answer.text.encode()) <= JOB.output_bytes
-    if outcome.result is not None:
-        json.loads(outcome.result)
-
-
 VALID = strategies.sampled_from([
     b'{"method":"GET","path":["api","v1","pods"],"query":[["limit","1"]],"accept":"table"}',
     b'{"method":"PATCH","path":["api","v1","nodes","x"],"body":{"a":[1,2.5,null,"\xc3\xa9"]},"content_type":"merge-patch"}',
@@ -721,7 +687,7 @@ def test_any_bytes_end_in_an_outcome(attacks: Count) -> None:
     @fuzz
     @hypothesis.given(FRAMES)
     def run(data: bytes) -> None:
-        sound(converse(data))
+        peer.sound(peer.converse(data))
 
     run()
 
@@ -766,7 +732,7 @@ def test_any_call_is_refused_or_one_plain_request(hostile: benches.Bench, record
         if call["path"][:1] not in (["api"], ["apis"]):
             call = call | {"path": ["api", "v1", *call["path"]]}
         data = json.dumps(call).encode("utf-8", "surrogatepass")
-        sound(converse(struct.pack("<IB", len(data), 4) + data + b"\x02\x00\x00\x00\x05{}", on_call))
+        peer.sound(peer.converse(struct.pack("<IB", len(data), 4) + data + b"\x02\x00\x00\x00\x05{}", on_call))
         assert len(recorder.heads) <= 1
         for head in recorder.heads:
             check_head(head, recorder.host)
@@ -819,7 +785,7 @@ def test_a_result_costs_the_host_little(name: str) -> None:
 def cost(result: bytes) -> float:
     """Processor seconds that a result takes."""
     began = time.process_time()
-    sound(converse(framed(5, '{"result":' + result.decode() + "}")))
+    peer.sound(peer.converse(framed(5, '{"result":' + result.decode() + "}")))
     return time.process_time() - began
 
 
@@ -835,7 +801,7 @@ def test_a_result_takes_little_memory_of_the_host(name: str) -> None:
     """A few times its own size."""
     data = framed(5, '{"result":' + RESULTS[name]().decode() + "}")
     tracemalloc.start()
-    converse(data)
+    peer.converse(data)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10 * len(data)
@@ -870,7 +836,7 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
     printed = struct.pack("<IB", 0, 2)
 
     def code(data: bytes) -> str:
-        fault = converse(data).fault
+        fault = peer.converse(data).fault
         return fault.code if fault is not None else ""
 
     assert [code(data + done) for data in (big, ready, progress, printed)] == ["worker.protocol"] * 2 + [
@@ -892,12 +858,12 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         assert code(claimed) == "policy.denied"
     with monkeypatch.context() as patch:
         patch.setattr(conversation, "_TURN", frozenset(protocol.FrameType))
-        assert "out of turn" not in (converse(ready + done).fault or types.Fault("", "")).message
+        assert "out of turn" not in (peer.converse(ready + done).fault or types.Fault("", "")).message
     with monkeypatch.context() as patch:
         patch.setattr(protocol, "decode", lambda payload, shape: msgspec.json.decode(payload, type=shape))
         deep = b'{"result":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
         with pytest.raises(RecursionError):
-            converse(struct.pack("<IB", len(deep), 5) + deep)
+            peer.converse(struct.pack("<IB", len(deep), 5) + deep)
 
 
 def framed(kind: int, text: str) -> bytes:
@@ -915,16 +881,16 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
     calls = framed(6, '{"calls":[' + ",".join([CALL + "}"] * 40) + "]}")
     twice = framed(4, CALL + "}") + framed(8, '{"answer":1}') * 2 + framed(5, "{}")
     limits = types.Limits(timeout_ms=500, response_bytes=1 << 40)
-    monkeypatch.setattr("security_tests.test_wire.JOB", limits)
+    monkeypatch.setattr("security_tests.peer.JOB", limits)
 
     def most(data: bytes) -> int:
         under_way = Endless()
-        converse(data, under_way)
+        peer.converse(data, under_way)
         benches.until(lambda: under_way.opened == under_way.closed)
         return under_way.most
 
     assert (most(streams), most(calls)) == (8, 8)
-    assert "STOP" in (converse(twice).fault or types.Fault("", "")).message
+    assert "STOP" in (peer.converse(twice).fault or types.Fault("", "")).message
     with monkeypatch.context() as patch:
         patch.setattr(replies, "_MAX_STREAMS", 100)
         assert most(streams) == 9
@@ -933,4 +899,4 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
         assert most(calls) > 8
     with monkeypatch.context() as patch:
         patch.setattr(replies.Replies, "stop", lambda _self, _number: None)
-        assert converse(twice).fault is None
+        assert peer.converse(twice).fault is None

@@ -1,7 +1,7 @@
 """Any bytes as a CALL frame's payload: refused in words, or one request that another reader reads the same way.
 
 Run as `python -m security_tests.fuzz.door -max_total_time=60`. Only ProtocolError and RequestError may come out; what
-the policy allows is read again by recorder.py, and has to be what test_policy_bypasses.py permits.
+the policy allows is read again by recorder.py, and has to be what permissions.py permits.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ with atheris.instrument_imports(include=["kubescript"]):
     from kubescript.policy import policy
     from kubescript.request import request
     from kubescript.wire import protocol
-    from security_tests import recorder, test_policy_bypasses
+    from security_tests import permissions, raw_requests, recorder
 
 POLICIES = {
     read_only: policy.Policy("off" if read_only else "direct", resolve=lambda group, _version, plural: recorder.IMITATIONS.get(group, {}).get(plural))
     for read_only in (True, False)
 }  # fmt: skip
 METHODS = ("GET", "GET", "GET", "POST", "PUT", "PATCH", "DELETE")
-SEGMENTS = (*test_policy_bypasses.WORDS, *test_policy_bypasses.NASTY)
-KEYS = (*sorted(test_policy_bypasses.QUERY), "follow", "command", "as", "path")
+SEGMENTS = (*raw_requests.WORDS, *raw_requests.NASTY)
+KEYS = (*sorted(permissions.QUERY), "follow", "command", "as", "path")
 VALUES = ("true", "1", "false", "0", "", "metadata.name=db", "metadata.name==db,a!=b", "x&y=z", "x#", "\r\n", "%0a", "é", "\ud800", "+", " ", ";", "9" * 19)  # fmt: skip
 BODIES: tuple[object, ...] = ({}, [], None, "x", 1e400, 9**30, {"kind": "Pod", "metadata": {"name": "é\ud800"}}, [[[]]])
 TOKENS = tuple(
@@ -48,10 +48,10 @@ def payload(method: str, path: str, *query: tuple[str, str], **more: object) -> 
 
 
 SEEDS = (
-    *(payload("GET", path) for path in test_policy_bypasses.SKELETONS),
+    *(payload("GET", path) for path in raw_requests.SKELETONS),
     *(
         payload(method, path, *urllib.parse.parse_qsl(query, keep_blank_values=True), accept=accept)
-        for method, path, query, accept in test_policy_bypasses.RAW.values()
+        for method, path, query, accept in raw_requests.RAW.values()
     ),
     payload("GET", "api/v1/pods", ("fieldSelector", "metadata.name=db"), ("watch", "true"), accept="metadata"),
     payload("GET", "api/v1/namespaces/a/pods/db/log", ("tailLines", "5"), ("container", "c"), accept="text"),
@@ -137,7 +137,7 @@ def check(data: bytes) -> None:
 
 def disputed(info: recorder.Info) -> bool:
     """Whether this is the one known disagreement: a writing policy lets `token` of anything but a service account be
-    written (kinds.WRITE_SUBRESOURCES), and test_policy_bypasses.WRITABLE does not. No such subresource exists."""
+    written (kinds.WRITE_SUBRESOURCES), and permissions.writable does not. No such subresource exists."""
     return info.subresource == "token" and info.method != "GET" and info.resource != "serviceaccounts"
 
 
@@ -146,10 +146,10 @@ def reread(parsed: request.Request, *, read_only: bool) -> None:
     target = parsed.path + ("?" + urllib.parse.urlencode(parsed.query) if parsed.query else "")
     seen = recorder.Seen(f"{parsed.method} {target} HTTP/1.1", (), parsed.body or b"")
     info = recorder.read(seen.line)
-    assert test_policy_bypasses.permitted(info, read_only=read_only) or (not read_only and disputed(info)), seen.line
+    assert permissions.permitted(info, read_only=read_only) or (not read_only and disputed(info)), seen.line
     assert seen.query == list(parsed.query), seen.line
-    assert {key for key, _ in seen.query} <= test_policy_bypasses.QUERY, seen.line
-    assert parsed.accept in test_policy_bypasses.ACCEPTS, parsed.accept
+    assert {key for key, _ in seen.query} <= permissions.QUERY, seen.line
+    assert parsed.accept in permissions.ACCEPTS, parsed.accept
     assert info.is_resource is parsed.is_resource, seen.line
     if parsed.is_resource:
         ours = (parsed.verb, parsed.group, parsed.version, parsed.resource, parsed.subresource, parsed.namespace)

@@ -1,7 +1,7 @@
 """Any bytes as a worker's side of a conversation: they end in an outcome that renders, never in an exception.
 
 Run as `python -m security_tests.fuzz.wire -max_total_time=60`. The conversation is the product's, on one end of a
-socket pair; the limits and the deadline are those of test_wire.py.
+socket pair; the limits and the deadline are those of peer.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from security_tests import fuzz
 with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import types
     from kubescript.wire import protocol
-    from security_tests import test_wire
+    from security_tests import peer
 
 HEAD = struct.Struct("<IB")
 SENT = (2, 3, 4, 5, 6, 7, 8)
@@ -131,8 +131,8 @@ def on_call(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Re
 
 def check(data: bytes) -> None:
     """One execution. Whatever it raises is a finding."""
-    outcome = test_wire.converse(data, on_call)
-    test_wire.sound(outcome)
+    outcome = peer.converse(data, on_call)
+    peer.sound(outcome)
     assert outcome.fault is None or CODE.fullmatch(outcome.fault.code), outcome.fault
 
 

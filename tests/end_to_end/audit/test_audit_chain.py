@@ -20,21 +20,10 @@ from kubescript import errors
 from kubescript.audit import chain, log, paths, verify
 from tests.kit import clients, patience, trails
 
-KEY = b"0123456789abcdef0123456789abcdef"
-
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "audit.jsonl"
-
-
-def filled(file: Path, count: int = 6, key: bytes | None = None) -> list[bytes]:
-    """A chain of `count` records after the first; gives its lines."""
-    audit_log = log.AuditLog(file, key=key)
-    for number in range(count):
-        audit_log.append({"type": "call", "number": number}, sync=False)
-    audit_log.close()
-    return file.read_bytes().splitlines(keepends=True)
 
 
 def resealed(line: bytes, **changes: object) -> bytes:
@@ -75,7 +64,7 @@ TAMPERED: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str, int]] = {
 def test_verify_names_the_first_record_that_is_not_what_was_written(case: str, file: Path) -> None:
     """Whatever is done to a file by somebody who cannot rewrite all that follows, verify says where and what."""
     tamper, kind, line = TAMPERED[case]
-    lines = filled(file)
+    lines = trails.fill(file)
     trails.verified(file)
     file.write_bytes(b"".join(tamper(lines)))
     done = trails.run("audit", "verify", str(file))
@@ -85,7 +74,7 @@ def test_verify_names_the_first_record_that_is_not_what_was_written(case: str, f
 
 def test_a_cut_end_shows_against_a_hash_kept_elsewhere(file: Path) -> None:
     """Records removed from the end leave a whole chain; a head that was written down elsewhere shows that they were."""
-    lines = filled(file)
+    lines = trails.fill(file)
     head = json.loads(lines[-1])["hash"]
     trails.verified(file, "--head", head)
     file.write_bytes(b"".join(lines[:-2]))
@@ -97,8 +86,8 @@ def test_a_cut_end_shows_against_a_hash_kept_elsewhere(file: Path) -> None:
 @pytest.mark.promise("A-03")
 def test_without_the_key_nobody_can_continue_or_check_a_keyed_chain(file: Path, tmp_path: Path) -> None:
     """With a key file a rewritten chain does not verify, however consistent; without the key verify does not say yes."""
-    (tmp_path / "key").write_bytes(KEY)
-    lines = filled(file, key=KEY)
+    (tmp_path / "key").write_bytes(trails.KEY)
+    lines = trails.fill(file, key=trails.KEY)
     trails.verified(file, "--key", str(tmp_path / "key"))
     unchecked = trails.run("audit", "verify", str(file))
     assert (unchecked.returncode, "whole" in unchecked.stdout) == (2, False)
@@ -106,7 +95,7 @@ def test_without_the_key_nobody_can_continue_or_check_a_keyed_chain(file: Path, 
     with pytest.raises(errors.AuditError):
         log.AuditLog(file).append({"type": "call"})
     file.unlink()
-    forged = filled(file)
+    forged = trails.fill(file)
     assert verify.verify(file).broken is None
     assert trails.run("audit", "verify", str(file), "--key", str(tmp_path / "key")).returncode == 1
     file.write_bytes(b"".join(lines[:4] + forged[4:]))
@@ -118,9 +107,9 @@ def test_without_the_key_nobody_can_continue_or_check_a_keyed_chain(file: Path, 
 @pytest.mark.parametrize("kept", [1, 20, -2, -1])
 def test_a_torn_last_line_is_mended_and_recorded(kept: int, file: Path) -> None:
     """Wherever a crash tears the last line, the next start goes on behind it, and a record says what was torn."""
-    lines = filled(file)
+    lines = trails.fill(file)
     file.write_bytes(b"".join(lines[:-1]) + lines[-1][:kept])
-    filled(file, 2)
+    trails.fill(file, 2)
     said = trails.verified(file)
     whole = kept == -1  # only the newline is missing: nothing is lost
     assert ("torn by a crash" in said) is not whole
@@ -135,21 +124,21 @@ def test_a_torn_last_line_is_mended_and_recorded(kept: int, file: Path) -> None:
 
 def test_the_first_line_may_be_torn_too(file: Path) -> None:
     """A crash in the very first write is mended like any other."""
-    (first, *_) = filled(file)
+    (first, *_) = trails.fill(file)
     file.write_bytes(first[:30])
-    filled(file, 2)
+    trails.fill(file, 2)
     assert "torn by a crash" in trails.verified(file)
 
 
 def test_a_damaged_end_is_not_continued(file: Path) -> None:
     """A whole line that is no record was not torn by a crash: the server says so and refuses, until the file is moved."""
-    lines = filled(file)
+    lines = trails.fill(file)
     file.write_bytes(b"".join(lines[:-1]) + lines[-1].replace(b'"number":5', b'"number":6'))
     with pytest.raises(errors.AuditError) as caught:
         log.AuditLog(file).append({"type": "call"})
     assert "audit verify" in caught.value.remedy
     file.rename(file.with_name("aside"))
-    filled(file)
+    trails.fill(file)
     trails.verified(file)
 
 
@@ -398,14 +387,14 @@ def test_many_processes_write_one_chain(max_bytes: int, file: Path) -> None:
 @pytest.mark.promise("A-01")
 def test_a_stopped_server_does_not_stop_the_others_for_ever(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that another process keeps locked is an error that says so in time, and works again once it is let go."""
-    filled(file)
+    trails.fill(file)
     monkeypatch.setattr(log, "_LOCK_TIMEOUT_S", 0.3)
     with file.open("rb") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         with pytest.raises(errors.AuditError) as caught:
             log.AuditLog(file).append({"type": "call"})
         assert "locked" in caught.value.remedy
-    filled(file, 1)
+    trails.fill(file, 1)
     trails.verified(file)
 
 
@@ -423,7 +412,7 @@ def test_a_killed_writer_leaves_a_chain_that_goes_on(file: Path) -> None:
     steady.wait()
     report = verify.verify(file)
     assert report.broken is None or report.broken.kind == "torn", report
-    filled(file, 1)
+    trails.fill(file, 1)
     assert verify.verify(file).broken is None
 
 
@@ -483,7 +472,7 @@ def test_a_full_disk_refuses_and_withholds_until_there_is_room(file: Path, tmp_p
         flags = ["--toolsets", "code", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file)]
         async with clients.connect("stdio", flags) as client:
             assert clients.text(await clients.evaluate(client, trails.COUNT)) == "1"
-            server = writer_of(file)
+            server = trails.writer_of(file)
             was = resource.prlimit(server, resource.RLIMIT_FSIZE)
             resource.prlimit(server, resource.RLIMIT_FSIZE, (file.stat().st_size + 30, was[1]))
             try:
@@ -500,19 +489,6 @@ def test_a_full_disk_refuses_and_withholds_until_there_is_room(file: Path, tmp_p
     anyio.run(talk)
     assert "could not be written in time" in trails.verified(file)
     assert len(trails.records(file, "gap")) == 1
-
-
-def writer_of(file: Path) -> int:
-    """The process that has `file` open."""
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
-            continue
-        try:
-            if any(one.resolve() == file for one in (folder / "fd").iterdir()):
-                return int(folder.name)
-        except OSError:
-            continue
-    raise AssertionError("nobody has the file open")
 
 
 def linked(file: Path) -> None:

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 from kubescript import config
-from tests.kit import paths, trails
-
-PAGE = (paths.ROOT / "docs" / "audit.md").read_text("utf-8")
-CHECK, JOIN = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-
-
-def python(program: str, *arguments: Path) -> subprocess.CompletedProcess[str]:
-    """A program of the page."""
-    return subprocess.run(
-        [sys.executable, "-", *map(str, arguments)], input=program, capture_output=True, text=True, check=False
-    )
+from tests.kit import audit_page, trails
 
 
 def test_the_settings_are_all_and_valid() -> None:
     """The page's example names every setting of [audit] and loads."""
-    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (example,) = re.findall(r"```toml\n(.*?)```", audit_page.PAGE, re.DOTALL)
     given = tomllib.loads(example)["audit"]
     assert set(given) == set(config.Audit.model_fields)
     config.Audit(**given)
@@ -32,21 +20,21 @@ def test_the_settings_are_all_and_valid() -> None:
 
 def test_the_commands_are_there() -> None:
     """Every sub-command and flag the page names is one of the program's."""
-    for name in set(re.findall(r"kubescript audit ([a-z]+)", PAGE)):
+    for name in set(re.findall(r"kubescript audit ([a-z]+)", audit_page.PAGE)):
         told = trails.run("audit", name, "--help")
         assert told.returncode == 0, name
     every = "".join(
         trails.run("audit", name, "--help").stdout for name in ("verify", "show", "stats", "role", "replay")
     )
     for flag in ("--session", "--script", "--since", "--denied", "--json", "--key", "--head", "--snapshot"):
-        assert flag in every and flag in PAGE
+        assert flag in every and flag in audit_page.PAGE
 
 
 def test_the_page_s_own_check_finds_what_verify_finds(tmp_path: Path) -> None:
     """Nine lines of Python without our code agree with `audit verify`, on a whole chain and on a changed one."""
     file = tmp_path / "audit.jsonl"
     trails.run("run", "-", "--snapshot", str(trails.snapshot(tmp_path)), "--audit", str(file), script=trails.COUNT)
-    assert trails.verified(file).split("head ")[1][:64] in python(CHECK, file).stdout
+    assert trails.verified(file).split("head ")[1][:64] in audit_page.run(audit_page.CHECK, file).stdout
     whole = file.read_bytes()
     for broken in (
         whole.replace(b'"list"', b'"gets"'),
@@ -54,7 +42,7 @@ def test_the_page_s_own_check_finds_what_verify_finds(tmp_path: Path) -> None:
     ):
         file.write_bytes(broken)
         assert trails.run("audit", "verify", str(file)).returncode == 1
-        assert "AssertionError" in python(CHECK, file).stderr
+        assert "AssertionError" in audit_page.run(audit_page.CHECK, file).stderr
 
 
 def test_show_and_stats_tell_what_was_done(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from kubescript.audit import verify
-from tests.end_to_end.audit import test_audit_chain
 from tests.kit import clients, trails
 
 ROTATING = """
@@ -81,7 +80,7 @@ def test_a_broken_record_can_be_looked_at(command: str, recorded: Path) -> None:
 
 def test_a_keyed_record_wants_its_key(file: Path, tmp_path: Path) -> None:
     """Without the key a keyed record is not checked, so it is not summed up; with the key it is."""
-    (tmp_path / "key").write_bytes(test_audit_chain.KEY)
+    (tmp_path / "key").write_bytes(trails.KEY)
     (tmp_path / "key").chmod(0o600)
     settings = tmp_path / "keyed.toml"
     settings.write_text(f'[audit]\nfile = "{file}"\nkey_file = "{tmp_path / "key"}"\n')
@@ -115,7 +114,7 @@ def test_a_missing_head_is_told_as_what_it_may_mean(recorded: Path) -> None:
 
 def test_showing_a_part_is_no_error(file: Path) -> None:
     """`audit show FILE | head` says nothing but the records."""
-    test_audit_chain.filled(file, 3_000)
+    trails.fill(file, 3_000)
     shown = subprocess.run(
         f"{clients.KUBESCRIPT} audit show {file} | head -1", shell=True, capture_output=True, text=True, check=False
     )

@@ -24,8 +24,7 @@ from kubescript.broker import records
 from kubescript.cli import demo
 from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
-from tests.end_to_end.audit import test_audit_chain
-from tests.kit import clients, paths, patience, receiver
+from tests.kit import clients, paths, patience, receiver, trails
 
 FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
 LOWERCASE_SECRET = "xoxb-" + "173046928415-902837465921-k3j9x2m5q8w1z7v4n6b0c5d2"
@@ -321,7 +320,7 @@ def test_a_withheld_answer_is_one_script(tmp_path: Path) -> None:
 
     async def ask(port: int) -> None:
         async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-            server = test_audit_chain.writer_of(file)
+            server = trails.writer_of(file)
             was = resource.prlimit(server, resource.RLIMIT_FSIZE)
             room = file.stat().st_size + 700  # the call's record fits, the script's does not
             resource.prlimit(server, resource.RLIMIT_FSIZE, (room, was[1]))

@@ -16,8 +16,7 @@ import pytest
 import yaml
 
 from kubescript_safety.controlplane import build
-from tests.end_to_end.audit import test_audit_docs
-from tests.kit import clients, trails
+from tests.kit import audit_page, clients, trails
 from tests.kit.controlplane.server import ControlPlane
 
 official: Any = importlib.import_module("kubernetes.client")
@@ -163,7 +162,7 @@ def test_what_a_snapshot_reads_is_on_record_too(plane: ControlPlane, folder: Pat
 
 def test_the_page_s_program_joins_them(session: tuple[Path, list[str]], folder: Path) -> None:
     """The join of docs/audit.md finds the event of each call that was sent."""
-    done = test_audit_docs.python(test_audit_docs.JOIN, session[0], folder / "kube.jsonl")
+    done = audit_page.run(audit_page.JOIN, session[0], folder / "kube.jsonl")
     lines = done.stdout.splitlines()
     assert len(lines) == len(trails.records(session[0], "call")), done.stderr
     for line in lines:

@@ -84,9 +84,11 @@ class Log:
         text = self.file.read_text() if self.file.exists() else ""
         # The last line may still be being written.
         lines = text[: text.rfind("\n") + 1].splitlines()
-        name, path = f'"username":"{user}"' if user else "", f"/namespaces/{namespace}/" if namespace else ""
+        name = f'"username":"{user}"' if user else ""
+        path = f"/namespaces/{namespace}/" if namespace else ""
         # Decoding takes most of the time, and most lines are of other tests.
-        found = [_event(json.loads(line)) for line in lines if name in line and path in line]
+        likely = [line for line in lines if name in line and path in line]
+        found = [_event(json.loads(line)) for line in likely]
         return [event for event in found if user in ("", event.user) and path in event.path]
 
     def writes(self, user: str = "", namespace: str = "") -> list[Event]:

@@ -93,7 +93,9 @@ def linker_flags() -> str:
 def key(recipe: Recipe = SERVER) -> str:
     """A name for the build: equal if and only if sources, recipe and platform are equal."""
     made = [dict(recipe.packages), ENVIRONMENT, linker_flags(), platform.system(), platform.machine()]
-    parts = [(recipe.module / "go.mod").read_text(), (recipe.module / "go.sum").read_text(), repr(made)]
+    pins = (recipe.module / "go.mod").read_text()
+    sums = (recipe.module / "go.sum").read_text()
+    parts = [pins, sums, repr(made)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 

@@ -81,7 +81,7 @@ def run(live_cluster: live.Cluster, tmp_path_factory: pytest.TempPathFactory) ->
         assert application.operator.planning is not None
         records = application.operator.planning.approvals.newest(10 * PLANS)
     log.settle(plane)
-    here = [event for event in log.writes() if f"/namespaces/{random_plans.NAMESPACE}/" in event.path]
+    here = log.writes(namespace=random_plans.NAMESPACE)
     dry = [event for event in log.events(rollouts.USER) if event.is_dry_run]
     ours = [event for event in here if event.user == rollouts.USER]
     return Run(records, ours, dry, [event for event in here if event.user != rollouts.USER], rival.acts)

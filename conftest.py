@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Notes when the run began, and has all HTTP clients of a process share one TLS context for servers outside."""
-    # Reading the machine's authorities takes 25 ms, and a run makes more than three thousand clients.
+    # Reading the machine's authorities takes 25 ms, and a run makes thousands of clients.
     vars(httpcore2)["default_ssl_context"] = functools.cache(httpcore2.default_ssl_context)
     config.stash[STARTED] = getattr(config, "workerinput", {}).get("started") or time.time()
 

@@ -1,4 +1,5 @@
-"""What may reach the API server: the promise written down a second time, independently of `kubescript.policy`."""
+"""What may reach the API server: the promise written down a second time, independently of policy/policy.py and
+policy/writes.py."""
 
 from __future__ import annotations
 
@@ -48,8 +49,7 @@ ACCEPTS = {
 
 
 def permitted(parsed: Info, *, read_only: bool) -> bool:
-    """Whether the promise lets this request through: written down a second time, independently of policy/policy.py and
-    policy/writes.py."""
+    """Whether the promise lets this request through."""
     if not parsed.is_resource:
         return parsed.method == "GET" and DOCUMENT.fullmatch(parsed.path) is not None
     if parsed.group in {"", "core"} and (

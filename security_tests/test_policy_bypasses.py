@@ -638,8 +638,6 @@ def test_a_redirect_is_not_followed(product: Product) -> None:
 # --- a hostile worker: layers 1 and 2 have fallen, calls come as it likes ---
 
 Door = broker.Broker
-NO_SECRETS = policy.DeniedResource("core", kind="Secret")
-"""The rule of an operator who wants nothing of Secrets to be served; of the default, see test_secrets_as_metadata."""
 
 
 @pytest.fixture(scope="module", params=[True, False], ids=["read-only", "writing"])
@@ -653,7 +651,7 @@ def door(
     engine = redaction.Engine(config.Redaction())
     with Recorder() as server:
         cluster = live.Live(server.kubeconfig(tmp_path_factory.mktemp("door")))
-        rules = policy.Policy("off" if request.param else "direct", (NO_SECRETS,))
+        rules = policy.Policy("off" if request.param else "direct", (permissions.NO_SECRETS,))
         limits = writes.Policy(per_minute=MANY)
         yield broker.Broker(cluster, rules, compare=engine.changes, write_rules=limits), server, request.param
         cluster.close()

@@ -25,7 +25,7 @@ with atheris.instrument_imports(include=["kubescript"]):
     from security_tests import permissions, raw_requests, recorder
 
 POLICIES = {
-    read_only: policy.Policy("off" if read_only else "direct", resolve=lambda group, _version, plural: recorder.IMITATIONS.get(group, {}).get(plural))
+    read_only: policy.Policy("off" if read_only else "direct", (permissions.NO_SECRETS,), resolve=lambda group, _version, plural: recorder.IMITATIONS.get(group, {}).get(plural))
     for read_only in (True, False)
 }  # fmt: skip
 METHODS = ("GET", "GET", "GET", "POST", "PUT", "PATCH", "DELETE")

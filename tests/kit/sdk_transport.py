@@ -64,7 +64,6 @@ class Canned:
         self.answers: dict[str, Any] = answers
         self.calls: list[Call] = []
         self.batches: list[int] = []
-        self.quiet = False
         self.left = context.Left(1_000, 1 << 30, 1 << 16)
 
     def batch(self, calls: Sequence[Call]) -> list[Exchange]:

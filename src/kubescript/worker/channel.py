@@ -40,8 +40,6 @@ class Channel:
         """Number of calls sent. The host counts them too: an answer has no number on the wire."""
         self._incoming: deque[Exchange] = deque()
         """Answers that the host still has to send, in the order of their calls."""
-        self.quiet = False
-        """Set while a call is only being prepared: nothing is printed then."""
 
     @property
     def left(self) -> context.Left:
@@ -65,8 +63,6 @@ class Channel:
         without end."""
         text = sep.join(map(str, values)) + end
         data = text.encode("utf-8", "replace")
-        if self.quiet:
-            return
         # The script goes on without its prints: its result is worth more than they are.
         accepted = data[: self._left.output_bytes]
         self._left.output_bytes -= len(accepted)
@@ -83,8 +79,6 @@ class Channel:
 
     def progress(self, done: float, total: float | None, text: str) -> None:
         """Tell the client how far the script is."""
-        if self.quiet:
-            return
         self._flush()
         progress = protocol.Progress(done, total, text[:_PROGRESS_CHARACTERS])
         self._frames.send_message(protocol.FrameType.PROGRESS, progress)

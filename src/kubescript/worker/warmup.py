@@ -51,7 +51,6 @@ class _CannedExchange:
 class _CannedTransport:
     """A transport without a host."""
 
-    quiet = False
     left = context.Left(1, 1, 1)
 
     def call(self, call: protocol.Call) -> _CannedExchange:

@@ -1,25 +1,32 @@
-"""Owns the relay between the SDK and the transport, which can hold a call back so that several are made together.
+"""Owns the relay between the SDK and the transport, which runs several functions of a script side by side and makes
+their calls together.
 
-parallel.py runs a script's function up to its first API call; the call stops the function with `Held`, and the relay
-keeps the call. The relay then sends the calls of all functions together, and each function runs again and gets the
-answer of its call.
+Each function runs in a greenlet of its own, once. At an API call it stops; when all have stopped or ended, the relay
+makes their calls at the same time, and each function goes on with its answer, in their order.
 """
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
 
+import greenlet
 import msgspec
 
 from kubescript.wire import protocol
 from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import transport
 
-__all__ = ["Held", "Relay", "Sends", "Strayed"]
+__all__ = ["Outcome", "Relay", "Sends", "Task"]
+
+Task = Callable[[], Any]
+Outcome = tuple[Any, Exception | None]
+"""What a task returns, or the exception that it raises."""
 
 # Bytes for the calls of one BATCH frame; one KiB of its cap is left for the rest of the frame.
 _ROOM: Final = protocol.CAPS[protocol.FrameType.BATCH] - protocol.KIB
+_WAIT_IN_VAIN: Final = "futures wait for each other, or for themselves"
 
 
 class Sends:
@@ -29,21 +36,6 @@ class Sends:
     """Whether it has a parameter for an object; a dict among its arguments may then be that object."""
 
 
-# Held is no Exception: an `except Exception` in a script must not catch it.
-class Held(BaseException):
-    """Stops a function at a call that is held back."""
-
-
-class Strayed(Exception):
-    """A function made another call when it ran again."""
-
-
-_STRAYED: Final = (
-    "k8s.parallel runs a function up to its first API call, then all of it: what comes before that call must give the "
-    "same twice (no pop(), next() or counting there); or pass the call as a tuple: (k8s.coreV1().read_node, name)"
-)
-
-
 class Arriving(Protocol):
     """A list body that is still arriving."""
 
@@ -51,15 +43,43 @@ class Arriving(Protocol):
         """Reads the body to its end, or stops it."""
 
 
+class Work:
+    """One task, in a greenlet of its own."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.calls: Sequence[Call] | None = ()
+        """The calls that it waits for, none while it waits for another task; None when it has ended."""
+        self.outcome: Outcome = (None, None)
+        self._greenlet = greenlet.greenlet(self._run)
+        # A setting such as that of `decimal` is the script's, and not one greenlet's.
+        self._greenlet.gr_context = contextvars.copy_context()
+
+    def go_on(self, *exchanges: transport.Exchange) -> None:
+        """Runs the task until its next calls, or to its end, with the answers to the last ones."""
+        self.calls = self._greenlet.switch(list(exchanges)) if self._greenlet else self._greenlet.switch()
+
+    def fail(self, error: Exception) -> None:
+        """Raises `error` where the task waits."""
+        self.calls = self._greenlet.throw(error)
+
+    def end(self) -> None:
+        """Ends a task that has not ended. Calls that it still asks for are not made."""
+        while self._greenlet:
+            self._greenlet.throw(greenlet.GreenletExit)
+
+    def _run(self) -> None:
+        try:
+            self.outcome = self.task(), None
+        except Exception as error:
+            self.outcome = None, error
+
+
 class Relay:
     """A transport on top of another one."""
 
     def __init__(self, below: transport.Transport) -> None:
         self._below = below
-        self._holding = False
-        self._held: list[Call | None] = []
-        self._prepared: tuple[Call, transport.Exchange] | None = None
-        self._diverged = False
         self.arriving: Arriving | None = None
         """The list whose body is still arriving."""
         self.pending: list[Any] = []
@@ -71,62 +91,58 @@ class Relay:
         if arriving is not None:
             arriving.settle()
 
-    def hold(self) -> None:
-        """Stops the function when calls are held back. Code that makes several calls by itself calls this first."""
-        if self._holding:
-            self._held.append(None)
-            raise Held
-
     def call(self, call: Call) -> transport.Exchange:
-        """Makes the call, unless calls are held back or its answer is there already."""
-        # Discovery is never held back: the SDK asks it once, to learn which call a script means.
+        """Makes the call; in a task, together with those of the other tasks."""
+        # Discovery is made at once: the SDK asks it once, to learn which call a script means.
         if _is_discovery(call):
             return self._below.call(call)
-        if self._holding:
-            self._held.append(None if call.stream else call)
-            raise Held
-        if self._prepared is None:
-            return self._below.call(call)
-        expected, exchange = self._prepared
-        if expected != call:
-            # The script may swallow this exception, so `again` raises it once more when the task ends.
-            self._diverged = True
-            raise Strayed(_STRAYED)
-        self._prepared = None
-        return exchange
+        return next(self._exchanges([call]))
 
-    def first(self, task: Callable[[], Any]) -> tuple[bool, Call | None, Any]:
-        """Runs a task up to its first call. Returns whether it made one, the call (None for a call that must be made by
-        itself), and the task's value if it made none."""
-        # What the task prints now is dropped, or it would be there twice when the task runs again.
-        self._held, self._holding, self._below.quiet = [], True, True
+    def pause(self) -> None:
+        """Lets the other tasks go on. Raises RuntimeError where none can."""
+        if (turns := _turns()) is None:
+            raise RuntimeError(_WAIT_IN_VAIN)
+        turns.switch(())
+
+    def run(self, tasks: Sequence[Task], check: Callable[[Sequence[Work]], None] = lambda _: None) -> list[Outcome]:
+        """Returns what each task returns or raises. `check` may raise when all have come to their first call, before
+        any of these is made."""
+        works = [Work(task) for task in tasks]
         try:
-            value = task()
-        except Held:
-            value = None
+            for each in works:
+                self._go_on(each)
+            check(works)
+            while waiting := [each for each in works if each.calls is not None]:
+                self._round(waiting)
         finally:
-            self._holding = self._below.quiet = False
-        return bool(self._held), self._held[0] if self._held else None, value
+            for each in works:
+                each.end()
+        return [each.outcome for each in works]
 
-    def again(self, task: Callable[[], Any], call: Call, exchange: transport.Exchange) -> Any:
-        """Runs a task again with the answer to its first call. Raises Strayed when it makes another call, or leaves out
-        a write."""
-        self._prepared, self._diverged = (call, exchange), False
-        try:
-            value = task()
-        finally:
-            left, self._prepared = self._prepared, None
-            if left is not None:
-                exchange.stop()
-        # A task may leave out a read, for it may have found the value in a cache of its own.
-        if self._diverged or (left is not None and call.method != "GET"):
-            raise Strayed(_STRAYED)
-        return value
+    def _round(self, waiting: Sequence[Work]) -> None:
+        """Makes the calls that tasks wait for, and lets each go on."""
+        calls = [call for each in waiting for call in each.calls or ()]
+        exchanges = self._exchanges(calls)
+        for each in waiting:
+            self._go_on(each, *(next(exchanges) for _ in each.calls or ()))
+        if not calls and all(each.calls == () for each in waiting):
+            waiting[0].fail(RuntimeError(_WAIT_IN_VAIN))
 
-    def batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
-        """Yields the exchanges of all calls, sent in as few frames as they fit in. Calls beyond the budget are not
-        sent."""
-        limit = max(0, self._below.left.api_calls)
+    def _go_on(self, work: Work, *exchanges: transport.Exchange) -> None:
+        work.go_on(*exchanges)
+        self.settle()
+
+    def _exchanges(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
+        """Yields the answers to calls that are made at the same time, in their order."""
+        if not calls:
+            return iter(())
+        if (turns := _turns()) is not None:
+            return iter(turns.switch(calls))
+        return self._batches(calls)
+
+    def _batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
+        """Sends the calls in as few frames as they fit in. Calls beyond the budget are not sent, unless it is one."""
+        limit = len(calls) if len(calls) == 1 else max(0, self._below.left.api_calls)
         for some in _portions(calls[:limit]):
             exchanges = [self._below.call(some[0])] if len(some) == 1 else list(self._below.batch(some))
             try:
@@ -153,6 +169,11 @@ class _Unsent:
         """Nothing to stop."""
 
 
+def _turns() -> greenlet.greenlet | None:
+    """Returns the greenlet that gives this one its turns; None outside of tasks."""
+    return greenlet.getcurrent().parent
+
+
 def _is_discovery(call: Call) -> bool:
     """Tells whether a call asks what the cluster serves: /api, /api/v1, /apis, /apis/group, /apis/group/version,
     /version, /openapi/…."""
@@ -161,12 +182,13 @@ def _is_discovery(call: Call) -> bool:
 
 
 def _portions(calls: Sequence[Call]) -> Iterator[list[Call]]:
-    """Yields the calls in order, as many at a time as one frame takes."""
+    """Yields the calls in order, as many at a time as one frame takes; a stream by itself."""
     some: list[Call] = []
     size = 0
     for call in calls:
         own = len(msgspec.json.encode(call)) + 1
-        if some and (len(some) == protocol.MAX_BATCH or size + own > _ROOM):
+        full = len(some) == protocol.MAX_BATCH or size + own > _ROOM
+        if some and (full or call.stream or some[-1].stream):
             yield some
             some, size = [], 0
         some.append(call)

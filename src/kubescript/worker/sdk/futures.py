@@ -1,7 +1,7 @@
 """Owns futures: `async_req=True` of a method, and `concurrent.futures` as far as scripts use it.
 
 There are no threads. Tasks that are submitted run when the script waits for any of them, or when it ends. Then all of
-them run, and their API calls are made at the same time (see parallel.py).
+them run side by side, and their API calls are made at the same time (see batching.py).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Self
 
-from kubescript.worker.sdk import batching, parallel
+from kubescript.worker.sdk import batching
 
 __all__ = ["Future", "complete", "exports", "later"]
 
@@ -20,13 +20,13 @@ class Future:
 
     __slots__ = ("_callbacks", "_cancelled", "_link", "_outcome", "_task")
 
-    def __init__(self, link: batching.Relay, task: parallel.Task) -> None:
+    def __init__(self, link: batching.Relay, task: batching.Task) -> None:
         # Attack: a link of the script's, whose `pending` holds anything: `complete` sets `_outcome` on it.
         if type(link) is not batching.Relay:
             raise TypeError("a future is made by executor.submit(function, ...), or by a method with async_req=True")
         self._link = link
         self._task = task
-        self._outcome: parallel.Outcome | None = None
+        self._outcome: batching.Outcome | None = None
         self._cancelled = False
         self._callbacks: list[Callable[[Future], Any]] = []
 
@@ -81,10 +81,19 @@ class Future:
         else:
             function(self)
 
-    def _waited(self) -> parallel.Outcome:
+    def _run(self) -> None:
+        try:
+            self._outcome = self._task(), None
+        except Exception as error:
+            self._outcome = None, error
+        for function in self._callbacks:
+            function(self)
+
+    def _waited(self) -> batching.Outcome:
         if self._outcome is None:
             complete(self._link)
-        assert self._outcome is not None
+        while self._outcome is None:
+            self._link.pause()  # it runs beside the task that waits for it
         return self._outcome
 
     def __repr__(self) -> str:
@@ -92,9 +101,8 @@ class Future:
         return f"<Future {state}: write .result() or .get() for the value>"
 
 
-def later(link: batching.Relay, task: parallel.Task) -> Future:
+def later(link: batching.Relay, task: batching.Task) -> Future:
     """Returns a future of `task`, which runs when somebody waits for a future."""
-    link.hold()
     future = Future(link, task)
     link.pending.append(future)
     return future
@@ -102,15 +110,12 @@ def later(link: batching.Relay, task: parallel.Task) -> Future:
 
 def complete(link: batching.Relay) -> None:
     """Runs all pending tasks. The script's end calls this too."""
-    link.hold()
     # A task or a callback may submit more tasks, hence the loop.
     while link.pending:
         futures, link.pending = link.pending, []
-        plans = parallel.prepare(link, [each._task for each in futures])
-        for future, outcome in zip(futures, parallel.perform(link, plans), strict=True):
-            future._outcome = outcome
-            for function in future._callbacks:
-                function(future)
+        for _, error in link.run([each._run for each in futures]):
+            if error is not None:
+                raise error  # of a callback
 
 
 class CancelledError(Exception):

@@ -1,5 +1,4 @@
-"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order. futures.py runs
-its tasks the same way.
+"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order.
 
 A script passes functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
 arguments, or values. The result of a call that fails is its ApiException.
@@ -10,16 +9,11 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeGuard
 
-from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import batching, errors
 
-__all__ = ["Parallel", "Plan", "perform", "prepare"]
-
-Task = Callable[[], Any]
-Outcome = tuple[Any, Exception | None]
+__all__ = ["Parallel"]
 
 _OPTIONS: Final = frozenset({"max_workers", "workers", "concurrency", "max_concurrency", "limit", "timeout", "n"})
 """Keywords of other libraries that are accepted and have no effect: at most 8 calls are in flight in any case."""
@@ -30,8 +24,8 @@ class Parallel:
     """k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names]).
 
     At most 8 API calls at a time, results in order; a failed call leaves its ApiException in its place. Also tuples
-    (k8s.coreV1().read_node, name), a dict of lambdas, or k8s.parallel(function, values). A function is run up to its
-    first call, then all of it."""
+    (k8s.coreV1().read_node, name), a dict of lambdas, or k8s.parallel(function, values). Functions run once, in turns:
+    each goes on when it has its answer."""
 
     __slots__ = ("_relay",)
 
@@ -45,61 +39,12 @@ class Parallel:
             raise TypeError(f"k8s.parallel has no option {min(unknown)!r}; write {_EXAMPLE}")
         works = _works(given)
         values = list(works.values()) if isinstance(works, dict) else list(works)
-        plans = prepare(self._relay, [_task(value) for value in values])
-        for plan in plans:
-            _kept(*plan.outcome)  # a mistake in the script is raised before any call is sent
-        results = [_kept(*each, keep=return_exceptions) for each in perform(self._relay, plans)]
+        outcomes = self._relay.run([_task(value) for value in values], _check)
+        results = [_kept(*each, keep=return_exceptions) for each in outcomes]
         return dict(zip(works, results, strict=True)) if isinstance(works, dict) else results
 
     def __repr__(self) -> str:
         return f"{_EXAMPLE}: at most 8 calls at a time, results in order; a failed call is its ApiException"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One task that has run up to its first call."""
-
-    task: Task
-    call: Call | None
-    """Its first call, if that can be made ahead."""
-    calls: bool
-    """Whether it makes calls; if not, `outcome` is its whole result."""
-    outcome: Outcome = (None, None)
-
-
-def prepare(link: batching.Relay, tasks: Sequence[Task]) -> list[Plan]:
-    """Finds each task's first call and makes none of them."""
-    link.hold()
-    plans = [_planned(link, task) for task in tasks]
-    _check_bound(plans)
-    return plans
-
-
-def perform(link: batching.Relay, plans: Sequence[Plan]) -> list[Outcome]:
-    """Returns what each task returns or raises. The first calls of all tasks are made at the same time."""
-    exchanges = link.batches([plan.call for plan in plans if plan.call is not None])
-    done = []
-    for plan in plans:
-        if plan.call is not None:
-            done.append(_outcome(functools.partial(link.again, plan.task, plan.call, next(exchanges))))
-        else:
-            done.append(_outcome(plan.task) if plan.calls else plan.outcome)
-    return done
-
-
-def _planned(link: batching.Relay, task: Task) -> Plan:
-    try:
-        calls, call, value = link.first(task)
-    except Exception as error:
-        return Plan(task, None, False, (None, error))
-    return Plan(task, call, calls, (value, None))
-
-
-def _outcome(task: Task) -> Outcome:
-    try:
-        return task(), None
-    except Exception as error:
-        return None, error
 
 
 def _kept(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
@@ -144,7 +89,7 @@ _FUNCTIONS: Final = (
 )
 
 
-def _task(work: Any) -> Task:
+def _task(work: Any) -> batching.Task:
     if _is_function(work):
         return work
     if _is_work(work):
@@ -152,7 +97,7 @@ def _task(work: Any) -> Task:
     return lambda: work  # a call that is made already: `k8s.parallel([v1.list_node()])`
 
 
-def _bound(work: tuple[Any, ...]) -> Task:
+def _bound(work: tuple[Any, ...]) -> batching.Task:
     """Returns the task of a tuple: (method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a,
     {"limit": 5})."""
     function, *args = work
@@ -167,15 +112,16 @@ def _bound(work: tuple[Any, ...]) -> Task:
     return functools.partial(function, *args, **options)
 
 
-def _check_bound(plans: Sequence[Plan]) -> None:
-    """Raises ValueError when several lambdas of one place all make the same call."""
+def _check(works: Sequence[batching.Work]) -> None:
+    """Raises a mistake of the script, before any call is sent."""
+    for each in works:
+        _kept(*each.outcome)
     # In `[lambda: read(name) for name in names]` each lambda reads the last name: a mistake that is made often.
-    codes = {getattr(plan.task, "__code__", None) for plan in plans}
-    if len(plans) < 2 or len(codes) > 1:
+    codes = {getattr(each.task, "__code__", None) for each in works}
+    if len(works) < 2 or len(codes) > 1:
         return
     code = codes.pop()
     if code is None or code.co_name != "<lambda>" or code.co_argcount:
         return
-    first = plans[0].call
-    if first is not None and all(plan.call == first for plan in plans):
-        raise ValueError(f"all {len(plans)} lambdas make the same call; bind the loop variable: {_EXAMPLE}")
+    if works[0].calls and all(each.calls == works[0].calls for each in works):
+        raise ValueError(f"all {len(works)} lambdas make the same call; bind the loop variable: {_EXAMPLE}")

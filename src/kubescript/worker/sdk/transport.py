@@ -36,9 +36,6 @@ class Exchange(Protocol):
 class Transport(Protocol):
     """Makes calls. Answers come one after the other, so reading a later one keeps the earlier ones in memory."""
 
-    quiet: bool
-    """While true, what a script prints is dropped."""
-
     @property
     def left(self) -> context.Left:
         """What the script may still use."""

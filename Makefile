@@ -71,6 +71,7 @@ bench: $(READY)  ## All benchmarks, one after the other (see benchmarks/README.m
 generate: $(READY)  ## Write the tables and pages that are made from the installed official client.
 	$(BIN)/python scripts/generate_operations.py
 	$(BIN)/python scripts/generate_sdk_docs.py
+	$(BIN)/python scripts/generate_sentences.py
 
 image: $(READY)  ## Build the container image `kubescript` with podman or docker, from Debian's packages alone.
 	rm -rf build/image

@@ -49,7 +49,7 @@ def prepare(link: channel.Channel) -> main.Evaluate:
             exec(start.script, scope)
             done = protocol.Done(result=msgspec.Raw(msgspec.json.encode(repr(scope.get("result")))))
         except BaseException as error:
-            done = protocol.Done(fault=protocol.ScriptFault("script.hostile", repr(error)[:2000], type(error).__name__))
+            done = protocol.Done(fault=protocol.Failure("script.exception", repr(error)[:2000], type(error).__name__))
         link.finish(done)
 
     return evaluate

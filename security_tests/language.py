@@ -25,7 +25,7 @@ def evaluate(source: str) -> tuple[str, Any]:
     try:
         return "value", compiler.run(program, builtins.build_globals(print_=reach.silent, extra=extra, importable={}))
     except Exception as error:
-        compiler.describe_failure(error, program)
+        compiler.describe_failure(error)
         return "raised", error
 
 

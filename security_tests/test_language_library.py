@@ -724,5 +724,5 @@ def test_a_failure_with_a_hostile_message_is_told() -> None:
     program = compiler.compile_script(script)
     with pytest.raises(Exception, match="hi") as caught:
         compiler.run(program, builtins.build_globals(print_=reach.silent, extra={}, importable={}))
-    assert compiler.describe_failure(caught.value, program) == ("X", "hi\n  line 7: `raise X()`")
+    assert compiler.describe_failure(caught.value)[:2] == ("X", "hi")
     assert goes_on()

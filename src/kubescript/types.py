@@ -51,6 +51,12 @@ class Fault:
     """The script's exception type, when it raised one."""
     foreign: bool = False
     """Whether the message has the words of a program that has talked to the cluster, or to a cloud."""
+    told: bool = False
+    """Whether a worker told all this of its script: it may have fallen, and speak in the server's name."""
+    hint: str = ""
+    """What the worker's script should have instead."""
+    lines: str = ""
+    """Lines of the script that led to it, by the host's own copy; they follow the message and the hint."""
 
 
 @dataclass(frozen=True, slots=True)

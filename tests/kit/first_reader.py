@@ -11,6 +11,7 @@ import pytest
 from kubescript.wire import protocol
 from kubescript.worker.language import builtins, compiler
 from kubescript.worker.sdk import context, helpers, modules, serialize
+from tests.kit import told
 from tests.kit.sdk_transport import DISCOVERY, Exchange, cluster
 
 WEB = {"apiVersion": "example.com/v1", "kind": "Web", "metadata": {"name": "w", "managedFields": [{"manager": "m"}]}}
@@ -72,5 +73,5 @@ def failure(script: str) -> str:
         return str(refused)
     with pytest.raises(BaseException) as caught:  # noqa: PT011  whatever the script raises
         serialize.encode(compiler.run(program, scope([])))
-    kind, message = compiler.describe_failure(caught.value, program)
+    kind, message = told.tell(caught.value, SETUP + script)
     return f"{kind}: " + message.partition("\n")[0]

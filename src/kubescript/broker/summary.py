@@ -86,12 +86,13 @@ class Summary:
         if len(self.denials) < _MAX_NOTES:
             self.denials += [(f"{code}: {message}", names), (message, names)]
 
-    def own_denials(self, script: str, namespace: str) -> list[str]:
-        """Returns the denials in which each name is the script's or the default namespace. Their text is kubescript's
-        own, also when the script prints it."""
+    def own_denials(self, script: str, namespace: str) -> list[tuple[str, tuple[str, ...]]]:
+        """Returns the denials, each with the names in it that are neither the script's nor the default namespace.
+        Without such a name the text is kubescript's own, also when the script prints it."""
         # Attack: an annotation that reads as an instruction, with which a script asks for an object of that name.
         return [
-            message for message, names in self.denials if all(name in script or name == namespace for name in names)
+            (message, tuple(name for name in names if name not in script and name != namespace))
+            for message, names in self.denials
         ]
 
     def found(self, kind: str) -> None:

@@ -107,8 +107,8 @@ class Answers:
         style = self.style(calls, asked.patience(deadline))
         own = None
         if calls.calls or outcome.foreign:
-            messages = (*calls.own_denials(asked.script, self._handler.namespace), *outcome.limit_messages)
-            own = fencing.Own(asked.script, tuple(map(style.text, messages)))
+            denials = calls.own_denials(asked.script, self._handler.namespace)
+            own = fencing.Own(asked.script, tuple(map(style.text, outcome.limit_messages)), tuple(denials))
         return render.render(outcome, asked.limits, notes, own=own, style=style)
 
     def _note_missing_namespaces(self, asked: asking.Asked, calls: summary.Summary) -> None:

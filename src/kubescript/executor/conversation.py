@@ -7,7 +7,6 @@ the script has failed. wire/protocol.py describes the turns.
 from __future__ import annotations
 
 import logging
-import re
 import signal
 import time
 from dataclasses import dataclass, field
@@ -16,8 +15,8 @@ from typing import Final
 import msgspec
 
 from kubescript import cancellation, errors, types
-from kubescript.executor import progress, replies, usage
-from kubescript.wire import control, framing, outline, protocol
+from kubescript.executor import progress, replies, script_lines, usage
+from kubescript.wire import control, framing, messages, outline, protocol
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 
@@ -36,9 +35,14 @@ _TURN: Final = protocol.UNANSWERED | {
 _FIRST: Final = frozenset({protocol.FrameType.READY})
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
-# The branches of faults that a worker may report. Attack: a worker reports a fault of another branch, such as
-# `policy.…`, in the host's name.
-_WORKERS_CODE: Final = re.compile(r"(script|limit|tool)\.[a-z_]{1,40}")
+# Faults that a worker may report. Attack: a worker reports another one, such as `policy.…`, in the host's name.
+_WORKERS_CODES: Final = frozenset(
+    {
+        *(f"limit.{name}" for name in ("bytes", "calls", "depth", "memory", "output", "watches")),
+        *(f"script.{name}" for name in ("exception", "refused", "syntax")),
+        *(f"tool.{name}" for name in messages.CATALOGUE),
+    }
+)
 # Levels of a result. An honest worker stops at 200 (worker.sdk.serialize). The code that renders the result on the host
 # recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
@@ -132,10 +136,7 @@ class Conversation:
         if fault is not None and fault.code == "worker.died":
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
-            room = self._job.limits.output_bytes // 2
-            fault = types.Fault(
-                done.fault.code, _shortened(done.fault.message, room), _shortened(done.fault.type, _MAX_NAME)
-            )
+            fault = _fault(done.fault, self._job.script, self._job.limits.output_bytes // 2)
         return types.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
@@ -274,7 +275,7 @@ def _unsendable(script: str) -> types.Fault | None:
 def _checked(done: protocol.Done, output_bytes: int) -> protocol.Done:
     """Raises ProtocolError for a DONE that no honest worker sends."""
     # Attack: a worker reports a fault in the host's name, or a result that crashes or holds up what renders it.
-    if done.fault is not None and not _WORKERS_CODE.fullmatch(done.fault.code):
+    if done.fault is not None and done.fault.code not in _WORKERS_CODES:
         raise protocol.ProtocolError("a fault that is not the script's")
     values = outline.outline(bytes(done.result), outline.most_values(output_bytes))
     if values is None:
@@ -284,6 +285,18 @@ def _checked(done: protocol.Done, output_bytes: int) -> protocol.Done:
     if outline.longest_number(values) > _MAX_DIGITS:
         raise protocol.ProtocolError("a number of too many digits")
     return done
+
+
+def _fault(told: protocol.Failure, script: str, room: int) -> types.Fault:
+    """Returns the failure as the worker tells it, cut to size."""
+    return types.Fault(
+        told.code,
+        _shortened(told.message, room),
+        _shortened(told.type, _MAX_NAME),
+        told=True,
+        hint=_shortened(told.hint, _MAX_HINT),
+        lines=script_lines.quote(told, script),
+    )
 
 
 def _shortened(text: str, room: int) -> str:

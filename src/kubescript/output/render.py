@@ -78,6 +78,8 @@ class _MainPart:
     as_json: bool = False
     ours: bool = False
     """Whether the server or the script wrote all of it."""
+    told: str = ""
+    """What stands outside of the marks beside a text that is not ours: our denial, our hint, lines of the script."""
 
 
 def render(
@@ -99,11 +101,11 @@ def render(
     prints_room = room
     if outcome.fault is not None:
         fault = _fault_part(outcome.fault, room, style, own)
-        prints_room -= _size(fault.text)
+        prints_room -= _size(fault.text) + _size(fault.told)
     printed, printed_note = _prints(outcome, limits, prints_room, style)
     main = fault
     if main is None:
-        main = _main_part(outcome, limits, room - _size(printed), style, alone=not printed)
+        main = _main_part(outcome, limits, room - _size(printed), style, own, alone=not printed)
     missing = [printed_note, main.note, _hidden_note(outcome), *map(style.text, notes)]
     marking = own if style.mark else None
     foreign = [note for note in missing if marking is not None and note.startswith(_FOREIGN_NOTE)]
@@ -141,7 +143,7 @@ def _content(printed: str, main: _MainPart, notes: str, own: fencing.Own | None)
     # An error that is ours stays outside of the fence round the prints.
     if main.ours:
         return _joined(fencing.fence(_joined(printed, notes)), main.text), True
-    return fencing.fence(_joined(whole, notes)), True
+    return _joined(fencing.fence(_joined(whole, notes)), main.told), True
 
 
 def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:
@@ -162,6 +164,7 @@ def _main_part(
     limits: types.Limits,
     room: int,
     style: Style,
+    own: fencing.Own | None,
     *,
     alone: bool,
 ) -> _MainPart:
@@ -170,23 +173,45 @@ def _main_part(
         return _result(outcome.result, room, limits.output_lines, style)
     if not alone:
         return _MainPart()
-    hint = outcome.hint or "end the script with the value you want"
+    hint = outcome.hint if own is None or own.said(outcome.hint) else ""
+    hint = hint or "end the script with the value you want"
     text = style.text(_NO_RESULT.format(hint=hint))
     cut = truncation.cut_text(text, room, limits.output_lines)
     return _MainPart(cut.text, ours=True)
 
 
 def _fault_part(fault: types.Fault, room: int, style: Style, own: fencing.Own | None) -> _MainPart:
-    """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message."""
+    """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message; then
+    what to write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
-    message = fault.message
-    if not message.startswith(kind):
-        message = f"{kind}: {message}"
-    text = style.text(message)
+    message = fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}"
+    message, hint = style.text(message), style.text(fault.hint)
+    lines = style.text(fault.lines)
+    said = _says(own, fault, kind)
+    hinted = own is None or own.said(fault.hint)
+    if said and hinted:
+        return _MainPart(_cut(message + hint + lines, room), ours=True)
+    # Attack: whatever is not word by word a sentence of ours can be a sentence of a pod's.
+    inside = message if hinted else message + hint
+    denial = style.text(own.denial_in(fault.message)) if own is not None else ""
+    outside = "; ".join(filter(None, (denial, hint.lstrip(";: ") if hinted else ""))) + lines
+    told = _cut(outside.strip(), room // 2)
+    return _MainPart(_cut(inside, room - _size(told)), told=told)
+
+
+def _says(own: fencing.Own | None, fault: types.Fault, kind: str) -> bool:
+    """Whether nothing in a fault's type and message came from the cluster."""
+    if own is None:
+        return True
+    if fault.foreign:
+        return own.wrote(fault.message)
+    message = fault.message.removeprefix(kind).removeprefix(": ")
+    return not fault.told or (own.named(fault.type) and own.said(message))
+
+
+def _cut(text: str, room: int) -> str:
     # A fault is cut by its bytes alone: it has no more lines than it has characters.
-    cut = truncation.cut_text(text, room, len(text) + 1)
-    ours = own is None or own.wrote_fault(fault)
-    return _MainPart(cut.text, ours=ours)
+    return truncation.cut_text(text, room, len(text) + 1).text
 
 
 def _hidden_note(outcome: types.Outcome) -> str:

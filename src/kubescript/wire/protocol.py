@@ -165,11 +165,34 @@ class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScriptFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Why a call or a script failed: a stable code and a message for the model."""
+    """Why a call failed: a stable code and a message for the model."""
+
+    code: str
+    message: str
+
+
+class Frame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where in a script an error was: the line, counted from 1, and the function around it."""
+
+    line: int
+    function: str = ""
+
+
+class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why a script failed, by its worker's account."""
 
     code: str
     message: str
     type: str = ""
+    """The class of its exception."""
+    hint: str = ""
+    """What to write instead."""
+    frames: Annotated[tuple[Frame, ...], msgspec.Meta(max_length=8)] = ()
+    """The innermost ones, the last one where the error is."""
+    outer: int = 0
+    """How many frames lie around those."""
+    brief: bool = False
+    """Whether the message names the call, so that the number of the line is enough."""
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -199,7 +222,7 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     result: msgspec.Raw = NULL
     hint: str = ""
-    fault: ScriptFault | None = None
+    fault: Failure | None = None
     dropped_bytes: int = 0
     """Bytes printed beyond the output limit."""
     saw_masks: bool = False

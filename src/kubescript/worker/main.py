@@ -187,8 +187,7 @@ def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[
     try:
         program = compiler.compile_script(start.script)
     except compiler.ScriptRefused as error:
-        fault = protocol.ScriptFault(error.code, str(error))
-        return protocol.Done(fault=fault)
+        return protocol.Done(fault=protocol.Failure(error.code, str(error)))
     try:
         value = compiler.run(program, globals_)
         complete()  # writes with async_req whose result the script did not wait for
@@ -196,7 +195,7 @@ def _run(start: protocol.Start, globals_: dict[str, object], complete: Callable[
     except MemoryError:
         raise
     except BaseException as error:  # a script may raise anything, also SystemExit: that ends it, not the worker
-        return _failure(error, program, start)
+        return _failure(error, start)
 
 
 def _result(value: object, program: compiler.Program, output_bytes: int) -> protocol.Done:
@@ -216,13 +215,14 @@ def _result(value: object, program: compiler.Program, output_bytes: int) -> prot
     return protocol.Done(result=result)
 
 
-def _failure(error: BaseException, program: compiler.Program, start: protocol.Start) -> protocol.Done:
+def _failure(error: BaseException, start: protocol.Start) -> protocol.Done:
     if isinstance(error, RecursionError):
         return _limit_fault("limit.depth", f"the script nested more than {start.depth} calls")
     if isinstance(error, tool_errors.ToolError):  # says what to do by itself; no line of the script explains it
-        return protocol.Done(fault=protocol.ScriptFault(error.code, str(error), error.type))
-    type_name, message = compiler.describe_failure(error, program)
-    fault = protocol.ScriptFault(_fault_code(error), message, type_name)
+        return protocol.Done(fault=protocol.Failure(error.code, str(error), error.type))
+    told = compiler.describe_failure(error)
+    frames = tuple(protocol.Frame(line, function) for line, function in told.frames)
+    fault = protocol.Failure(_fault_code(error), told.message, told.type, told.hint, frames, told.outer, told.brief)
     return protocol.Done(fault=fault)
 
 
@@ -235,6 +235,4 @@ def _fault_code(error: BaseException) -> str:
 
 
 def _limit_fault(code: str, what: str, hint: str = "") -> protocol.Done:
-    advice = hint or _LIMIT_HINTS[code]
-    fault = protocol.ScriptFault(code, f"{what}; {advice}")
-    return protocol.Done(fault=fault)
+    return protocol.Done(fault=protocol.Failure(code, what, hint=f"; {hint or _LIMIT_HINTS[code]}"))

@@ -2,7 +2,7 @@
 
     compile_script   source ▶ tree ▶ transformer (names, guards) ▶ code
     run              code + globals (builtins.py) ▶ value of the last expression, or NOTHING
-    describe_failure exception ▶ its type and a message with the script's own lines
+    describe_failure exception ▶ its type, message and hint, and the script's own lines
 
 The script becomes the body of one function whose names are all declared global. So `return` works at the top level,
 functions see the script's variables as usual, and top-level loops run at the speed of a function's.
@@ -96,9 +96,9 @@ def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing
         return end.code
 
 
-def describe_failure(error: BaseException, program: Program) -> tuple[str, str]:
-    """Return the type name of the exception, and its message with the lines of the script that led to it."""
-    return failures.describe(error, program.source)
+def describe_failure(error: BaseException) -> failures.Failure:
+    """Return the exception with its message, a hint and the lines of the script that led to it."""
+    return failures.describe(error)
 
 
 @contextlib.contextmanager

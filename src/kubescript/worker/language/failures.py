@@ -10,66 +10,72 @@ import difflib
 import sys
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from kubescript.worker.language import refusals
 
-__all__ = ["FILENAME", "describe", "syntax_advice"]
+__all__ = ["FILENAME", "FRAMES", "Failure", "describe", "syntax_advice"]
 
 FILENAME: Final = "<script>"
 """The file name of compiled scripts; it distinguishes their frames from those of this package."""
 
-_LINES: Final = 5
-"""Number of frames shown: the innermost ones, where the error is."""
+FRAMES: Final = 5
+"""Number of frames told: the innermost ones, where the error is."""
 _TEXT: Final = 2000
 """Characters of an exception's message."""
-_WIDTH: Final = 120
-"""Characters of a source line."""
-_MESSAGE: Final = 16 * 1024
-"""Characters of the whole description. Attack: an attribute whose name has six million characters, as a suggestion."""
+_HINT: Final = 2000
+"""Characters of a hint. Attack: an attribute whose name has six million characters, as a suggestion."""
 _MAX_NAMES: Final = 30
 """Names listed after a NameError."""
 
 
-def describe(error: BaseException, source: str) -> tuple[str, str]:
-    """Return the type name and the message. Runs the exception's `__str__`, which the script may have written."""
+class Failure(NamedTuple):
+    """What the model is told of an exception."""
+
+    type: str
+    message: str
+    hint: str
+    """What to write instead, as it follows the message."""
+    frames: tuple[tuple[int, str], ...]
+    """Line and function of the innermost calls, the last one where the error is."""
+    outer: int
+    """How many calls lie around those."""
+    brief: bool
+    """Whether the message names the call, so that the number of the line is enough."""
+
+
+def describe(error: BaseException) -> Failure:
+    """Return what the model is told. Runs the exception's `__str__`, which the script may have written."""
     frames = _frames(error.__traceback__)
-    globals_ = frames[-1][2] if frames else {}
+    globals_ = frames[-1][1] if frames else {}
+    brief = bool(frames) and vars(error).get("_tells_all") is True
+    shown = 1 if brief else FRAMES
     message = _message(error)
-    message += _advice(error, globals_)
-    lines = source.splitlines()
-    if frames and vars(error).get("_tells_all") is True:
-        # The message names the call already, and is short.
-        return type(error).__name__, f"{message} (line {frames[-1][0]})"
-    shown = [message]
-    hidden = len(frames) - _LINES
-    if hidden > 0:
-        shown.append(f"… {hidden} outer calls")
-    for number, name, _ in frames[-_LINES:]:
-        shown.append(_line(number, name, lines))
-    described = "\n  ".join(shown)[:_MESSAGE]
-    # A lone surrogate, which an exception's text may have, is half a character and has no UTF-8 bytes.
-    return type(error).__name__, described.encode("utf-8", "replace").decode()
+    hint = _advice(error, globals_)
+    return Failure(
+        _whole_characters(type(error).__name__),
+        _whole_characters(message.removesuffix(hint)),
+        _whole_characters(hint[:_HINT]),
+        tuple(frame for frame, _ in frames[-shown:]),
+        max(0, len(frames) - shown),
+        brief,
+    )
 
 
-def _frames(tb: TracebackType | None) -> list[tuple[int, str, dict[str, Any]]]:
+def _whole_characters(text: str) -> str:
+    """Return a text without lone surrogates, which are half a character and have no UTF-8 bytes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _frames(tb: TracebackType | None) -> list[tuple[tuple[int, str], dict[str, Any]]]:
     frames = []
     while tb is not None:
         frame = tb.tb_frame
         if frame.f_code.co_filename == FILENAME:
-            frames.append((tb.tb_lineno, frame.f_code.co_name, frame.f_globals))
+            name = frame.f_code.co_name
+            frames.append(((tb.tb_lineno, "" if name == "_main_" else name), frame.f_globals))
         tb = tb.tb_next
     return frames
-
-
-def _line(number: int, name: str, lines: list[str]) -> str:
-    text = ""
-    if 0 < number <= len(lines):
-        text = lines[number - 1].strip()
-    if len(text) > _WIDTH:
-        text = text[:_WIDTH] + "…"
-    where = "" if name == "_main_" else f" in {name}"
-    return f"line {number}{where}: `{text}`"
 
 
 def _message(error: BaseException) -> str:
@@ -96,18 +102,25 @@ def _own_text(error: BaseException) -> str:
 
 def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
     try:
-        if isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
-            return _about_name(error.name, globals_)
-        if isinstance(error, AttributeError):
-            return _about_attribute(error)
-        if isinstance(error, TypeError):
-            return _about_type_error(str(error))
-        if isinstance(error, ValueError | IndexError):
-            hint = _VALUE_HINTS.get(str(error), "")
-            return f"; {hint}" if hint else ""
+        match error:
+            case NameError() if not isinstance(error, UnboundLocalError):
+                return _about_name(error.name, globals_)
+            case AttributeError():
+                return _about_attribute(error)
+            case TypeError():
+                return _about_type_error(str(error))
+            case ValueError() | IndexError():
+                return _VALUE_HINTS.get(str(error), "")
+            case _:
+                return _own_hint(error)
     except BaseException:  # dir() runs code of the object, which may fail too: then there is no hint
         return ""
-    return ""
+
+
+def _own_hint(error: BaseException) -> str:
+    """Return the hint that an error of the SDK's has made itself, as its message ends with it."""
+    hint = getattr(error, "hint", "")
+    return f"; {hint}" if type(hint) is str and hint else ""
 
 
 def _about_name(name: str | None, globals_: dict[str, Any]) -> str:
@@ -204,9 +217,9 @@ _DATETIME_ATTRIBUTES: Final = frozenset(
 _MODULE_NAMES_OF_DATETIME: Final = frozenset({"timedelta", "timezone"})
 _TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
 _VALUE_HINTS: Final = {
-    "list index out of range": "missing lists are empty: write `x[0] if x else None`",
-    **{f"{name}() arg is an empty sequence": f"write {name}(..., default=0)" for name in ("max", "min")},
-    **{f"{name}() iterable argument is empty": f"write {name}(..., default=0)" for name in ("max", "min")},
+    "list index out of range": "; missing lists are empty: write `x[0] if x else None`",
+    **{f"{name}() arg is an empty sequence": f"; write {name}(..., default=0)" for name in ("max", "min")},
+    **{f"{name}() iterable argument is empty": f"; write {name}(..., default=0)" for name in ("max", "min")},
 }
 """The message of a ValueError or IndexError ▶ its hint."""
 _TYPE_ERROR_HINTS: Final = (

@@ -38,6 +38,7 @@ __all__ = [
     "UnprocessableEntityException",
     "from_answer",
     "from_fault",
+    "plural",
 ]
 
 _REFUSED: Final = re.compile(r'cannot ([a-z]{1,20}) resource "([a-z0-9./-]{1,100})"')
@@ -109,7 +110,7 @@ class MetadataOnlyError(ForbiddenException):
 
     def __init__(self, kind: str, rule: str) -> None:
         lacking = "values, key names or type" if kind == "Secret" else "content"
-        message = f"{_plural(kind)} are served as metadata (rule {rule}), without {lacking}; read .metadata"
+        message = f"{plural(kind)} are served as metadata (rule {rule}), without {lacking}; read .metadata"
         super().__init__(403, "Forbidden", message=message, code="policy.metadata_only")
         self._tells_all = True
 
@@ -153,7 +154,7 @@ _BY_STATUS: Final[dict[int, type[ApiException]]] = {
 }
 
 
-def _plural(kind: str) -> str:
+def plural(kind: str) -> str:
     """Returns the plural of a kind in prose."""
     if kind.endswith("y"):
         return f"{kind[:-1]}ies"
@@ -198,16 +199,26 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     message = _message(text)
     if status == 404 and message == "404 page not found":
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
+    error = _class_for(status)(
+        status, reason or _phrase(status), body=text, message=message, headers=headers, call=call
+    )
+    if hint := _hint(status, message):
+        error._advice = lambda: hint
+    return error
+
+
+def _hint(status: int, message: str) -> str:
+    """Returns what to do about an API server's refusal; empty when its message is enough."""
     if status == 400 and "field label not supported" in message:
-        message += "; filter in the script: [x for x in … if …]"
+        return "filter in the script: [x for x in … if …]"
     if status == 409 and message.startswith("Apply failed with "):
-        message += "; k8s.apply(..., force=True) takes these fields over"
+        return "k8s.apply(..., force=True) takes these fields over"
     # The wording is RBAC's. Denials of the policy come from `from_fault`.
     if status == 403 and (refused := _REFUSED.search(message)):
-        message += f"; the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"
-    elif status == 403 and "cannot" in message:
-        message += "; the cluster's RBAC says so, not this server's policy"
-    return _class_for(status)(status, reason or _phrase(status), body=text, message=message, headers=headers, call=call)
+        return f"the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"
+    if status == 403 and "cannot" in message:
+        return "the cluster's RBAC says so, not this server's policy"
+    return ""
 
 
 def _message(text: str) -> str:

@@ -176,7 +176,7 @@ class Session:
         """Returns the error with a hint, if there is one."""
         advice = self._overlay.advice(call, error.status) if self._overlay is not None else ""
         if advice:
-            error.message = f"{error.message}; {advice}"
+            error._advice = lambda: advice
             return error
         return self._name_hints.advise(error, call)
 

@@ -111,4 +111,4 @@ def test_a_mistake_is_told(script: str, hint: str) -> None:
     """By the error of Python, with what to write instead."""
     with pytest.raises((TypeError, ZeroDivisionError)) as raised:
         run(script)
-    assert hint in " ".join(failures.describe(raised.value, script))
+    assert hint in failures.describe(raised.value).hint + str(raised.value)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kubescript.worker.language import builtins, compiler, refusals, stdlib
-from tests.kit import cases
+from tests.kit import cases, told
 from tests.unit.sandbox.language.programs import PROGRAMS, Replicas
 
 
@@ -43,7 +43,7 @@ def failure(source: str) -> tuple[str, str]:
     extra = {"k8s": object(), "namespace": "default"}
     with pytest.raises(BaseException) as caught:  # noqa: PT011  whatever the script raises
         compiler.run(program, builtins.build_globals(print_=Printed().write, extra=extra, importable={}))
-    return compiler.describe_failure(caught.value, program)
+    return told.tell(caught.value, source)
 
 
 def refused(source: str) -> str:

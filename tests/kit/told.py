@@ -1,0 +1,17 @@
+"""What a model is told of a script's failure where it has read nothing: the message, the hint and the script's lines."""
+
+from __future__ import annotations
+
+from kubescript.executor import script_lines
+from kubescript.wire import protocol
+from kubescript.worker.language import compiler
+
+__all__ = ["tell"]
+
+
+def tell(error: BaseException, script: str) -> tuple[str, str]:
+    """Returns the type of the exception and the text behind it."""
+    told = compiler.describe_failure(error)
+    frames = tuple(protocol.Frame(line, function) for line, function in told.frames)
+    failure = protocol.Failure("", "", frames=frames, outer=told.outer, brief=told.brief)
+    return told.type, told.message + told.hint + script_lines.quote(failure, script)

@@ -35,6 +35,47 @@ def contained(*command: str, user_namespaces: bool = True, **environment: str) -
     )  # fmt: skip
 
 
+FORKS = """
+import json, resource, threading
+from kubescript import errors, types
+from kubescript.wire import protocol
+from security_tests import benches
+
+go_on = threading.Event()
+asked = threading.Event()
+def on_call(call, left):
+    asked.set()
+    go_on.wait(60)
+    return benches.no_cluster(call, left)
+
+with benches.opened() as bench:
+    bench.on_call, server, said, ended = on_call, bench.source.pid, [], []
+    wait = "try: k8s.coreV1().list_node()\\nexcept ApiException: pass\\n'went on'"
+    running = threading.Thread(target=lambda: ended.append(bench(wait, timeout_ms=60_000)))
+    running.start()
+    asked.wait(60)
+    before = resource.prlimit(server, resource.RLIMIT_NPROC)
+    resource.prlimit(server, resource.RLIMIT_NPROC, (1, before[1]))
+    while not said:
+        try:
+            bench("1")
+        except errors.WorkerError as error:
+            said += [error.code, "ulimit -u" in error.remedy]
+    go_on.set()
+    running.join(60)
+    resource.prlimit(server, resource.RLIMIT_NPROC, before)
+    print(json.dumps([said, json.loads(ended[0].result or b"null"), bench.source.pid == server, bench.works()]))
+"""
+
+
+@only_root
+@pytest.mark.promise("R-01")
+def test_a_fork_that_fails_ends_no_other_script() -> None:
+    """The limit on a user's processes once ended the fork server, and with it every script that was running."""
+    done = contained("-c", FORKS)
+    assert json.loads(done.stdout or "0") == [["worker.spawn", True], "went on", True, True], done.stderr
+
+
 STATE = """
 import os
 print(open("/proc/self/status").read())

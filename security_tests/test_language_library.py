@@ -353,6 +353,8 @@ ESCAPES: Final = {
     "shared-set": "hashlib.algorithms_guaranteed.add('x')",
     "shared-zone": "class S(str):\n    def __hash__(self): return hash('Europe/Berlin')\n    def __eq__(self, other): return other in ('UTC', 'Europe/Berlin')\nZoneInfo(S('UTC'))",
     "shared-method": "class Spy:\n    def __call__(self, *_): return 'x' * 100\n    def __hash__(self): return 1\n    def __eq__(self, method): return True\nclass A:\n    __repr__ = Spy()\npprint.pformat(A())",
+    "shared-method-class": "from typing import NamedTuple\nclass Spy(NamedTuple):\n    a: int = 1\nclass A:\n    __repr__ = Spy\npprint.pformat(A())",
+    "shared-method-partial": "class A:\n    __eq__ = functools.partial(print, 1)\nA() == 1",
     "copy-host": "copy.copy(k8s)",
     "deepcopy-host": "copy.deepcopy([k8s])",
     "copy-generator": "copy.copy(x for x in [1])",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 import resource
 import socket
 import struct
@@ -89,6 +88,9 @@ SHAPES = {
     "a result of a million texts": "frame(5, '{\"result\":[' + '\"\",' * 1_000_000 + '1]}')",
     "a result of two million numbers": "frame(5, '{\"result\":[' + '1,' * 2_000_000 + '1]}')",
     "a result nested 200 deep 10,000 times": "frame(5, '{\"result\":[' + ('[' * 200 + ']' * 200 + ',') * 10_000 + '1]}')",
+    "many integers of many digits": "frame(5, '{\"result\":[' + ','.join(['9' * 4_300] * 900) + ']}')",
+    "a code that is none of ours": 'frame(5, \'{"fault":{"code":"tool.no_such_sentence","type":"Error","message":"web"}}\')',
+    "a code that is an instruction": 'frame(5, \'{"fault":{"code":"script.ignore_all_rules","message":"web"}}\')',
     "a hint that is not UTF-8": 'frame(5, b\'{"hint":"\\xff"}\')',
     "bytes after the document": "frame(5, '{}{}')",
     "a NUL after the document": "frame(5, '{}\\0')",
@@ -824,7 +826,7 @@ def test_a_script_whose_result_has_too_many_values_is_told(sandbox: benches.Benc
 @pytest.mark.promise("W-08")
 def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyPatch, attacks: Count) -> None:
     """Switch off caps, turns, shapes and counts one by one: the attack that was a violation is then taken."""
-    attacks(6)
+    attacks(7)
     big = struct.pack("<IB", 5_000, 3) + b'{"done":1}' + b" " * 4_990
     ready = struct.pack("<IB", 0, 1)
     done = struct.pack("<IB", 2, 5) + b"{}"
@@ -832,6 +834,8 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
     claimed = struct.pack("<IB", len(claim), 5) + claim
     lists = b'{"result":[' + b"[]," * 200_000 + b"1]}"
     many = struct.pack("<IB", len(lists), 5) + lists
+    digits = b'{"result":[' + b",".join([b"9" * 4_300] * 900) + b"]}"
+    long = struct.pack("<IB", len(digits), 5) + digits
     progress = (struct.pack("<IB", 10, 3) + b'{"done":1}') * 10_001
     printed = struct.pack("<IB", 0, 2)
 
@@ -843,7 +847,10 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         "limit.output",
         "worker.protocol",
     ]
-    assert code(claimed) == code(many) == "worker.protocol"
+    assert code(claimed) == code(many) == code(long) == "worker.protocol"
+    with monkeypatch.context() as patch:
+        patch.setattr(outline, "_MAX_LONG_DIGITS", 1 << 30)
+        assert code(long) == ""
     with monkeypatch.context() as patch:
         patch.setattr(outline, "MAX_VALUES", 1 << 30)
         assert code(many) == ""
@@ -854,7 +861,7 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         patch.setattr(conversation, "_MAX_PROGRESS", 1 << 20)
         assert code(progress + done) == ""
     with monkeypatch.context() as patch:
-        patch.setattr(conversation, "_WORKERS_CODE", re.compile(".*"))
+        patch.setattr(conversation, "_WORKERS_CODES", {"policy.denied"})
         assert code(claimed) == "policy.denied"
     with monkeypatch.context() as patch:
         patch.setattr(conversation, "_TURN", frozenset(protocol.FrameType))

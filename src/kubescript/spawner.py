@@ -51,6 +51,8 @@ class Worker:
         self.pid = 0
         self.exit: control.Exited | None = None
         """The report of its end, once the fork server has reaped it; None when the fork server itself died."""
+        self.unstarted: errors.WorkerError | None = None
+        """Why there is no process; None when there is or was one."""
         self._pidfd = -1
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -88,6 +90,11 @@ class Worker:
             self.pid, self._pidfd = pid, pidfd
             if self._doomed:
                 self._signal()
+
+    def refused(self, number: int) -> None:
+        """Takes the system's error for which there is no process."""
+        self.unstarted = _unstarted(number)
+        self.ended(None)
 
     def ended(self, report: control.Exited | None) -> None:
         """Takes the end of the process from the spawner; closes the pidfd, so that later kills do nothing."""
@@ -285,6 +292,8 @@ class _ForkServer:
         with self._lock:
             if isinstance(message, control.Exited):
                 self._workers.pop(message.ticket).ended(message)
+            elif isinstance(message, control.Refused):
+                self._workers.pop(message.ticket).refused(message.number)
             elif descriptors:
                 self._workers[message.ticket].forked(message.pid, descriptors[0])
             else:

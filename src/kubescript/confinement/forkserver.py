@@ -94,7 +94,13 @@ class _Server:
 
     def _fork(self, request: control.ForkRequest, descriptor: int) -> None:
         parent = os.getpid()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            # Attack: processes of this user up to its limit, which once ended the fork server and all its children.
+            os.close(descriptor)
+            self._send(control.Refused(request.ticket, error.errno or 0))
+            return
         if pid == 0:
             try:
                 address_space = self._own_address_space + request.memory_bytes

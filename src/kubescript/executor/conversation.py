@@ -49,8 +49,6 @@ _MAX_NESTING: Final = 250
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
 # Bytes that the note of cut prints counts. Attack: a number of 4,300 digits, which no text holds once it is added to.
 _MAX_DROPPED: Final = 1 << 50
-# Python refuses to read a longer integer (sys.get_int_max_str_digits).
-_MAX_DIGITS: Final = 4300
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +280,7 @@ def _checked(done: protocol.Done, output_bytes: int) -> protocol.Done:
         raise protocol.ProtocolError("a result of too many values")
     if outline.depth(values) > _MAX_NESTING:
         raise protocol.ProtocolError("a result nested too deeply")
-    if outline.longest_number(values) > _MAX_DIGITS:
+    if outline.has_long_numbers(values):
         raise protocol.ProtocolError("a number of too many digits")
     return done
 

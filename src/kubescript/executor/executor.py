@@ -155,6 +155,9 @@ class Executor:
             return self._greet(worker)
         except errors.WorkerError as error:
             if isinstance(error.__cause__, protocol.StreamClosed | ConnectionError):
+                worker.wait(_REAP_TIMEOUT_S)
+                if worker.unstarted is not None:
+                    raise worker.unstarted from None
                 return None
             raise
 

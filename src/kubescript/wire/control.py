@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-__all__ = ["MAX_MESSAGE", "Exited", "ForkRequest", "Forked", "Message", "Order", "WarmUp"]
+__all__ = ["MAX_MESSAGE", "Exited", "ForkRequest", "Forked", "Message", "Order", "Refused", "WarmUp"]
 
 MAX_MESSAGE: Final = 4096
 
@@ -34,6 +34,14 @@ class Forked(msgspec.Struct, frozen=True, tag=True):
     pid: int
 
 
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """Sent by the fork server: the kernel has made no process."""
+
+    ticket: int
+    number: int
+    """Of the system's error."""
+
+
 class Exited(msgspec.Struct, frozen=True, tag=True):
     """Sent by the fork server: the worker is dead and reaped."""
 
@@ -45,4 +53,4 @@ class Exited(msgspec.Struct, frozen=True, tag=True):
 
 
 Order = ForkRequest | WarmUp
-Message = Forked | Exited
+Message = Forked | Refused | Exited

@@ -209,8 +209,11 @@ def _result(value: object, program: compiler.Program, output_bytes: int) -> prot
         message = f"the result is {size >> 20} MiB of JSON"
         return _limit_fault("limit.output", message, _LESS)
     most = outline.most_values(output_bytes)
-    if outline.outline(encoded, most) is None:
+    values = outline.outline(encoded, most)
+    if values is None:
         return _limit_fault("limit.output", f"the result has more than {most:,} values", _LESS)
+    if outline.has_long_numbers(values):
+        return _limit_fault("limit.output", "the result has integers of too many digits", "return str(x), or fewer")
     result = msgspec.Raw(encoded)
     return protocol.Done(result=result)
 

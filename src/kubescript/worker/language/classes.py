@@ -13,6 +13,7 @@ import collections
 import collections.abc
 import contextlib
 import enum
+import functools
 import types
 import typing
 from typing import Any, Final, NoReturn
@@ -179,6 +180,8 @@ _PYTHONS: Final = (
 )
 _RESERVED: Final = frozenset({"_is_protocol", "_is_runtime_protocol"})
 """Flags by which `isinstance(x, Protocol)` would ask any object for any name."""
+_METHODS: Final = frozenset({types.FunctionType, types.NoneType, type(functools.cache(len))})
+"""Types of what a class may have under the name of a dunder method."""
 _FROM_PYTHON: Final = frozenset(f"__{name}__" for name in _PYTHONS.split())
 """Names the interpreter itself puts into a class body."""
 
@@ -253,8 +256,9 @@ class Factory:
             dunder = key.startswith("__") and key not in identifiers.DEFINABLE and key not in _FROM_PYTHON
             if dunder or key in _RESERVED:
                 raise TypeError(f"a class cannot define {key}")
-            # Attack: `__repr__ = x`, which pprint looks up in a table of raw methods, and `x.__eq__` is given one.
-            if key in identifiers.DEFINABLE and is_script_class(type(value)):
+            # Attack: `__repr__ = x`, which pprint looks up in a table of raw methods, and `x.__eq__` is given one. The
+            # first x was an object of a script's class, the second a class of a NamedTuple.
+            if key in identifiers.DEFINABLE and type(value) not in _METHODS:
                 raise TypeError(f"write {key} as a method: `def {key}(self, …):`")
         if any(AttributeError in base.__mro__ for base in bases):
             if "obj" in body:

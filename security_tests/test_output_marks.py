@@ -278,6 +278,41 @@ def _masked(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Re
     return reply, types.Response(status, "", "text/plain", iter([MASK.encode()]), lambda: None, {})
 
 
+POD_WITH_A_MASK: Final = "p = k8s.coreV1().read_namespaced_pod('a', 'b')\ne = p.metadata.annotations\n"
+TESTED: Final = {
+    "if e['x']: y = 1\n1": False,
+    "1 if p.spec.node_name else 2": False,
+    "[1 for _ in [1] if e.get('x') and not p.spec.node_name]": False,
+    "e['x'] is None, bool(p.spec.node_name)": False,
+    "p.spec.node_name == 'a'": True,
+    "x = p.spec.node_name\nif x: y = 1\nlen(x)": True,
+    "if e['x']: y = len(e['x'])\ny": True,
+    "d = {'x': e['x']}\nif d['x']: y = len(d['x'])\ny": True,
+}
+"""Scripts that only ask whether a value is there, and others that compare or measure it ▶ whether a note says so."""
+
+
+@pytest.mark.promise("O-02")
+@pytest.mark.parametrize("script", TESTED)
+def test_only_a_mask_that_makes_a_difference_is_noted(script: str, sandbox: benches.Bench) -> None:
+    """Whether a value is there is the same with its mask; a note would mislead."""
+    pod = {"kind": "Pod", "metadata": {"annotations": {"x": MASK}}, "spec": {"nodeName": MASK}}
+
+    def masked(_call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+        body = json.dumps(pod).encode()
+        reply = protocol.Reply(200, "", "application/json")
+        return reply, types.Response(200, "", "application/json", iter([body]), lambda: None, {})
+
+    sandbox.on_call = masked
+    try:
+        outcome = sandbox(POD_WITH_A_MASK + script)
+    finally:
+        sandbox.on_call = benches.no_cluster
+    assert outcome.fault is None, outcome.fault
+    assert outcome.saw_masks is TESTED[script]
+    assert sandbox.works()
+
+
 @pytest.mark.promise("O-02")
 @pytest.mark.parametrize("case", GIVEN)
 def test_no_script_gets_a_mask_unnoticed(case: str, sandbox: benches.Bench) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -105,6 +106,7 @@ class Answers:
     ) -> types.Answer:
         """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
         style = self.style(calls, asked.patience(deadline))
+        style = dataclasses.replace(style, constants=fencing.constants(asked.script))
         own = None
         if calls.calls or outcome.foreign:
             denials = calls.own_denials(asked.script, self._handler.namespace)

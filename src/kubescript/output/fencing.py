@@ -15,7 +15,7 @@ from typing import Final
 
 from kubescript.output import sentences
 
-__all__ = ["FENCE_BYTES", "Own", "fence", "unfenced"]
+__all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfenced"]
 
 FENCE_BYTES: Final = 64
 """Bytes that the two lines take at most."""
@@ -133,6 +133,12 @@ class Own:
                 text = _PLACEHOLDER.sub(" ", text)
             written += _WORD.findall(_ESCAPE.sub(" ", text))
         return frozenset(map(_folded, written))
+
+
+def constants(script: str) -> frozenset[str]:
+    """Returns the whole texts of the script's strings that are written without an escape."""
+    found = (each["a"] or each["b"] or each["c"] or each["d"] or "" for each in _STRING.finditer(script))
+    return frozenset(text for text in found if text and "\\" not in text)
 
 
 def fence(text: str) -> str:

@@ -44,12 +44,14 @@ class Style:
     """Whether text of the cluster is fenced."""
     structured: bool = False
     """Whether the result is given as data as well."""
+    constants: frozenset[str] = frozenset()
+    """Texts that the script itself holds: the model wrote them, so they are not masked."""
 
     def text(self, text: str) -> str:
         """Returns the text cleaned and masked: every text passes here before it leaves."""
         # Attack: a hidden character inside a secret hides it from the masks, so cleaning comes first.
         text = sanitizing.clean(text)
-        return self.mask(text) if self.mask is not None else text
+        return self._restored(text, self.mask(text)) if self.mask is not None else text
 
     def json(self, text: str) -> str:
         """Returns JSON text cleaned and masked."""
@@ -62,11 +64,27 @@ class Style:
         masked = self.mask(text)
         if masked == text:
             return text
+        given = _load(text)
         try:
-            return truncation.dump(_load(masked))
+            return truncation.dump(self._restored(given, _load(masked)))
         except ValueError:
             # A mask has broken the JSON, so each text in it is masked by itself.
-            return truncation.dump(sanitizing.change_texts(_load(text), self.mask))
+            return truncation.dump(sanitizing.change_texts(given, self.mask))
+
+    def _restored(self, given: Any, masked: Any) -> Any:
+        """Returns the masked value with the script's own constants in it as they were.
+
+        Attack on the reader: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
+        """
+        if type(given) is not type(masked):
+            return masked
+        if isinstance(given, str):
+            return given if given in self.constants else masked
+        if isinstance(given, list) and len(given) == len(masked):
+            return [self._restored(*pair) for pair in zip(given, masked, strict=True)]
+        if isinstance(given, dict) and given.keys() == masked.keys():
+            return {key: self._restored(value, masked[key]) for key, value in given.items()}
+        return masked
 
 
 @dataclass(frozen=True, slots=True)

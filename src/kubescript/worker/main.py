@@ -136,6 +136,8 @@ def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]
         importable[name] = modules.VirtualModule(name, members)
     extra = {
         "k8s": k8s,
+        "_asked_": masks.count,
+        "_tested_": masks.tested,
         **helpers.GLOBALS,
         "help": _make_help(link, k8s),
         **_EXTRA_GLOBALS,

@@ -40,6 +40,8 @@ _BUILTINS: Final[dict[str, Any]] = {
     "exit": lambda code=None, /: _exit(code),
     "quit": lambda code=None, /: _exit(code),
     "_getattr_": guards.read,
+    "_asked_": guards.asked,
+    "_tested_": guards.tested,
     "_private_": guards.private,
     "_special_": guards.special,
     "_protocol_": guards.protocol,

@@ -171,7 +171,7 @@ def _compile(source: str) -> Program:
     hint = results.hint(tree.body)
     none_hint = results.none_hint(tree.body)
     rules = transformer.Transformer()
-    rules.visit(tree)
+    rules.visit_script(tree)
     rules.finish()
     if rules.findings:
         findings = sorted(set(rules.findings), key=lambda finding: (finding.line, finding.column))

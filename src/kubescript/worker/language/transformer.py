@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from RestrictedPython.transformer import RestrictingNodeTransformer
 
-from kubescript.worker.language import identifiers, refusals
+from kubescript.worker.language import identifiers, refusals, truths
 
 __all__ = ["Transformer"]
 
@@ -33,6 +33,20 @@ class Transformer(RestrictingNodeTransformer):
         self._missing_builtins: list[ast.Name] = []
         self._pattern_names: list[tuple[ast.MatchClass, str]] = []
         self._depth = 0
+        self._tested: dict[int, ast.expr] = {}
+
+    def visit_script(self, tree: ast.Module) -> None:
+        """Transform a whole script."""
+        self._tested = truths.find(tree)
+        self.visit(tree)
+
+    def visit(self, node: ast.AST) -> Any:
+        """Visit a node; what is asked only for its truth becomes `_tested_(_asked_(), …)`."""
+        found = super().visit(node)
+        if id(node) not in self._tested:
+            return found
+        asked = ast.copy_location(ast.Call(ast.Name("_asked_", ast.Load()), [], []), node)
+        return _call("_tested_", asked, found)
 
     def error(self, node: ast.AST, info: str) -> None:
         """Add a finding at the position of the node."""

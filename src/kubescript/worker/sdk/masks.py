@@ -6,23 +6,23 @@ worker runs one script, so there is one memory.
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from kubescript.wire import masking
 
-__all__ = ["MASK", "handed_out", "noted", "remember"]
+__all__ = ["MASK", "count", "handed_out", "noted", "remember", "tested"]
 
 MASK: Final = masking.OPENING.decode()
 """How every mask begins."""
-_given: Final[list[bool]] = []
+_given: Final = [0]
+"""How many masks the script was given."""
 
 Text = TypeVar("Text", str, bytes)
 
 
 def remember() -> None:
     """Remembers that the script was given a mask."""
-    if not _given:
-        _given.append(True)
+    _given[0] += 1
 
 
 def noted(text: Text) -> Text:
@@ -32,6 +32,19 @@ def noted(text: Text) -> Text:
     return text
 
 
+def count() -> int:
+    """Returns how many masks the script was given."""
+    return _given[0]
+
+
+def tested(before: int, value: Any) -> Any:
+    """Returns what the script asks only whether it is there. A mask that it was given for that, since `count` was
+    `before`, is forgotten: the answer is the same without the mask."""
+    if _given[0] > before and type(value) is str and MASK in value:
+        _given[0] -= 1
+    return value
+
+
 def handed_out() -> bool:
     """Whether the script was given a mask."""
-    return bool(_given)
+    return _given[0] > 0

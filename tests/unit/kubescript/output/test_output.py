@@ -15,6 +15,19 @@ def answer(limits: types.Limits = SMALL, notes: tuple[str, ...] = (), **outcome:
     return render.render(types.Outcome(**outcome), limits, notes)  # type: ignore[arg-type]
 
 
+def test_constants_of_the_script_are_not_masked() -> None:
+    """The model wrote them: a mask in their place would only mislead it. Whatever else stands there is masked."""
+
+    def mask(text: str) -> str:
+        return text.replace("ref", "\u00abredacted\u00bb").replace("hunter2", "\u00abredacted\u00bb")
+
+    style = render.Style(mask=mask, constants=frozenset({"ref"}))
+    outcome = types.Outcome(result=b'{"API_PASSWORD":"ref","DB_PASSWORD":["hunter2","ref"]}')
+    got = render.render(outcome, types.Limits(), style=style)
+    assert got.text == '{"API_PASSWORD":"ref","DB_PASSWORD":["\u00abredacted\u00bb","ref"]}'
+    assert render.render(types.Outcome(result=b'"ref"'), types.Limits(), style=style).text == "ref"
+
+
 def test_prints_come_before_the_result() -> None:
     """What was printed stands above the value of the last expression."""
     assert answer(printed="looking\n", result=b"[1,2]").text == "looking\n[1,2]"

@@ -113,7 +113,7 @@ def _client() -> Iterator[str]:
     """Yields the names of the official client's methods, parameters, models, kinds and fields."""
     operations = msgspec.json.decode((WORKER / "sdk" / "operations.json").read_bytes())
     models = msgspec.json.decode((WORKER / "sdk" / "schemas.json").read_bytes())["models"]
-    yield from ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+    yield from ("core", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
     for api, methods in operations["apis"].items():
         yield from (api, *methods)
         for _, path, *_ in methods.values():

@@ -91,7 +91,7 @@ def test_a_failure_is_told_as_the_scripts(attack: str, sandbox: benches.Bench) -
     fault = sandbox(attack).fault
     assert fault is not None
     assert fault.code == "script.exception", fault.message[:200]
-    assert len(fault.message) <= MOST
+    assert len(fault.text) <= MOST
     assert sandbox.works()
 
 

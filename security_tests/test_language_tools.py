@@ -61,7 +61,7 @@ def test_an_error_of_a_tool_is_told_in_bounded_words(attack: str, sandbox: bench
     assert fault is not None
     assert fault.code.startswith(("script.exception", "tool.")), fault
     assert len(fault.code) < 60
-    assert len(fault.message) <= MOST
+    assert len(fault.text) <= MOST
     assert sandbox.works()
 
 

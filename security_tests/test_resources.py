@@ -31,7 +31,7 @@ def ended(sandbox: benches.Bench, script: str, codes: set[str], **limits: int) -
     assert outcome.fault is not None, outcome.result
     assert any(outcome.fault.code.startswith(code) for code in codes), outcome.fault
     assert took < limits.get("timeout_ms", DEADLINE_MS) / 1000 + patience.scaled(GRACE_S), took
-    assert 10 < len(outcome.fault.message) < 20_000
+    assert 10 < len(outcome.fault.text) < 20_000
     assert len(render.render(outcome, types.Limits()).text.encode()) <= types.Limits().output_bytes
     started = time.monotonic()
     assert sandbox.works()
@@ -242,7 +242,7 @@ def test_any_source_is_compiled_or_refused_in_time(name: str, sandbox: benches.B
     assert time.monotonic() - started < 1.2 + patience.scaled(GRACE_S)
     if outcome.fault is not None:
         assert outcome.fault.code.startswith(("script.", "limit.")), outcome.fault
-        assert len(outcome.fault.message) < 20_000
+        assert len(outcome.fault.text) < 20_000
     assert sandbox.works()
 
 
@@ -261,7 +261,7 @@ THOUSANDS = {
 def test_thousands_of_compile_errors_are_a_short_message(name: str, sandbox: benches.Bench) -> None:
     """However much is wrong with a script, the answer names some of it and stays short."""
     fault = ended(sandbox, THOUSANDS[name], {"script.", "limit.time"}, timeout_ms=2_500)
-    assert len(fault.message) < 16_000
+    assert len(fault.text) < 16_000
 
 
 OUTPUTS = {

@@ -58,6 +58,11 @@ class Fault:
     lines: str = ""
     """Lines of the script that led to it, by the host's own copy; they follow the message and the hint."""
 
+    @property
+    def text(self) -> str:
+        """The message, the hint and the lines."""
+        return self.message + self.hint + self.lines
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:

@@ -69,7 +69,7 @@ class Planner:
         """Why a script fails."""
         outcome = self.run(script)
         assert outcome.fault is not None, outcome
-        return self._told(outcome.fault.message)
+        return self._told(outcome.fault.text)
 
     def _told(self, text: str) -> str:
         return text.replace(self._namespace, SHOP)

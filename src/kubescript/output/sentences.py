@@ -23,6 +23,7 @@ _JOINTS: Final = re.compile(r"[;:,] |\n")
 _MAX_JOINTS: Final = 8
 _MAX_PARTS: Final = 3
 _PARTS: Final = re.compile(r"[/.()]+")
+_STATUS: Final = re.compile(r"\A[45]\d\d ")
 _QUOTES: Final = " '\"`"
 
 
@@ -54,7 +55,7 @@ class Speech:
         self._pieces += 1
         if self._pieces > _MAX_PIECES:
             return False
-        if not text or is_word(text) or self._is_own(text.strip(_QUOTES)):
+        if not text or is_word(_STATUS.sub("", text)) or self._is_own(text.strip(_QUOTES)):
             return True
         for sentence in _table().sentences:
             values = _values(sentence, text)

@@ -22,7 +22,7 @@ CONTRACTS: Final[list[dict[str, Any]]] = tomllib.loads((ROOT / "pyproject.toml")
     "importlinter"
 ]["contracts"]
 
-UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "msgspec", "pyseccomp", "tzdata"}
+UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "greenlet", "msgspec", "pyseccomp", "tzdata"}
 """What runs beside the standard library in the untrusted process. A new one is looked at before it is added."""
 
 MASKER_PACKAGES: Final = {"cel_expr_python", "hyperscan", "isal", "msgspec", "orjson", "re2"}

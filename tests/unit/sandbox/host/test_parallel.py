@@ -120,7 +120,7 @@ def test_a_mistake_is_said_and_not_sent(name: str, bench: Bench) -> None:
     """What is wrong with the script is raised, not kept among the results; most of it before any call is made."""
     script, hint = MISTAKES[name]
     outcome = bench.run(HEAD + script)
-    assert outcome.fault is not None and hint in outcome.fault.message
+    assert outcome.fault is not None and hint in outcome.fault.text
     assert not bench.stage.asked
     assert bench.works()
 

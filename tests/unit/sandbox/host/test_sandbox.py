@@ -123,7 +123,7 @@ def test_each_failure_is_named_and_the_next_script_works(case: str, bench: Bench
     if code:
         assert outcome.fault is not None, outcome
         assert outcome.fault.code.startswith(code), outcome.fault
-        assert words in outcome.fault.message
+        assert words in outcome.fault.text
     assert took < 20 + patience.scaled(1)
     assert bench.works()
 

@@ -112,7 +112,7 @@ def test_a_ninth_open_watch_is_refused(bench: Bench) -> None:
     bench.stage.bodies["shop"] = slow(9, 0)
     script = f"{IMPORT}streams = [{WATCH} for _ in range(9)]\nfor s in streams: next(s)"
     outcome = bench.run(script)
-    assert outcome.fault is not None and "stop()" in outcome.fault.message
+    assert outcome.fault is not None and "stop()" in outcome.fault.text
     assert bench.works()
 
 

@@ -39,3 +39,62 @@ def test_a_mask_begins_and_ends_between_characters(letter: str, attacks: Count) 
 def text(masking: redaction.Engine, content: str) -> str:
     """A log of this line, masked; raises UnicodeDecodeError for half a character."""
     return engine.masked(masking, floods.log(content.encode() + b"\n")).decode("utf-8", "strict")
+
+
+NOTHING: Final = (
+    "\u200b",
+    "\u200d",
+    "\u2060",
+    "\ufeff",
+    "\u00ad",
+    "\u202e",
+    "\ufe0f",
+    "\x07",
+    "\x00",
+    "\x1b[1m",
+    "\x08",
+    "\U000e0041",
+)
+"""What a terminal shows as nothing."""
+HIDING: Final = {
+    **{f"{each!a} in the name": f"pass{each}word={{}}" for each in NOTHING},
+    **{f"{each!a} in the value": f"password=Tr0ub{each}4dor-3{{}}" for each in NOTHING},
+    **{f"{each!a} behind the sign": f"password={each}{{}}" for each in NOTHING},
+    **{f"{each!a} as a blank": f"password:{each}{{}}" for each in ("\u00a0", "\u2009", "\u202f", "\u3000")},
+    "full-width letters": "ｐａｓｓｗｏｒｄ＝{}",
+    "a full-width sign": "password＝{}",
+    "bold by overstriking": "".join(f"{letter}\x08{letter}" for letter in "password") + "={}",
+    "underlined": "".join(f"_\x08{letter}" for letter in "password") + "={}",
+}  # fmt: skip
+"""Lines in which a reader sees a password, and a search for `password=` finds none."""
+CHARSETS: Final = ("utf-16-le", "utf-16-be", "utf-16", "utf-32-le")
+
+
+@pytest.mark.promise("S-05")
+def test_a_log_is_searched_as_a_reader_sees_it(attacks: Count) -> None:
+    """Letters that are not seen, and letters that only look like ASCII, hide no password in a log."""
+    attacks(len(HIDING))
+    masking = engine.fresh()
+    for way, line in HIDING.items():
+        masked = text(masking, f"one\n{line.format(PASSWORD)}\nthree\n")
+        assert PASSWORD not in masked and "Tr0ub" not in masked, (way, masked)
+        assert masked.startswith("one\n") and masked.endswith("\nthree\n\n"), way
+
+
+@pytest.mark.promise("S-05")
+def test_a_log_in_utf_16_is_searched(attacks: Count) -> None:
+    """Programs of Windows write it, with a zero in every other byte."""
+    attacks(len(CHARSETS))
+    masking = engine.fresh()
+    for charset in CHARSETS:
+        log = f"one\npassword={PASSWORD}\nthree\n".encode(charset)
+        masked = engine.masked(masking, floods.log(log))
+        assert PASSWORD.encode() not in masked.replace(b"\x00", b""), charset
+
+
+@pytest.mark.promise("S-05")
+def test_a_line_without_a_secret_stays_as_it_was_written() -> None:
+    """Whatever it has of such letters."""
+    masking = engine.fresh()
+    for line in ("日本語　の　ログ：ＡＰＩ　ＯＫ", "👩‍👩‍👧 ❤️ fine", "a\u00a0b\u200bc\x07"):
+        assert text(masking, line) == line + "\n"

@@ -85,6 +85,8 @@ class Application:
         self._metrics: prometheus.Metrics | None = None
         """None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
+        # Attack: a credential plugin whose error has the token in it. `kubescript run` once logged it as it was.
+        logs.mask_with(self._mask_log_line)
 
     @property
     def settings(self) -> config.Settings:
@@ -205,7 +207,6 @@ class Application:
         if self.settings.needs_cluster:
             self.executor.start()
         self.redaction.prepare()
-        logs.mask_with(self._mask_log_line)
 
     def _mask_log_line(self, line: str) -> str:
         """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.

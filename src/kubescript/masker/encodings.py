@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript.masker import linear, spans
 
-__all__ = ["Run", "Runs", "colourless", "encoded", "is_text", "percent", "unbase64"]
+__all__ = ["Run", "Runs", "encoded", "is_text", "percent", "unbase64"]
 
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
@@ -30,7 +30,6 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes one gzip may unfold to. Helm releases are below 2 MB; beyond, the whole value is masked."""
 _PACKED: Final = {"gzip": 31, "zlib": 15}
 """What zlib calls its forms."""
-_COLOURS: Final = linear.compiled(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
 _PERCENT: Final = linear.compiled(rb"%[0-9A-Fa-f]{2}")
 _QUOTED: Final = linear.compiled(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
 _NOT_QUOTED: Final = linear.compiled(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
@@ -134,11 +133,6 @@ def is_text(data: bytes) -> bool:
     odd = len(sample.translate(None, _TEXT + bytes(range(128, 256))))
     letters = len(sample) - len(sample.translate(None, _TEXT))
     return odd * 50 <= len(sample) and letters * 2 >= len(sample)
-
-
-def colourless(text: bytes) -> bytes:
-    """Without the sequences by which a terminal is told colours: they stand between a name and its value."""
-    return _COLOURS.sub(b"", text) if b"\x1b[" in text else text
 
 
 def _decoded(run: bytes) -> tuple[bytes | None, str] | None:

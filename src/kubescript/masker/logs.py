@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from itertools import accumulate
 from typing import Final
 
-from kubescript.masker import columns, encodings, linear, masker, names, patterns, scanner, spans, values
+from kubescript.masker import columns, linear, masker, names, patterns, scanner, spans, unseen, values
 from kubescript.masker.spans import Span
 from kubescript.wire import loglines
 
@@ -78,14 +78,14 @@ class LogText:
         if self._is_first:
             self._is_first = False
             self._begin("key", _within_key(block[: block.find(b"\n") + 1]))
-        scanned = encodings.colourless(block)
+        scanned = unseen.narrow(unseen.view(block))
         hits = self._rules.candidates(scanned)
         if hits is None:
             return b"".join(self._rules.dense(block, self._judged, self._whole))
         return self._lines(block, scanned, hits)
 
     def _judged(self, block: bytes) -> bytes:
-        scanned = encodings.colourless(block)
+        scanned = unseen.narrow(unseen.view(block))
         return self._lines(block, scanned, self._rules.scanner.scan(scanned))
 
     def _whole(self, block: bytes) -> bytes:
@@ -142,7 +142,7 @@ class LogText:
 
     def _open(self, line: bytes) -> None:
         """Begin what goes on below this line."""
-        line = encodings.colourless(line[-_LONG:])
+        line = unseen.view(line[-_LONG:])
         any(self._begin(sort, opened(line)) for sort, sign, opened in _OPENS if sign in line)
 
     def _begin(self, sort: str, below: _Below) -> bool:

@@ -29,6 +29,7 @@ from kubescript.masker import (
     scanner,
     secret_objects,
     spans,
+    unseen,
     values,
 )
 from kubescript.masker.json_strings import String
@@ -129,10 +130,14 @@ class Masker:
         return other
 
     def text(self, content: bytes, found: Found, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
-        """Any text; the very same object when there is nothing to mask. Colours go with what is masked. `hits`: what a
-        scan has found in it."""
-        bare = encodings.colourless(content)
+        """Any text; the very same object when there is nothing to mask. What cannot be seen goes with what is masked.
+        `hits`: what a scan has found in it."""
+        bare = unseen.view(content)
         masked = self._text(bare, found, depth, hits if bare is content else None)
+        # Full-width signs stay where they hide nothing.
+        narrow = unseen.narrow(masked)
+        if narrow is not masked and (again := self._text(narrow, found, depth, None)) is not narrow:
+            return again
         return content if masked is bare else masked
 
     def _text(self, content: bytes, found: Found, depth: int, hits: list[Hit] | None) -> bytes:
@@ -169,7 +174,7 @@ class Masker:
         was_full = in_key = False
         for block in _blocks(content):
             most = len(block) // _SPARSE
-            is_full = len(self.scanner.scan(encodings.colourless(block), most)) > most
+            is_full = len(self.scanner.scan(unseen.narrow(unseen.view(block)), most)) > most
             if is_full or was_full or in_key:
                 yield judge(b"".join(sparse))
                 yield whole(block)

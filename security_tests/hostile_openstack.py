@@ -7,11 +7,12 @@ The first argument of a command line is the attack; what it leaves in `result` i
 from __future__ import annotations
 
 import ctypes
+import importlib
 import os
 import socket
 import sys
 
-from kubescript.launcher import openstack, start
+from kubescript.launcher import start
 from kubescript.wire import orders
 
 
@@ -28,5 +29,7 @@ def run(order: orders.OpenStackOrder) -> int:
 
 
 if __name__ == "__main__":
+    os.environ["HOME"] = "/nonexistent"  # as the product's start does, before the client is imported
+    openstack = importlib.import_module("kubescript.launcher.openstack")
     vars(openstack).update(warm=lambda: None, run=run)
     start.main()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import select
 import signal
 import sys
@@ -21,6 +22,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     program, descriptor = sys.argv[1], int(sys.argv[2])
     select.select([descriptor], [], [])
+    # A library asks for it as it is imported, and fails for a user without an account, as containers have. It does not
+    # outlive the warm-up: the first step of the confinement clears the environment.
+    os.environ["HOME"] = "/nonexistent"
     gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
     from kubescript.confinement import forkserver, lockdown
 

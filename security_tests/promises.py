@@ -170,6 +170,8 @@ PROMISES: Final = (
     Promise("X-06", "commands", "Whatever the arguments of `oc` say, and nobody checks them: nothing of the cluster changes.", "issue 16: the proxy alone"),
     Promise("X-07", "commands", "Whatever the arguments of `oc` say, and nobody checks them: no secret of the cluster is printed, in any form.", "issue 16: the proxy alone"),
     Promise("X-08", "commands", "Each hostile command line of `oc` is refused by its words, or left to the policy as its mark says.", "issue 16: argument protection"),
+    Promise("X-09", "commands", "The filter of command lines is a list of what is allowed, the same on x86-64 and aarch64, with each argument that decides.", "review: MPTCP, fast open"),
+    Promise("X-10", "commands", "No command line signals, slows, limits or ends another one, whoever runs both.", "review: prlimit of a neighbour"),
     Promise("H-01", "callers", "Nobody is taken for a caller for whom nobody has vouched, to this server and at this time.", "issue 15: alg none, key confusion"),
     Promise("H-02", "callers", "What strangers send costs an identity provider a bounded number of questions, and keeps no known caller out.", "issue 15"),
     Promise("H-03", "callers", "No claim makes its user another one, a member of Kubernetes' own groups, or a header.", "issue 15: impersonation"),

@@ -19,6 +19,7 @@ from security_tests import again, benches
 Count = Callable[[int], None]
 
 CONTAINER = Path(__file__).with_name("container.py")
+NEIGHBOURS = Path(__file__).with_name("test_command_neighbours.py")
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PATH": "/usr/bin:/bin", **again.ENVIRONMENT}
 
 only_root = pytest.mark.skipif(
@@ -115,6 +116,16 @@ def test_every_kernel_attack_fails_against_an_unprivileged_host(user_namespaces:
     assert tried == held
     assert tried > 4_500
     assert skipped <= 2
+
+
+@only_root
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-10")
+def test_no_command_takes_more_or_touches_another_at_an_unprivileged_host(attacks: Count) -> None:
+    """Where no user can be chosen, a user namespace counts the threads, and the filter keeps neighbours apart."""
+    tried, held, _ = again.tally(contained("-m", "pytest", *again.ARGUMENTS[:-1], str(NEIGHBOURS)))
+    attacks(tried)
+    assert tried == held > 90
 
 
 BOTH = """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -50,8 +51,10 @@ class _PortRule(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("port", ctypes.c_uint64))
 
 
+@functools.cache
 def abi() -> int:
     """Return the version of the kernel's Landlock ABI; 0 when it has none or has it switched off at boot."""
+    # Asked once: the filter of a command line's process lets nobody ask again.
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)))
 
 

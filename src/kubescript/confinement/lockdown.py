@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from kubescript.confinement import landlock, seccomp
+from kubescript.confinement import command_filter, landlock, seccomp
 from kubescript.wire import protocol
 
 __all__ = [
@@ -40,6 +40,15 @@ _SIOCSIFFLAGS: Final = 0x8914
 _IFF_UP: Final = 0x1
 _MAX_FILES: Final = 256
 """Descriptors of a command line's process."""
+_MAX_THREADS: Final = 256
+"""Of a command line's process: `oc` has some twenty."""
+_MAX_STACK: Final = 8 << 20
+"""Bytes of a command line's first stack, which no other limit counts."""
+_MAX_RESERVED: Final = 64 << 30
+"""Bytes of address space of a program that reserves more than it uses. Go reserves 1.3 GB. Attack: to read a page that
+was never written takes memory for tables that no limit counts, 128 MiB for so much."""
+_OWN_USERS: Final = 0x70000000
+"""The first of the user ids that no system gives away (systemd's table of them), more than there are processes."""
 
 _CLONE_NEWUSER: Final = 0x10000000
 _CLONE_NEWIPC: Final = 0x08000000
@@ -49,6 +58,8 @@ _PR_SET_DUMPABLE: Final = 4
 _PR_SET_NO_NEW_PRIVS: Final = 38
 _LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
 _LANDLOCK_SCOPES: Final = 6
+_COUNTS_BY_NAMESPACE: Final = 2
+"""The ABI of Landlock in Linux 5.19."""
 _DESCRIPTORS_WITHOUT_LIMIT: Final = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -242,11 +253,43 @@ def _loopback(confinement: Confinement) -> str:
     return detail
 
 
-def _limits(confinement: Confinement, *, memory: int) -> str:
+def _own_user(confinement: Confinement) -> str:
+    """Change root to a user that no other process has. Attack: one command line changes the limits of another, which
+    ends it, reads its memory, or takes the threads that a user may have."""
+    if os.geteuid() != 0:
+        return _identity(confinement)
+    user = _OWN_USERS + os.getpid()
+    with contextlib.suppress(PermissionError):
+        os.setgroups([])
+    try:
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+    except OSError:  # a user namespace has no such user
+        return _identity(confinement)
+    return f"uid {user}"
+
+
+def _threads(_: Confinement) -> str:
+    """Limit threads. The kernel counts those of a user, apart in each user namespace, so that a process which shares
+    its user enters one."""
+    if os.geteuid() != _OWN_USERS + os.getpid():
+        if landlock.abi() < _COUNTS_BY_NAMESPACE:
+            raise OSError("Linux counts threads by user namespace from 5.14 on, surely where Landlock's ABI is 2")
+        # One whose users are not mapped is that of _network: a process enters no second one from there.
+        if Path("/proc/self/uid_map").read_text():
+            _check(_libc.unshare(_CLONE_NEWUSER), "unshare")
+    resource.setrlimit(resource.RLIMIT_NPROC, (_MAX_THREADS, _MAX_THREADS))
+    return f"{_MAX_THREADS} threads"
+
+
+def _limits(confinement: Confinement, *, executes: bool) -> str:
     """Set limits on memory, processor, files and core. A Go program reserves address space that it never uses, so that
     the limit of one is on what it may write to."""
-    fixed = {
-        memory: confinement.address_space,
+    memory = {resource.RLIMIT_AS: confinement.address_space}
+    if executes:
+        memory = {resource.RLIMIT_AS: _MAX_RESERVED, resource.RLIMIT_DATA: confinement.address_space}
+    fixed = memory | {
+        resource.RLIMIT_STACK: _MAX_STACK,
         resource.RLIMIT_CPU: confinement.cpu_seconds,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NOFILE: _MAX_FILES,
@@ -264,13 +307,14 @@ def _limits(confinement: Confinement, *, memory: int) -> str:
 def program_steps(paths: Mapping[str, int], port: int) -> Steps:
     """Return the steps of a process that becomes another program: it reaches these paths and this port."""
     return (
-        ("rlimits", functools.partial(_limits, memory=resource.RLIMIT_DATA)),
-        ("identity", _identity),
+        ("rlimits", functools.partial(_limits, executes=True)),
+        ("identity", _own_user),
+        ("threads", _threads),
         ("capabilities", _capabilities),
         ("parent_death", _parent_death),
         ("no_new_privs", _no_new_privs),
         ("landlock", lambda _: landlock.restrict(paths, (port,))),
-        ("seccomp", lambda _: seccomp.install_for_command(executes=True)),
+        ("seccomp", lambda _: command_filter.install(executes=True)),
     )
 
 
@@ -279,13 +323,14 @@ def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -
     ports; None: to all."""
     # It stays the user that it is, who may read Python's own files; a capability it has none.
     return (
-        ("rlimits", functools.partial(_limits, memory=resource.RLIMIT_AS)),
+        ("rlimits", functools.partial(_limits, executes=False)),
+        ("threads", _threads),  # before the next: a new user namespace grants capabilities over itself
         ("capabilities", _capabilities),
         ("parent_death", _parent_death),
         ("not_dumpable", _not_dumpable),
         ("no_new_privs", _no_new_privs),
         ("landlock", lambda _: landlock.restrict(paths, ports)),
-        ("seccomp", lambda _: seccomp.install_for_command(executes=False)),
+        ("seccomp", lambda _: command_filter.install(executes=False)),
     )
 
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final, NoReturn
 
-from kubescript.confinement import landlock, lockdown, seccomp
+from kubescript.confinement import command_filter, landlock, lockdown
 from kubescript.launcher import openstack, streams
 from kubescript.wire import orders, protocol
 
@@ -33,7 +33,7 @@ _SYSTEM: Final = (
 def warm() -> None:
     """Load openstackclient, and do what each process would otherwise do."""
     openstack.warm()
-    seccomp.command_program(executes=False)
+    command_filter.program(executes=False)
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:

@@ -14,7 +14,7 @@ import socket
 import sys
 from typing import Final, NoReturn
 
-from kubescript.confinement import landlock, lockdown, seccomp
+from kubescript.confinement import command_filter, landlock, lockdown
 from kubescript.launcher import streams
 from kubescript.wire import orders, protocol
 
@@ -33,7 +33,7 @@ _CANNOT_EXECUTE: Final = 126
 
 def warm() -> None:
     """Do what each process would otherwise do, and find out how it is kept from other networks."""
-    seccomp.command_program(executes=True)
+    command_filter.program(executes=True)
     _network_steps()
 
 

@@ -1,0 +1,289 @@
+"""What the process of a command line could do to its machine and to other command lines if its program were hostile:
+reach other addresses, take more than its share, or touch a neighbour.
+
+Unrestricted Python stands in for `oc`, with and without a network of its own, and for openstackclient.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from kubescript import spawner
+from kubescript.commands import process
+from kubescript.confinement import landlock
+from kubescript.wire import orders
+from security_tests import benches
+
+Count = Callable[[int], None]
+
+HERE: Final = Path(__file__).parent
+PROGRAMS: Final = {
+    "oc": (str(HERE / "hostile_oc.py"), "openshift"),
+    "oc, landlock only": (str(HERE / "hostile_oc.py"), "landlock-only", "openshift"),
+    "openstack": (str(HERE / "hostile_openstack.py"), "openstack"),
+}
+MEMORY: Final = 64 << 20
+SECONDS: Final = 60
+DENIED: Final = "PermissionError(1, 'Operation not permitted')"
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """Starts processes that run an attack in place of a program."""
+
+    source: spawner.Spawner
+    program: str
+
+    def __call__(self, code: str) -> str:
+        """What the attack leaves in `result`."""
+        with self.started(code) as running:
+            return running.read(time.monotonic() + SECONDS, 1 << 20).stdout.strip()
+
+    @contextlib.contextmanager
+    def started(self, code: str) -> Iterator[process.Process]:
+        order: orders.Order = orders.OpenShiftOrder([code], sys.executable, "default")
+        if self.program == "openstack":
+            order = orders.OpenStackOrder([code], "{}", "", "test", {}, [], allow_write=False, readable=[])
+        with process.started(self.source.spawn(MEMORY, 5), order, strict=True) as running:
+            yield running
+
+
+@pytest.fixture(scope="module", params=PROGRAMS)
+def attacker(request: pytest.FixtureRequest) -> Iterator[Attacker]:
+    if request.param == "oc, landlock only" and not landlock.knows_ports():
+        pytest.skip("this kernel's Landlock knows no ports: oc does not run here without a network namespace")
+    with contextlib.closing(spawner.Spawner((sys.executable, *PROGRAMS[request.param]))) as source:
+        source.start()
+        yield Attacker(source, request.param)
+
+
+TRY: Final = """
+import ctypes, fcntl, mmap, os, resource, socket
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *arguments):
+    ctypes.set_errno(0)
+    found = getattr(libc, name)(*arguments)
+    number = ctypes.get_errno()
+    if found < 0 and number:
+        raise OSError(number, os.strerror(number))
+    return found
+def outcome(attack):
+    try:
+        return str(attack())
+    except OSError as error:
+        return f"{type(error).__name__}({error.errno}, '{os.strerror(error.errno)}')"
+"""
+
+
+def outcomes(attacker: Attacker, attacks: dict[str, str], **values: int) -> dict[str, str]:
+    """What comes of each attack, all in one process."""
+    rows = "".join(f"{name!r}: outcome(lambda: {code}),\n" for name, code in attacks.items())
+    names = "".join(f"{name} = {value}\n" for name, value in values.items())
+    answer = attacker(f"{TRY}{names}result = {{\n{rows}}}")
+    found = eval(answer) if answer.startswith("{") else {"the process": answer}
+    return dict(found)
+
+
+# --- other addresses ---
+
+SOCKETS: Final = {
+    "MPTCP": "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262).connect(('127.0.0.1', port))",
+    "MPTCP over IPv6": "socket.socket(socket.AF_INET6, socket.SOCK_STREAM, 262).connect(('::1', port))",
+    "SCTP": "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132)",
+    "SMC as a protocol": "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 256)",
+    "SMC as a family": "socket.socket(43, socket.SOCK_STREAM, 0)",
+    "SMC by an option": "socket.socket().setsockopt(socket.IPPROTO_TCP, 31, b'smc')",
+    "a deferred connection": "socket.socket().setsockopt(socket.IPPROTO_TCP, 30, 1)",
+    "echo requests": "socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1)",
+    "raw": "socket.socket(socket.AF_INET, socket.SOCK_RAW, 255)",
+    "netlink": "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 9)",
+    "unix": "socket.socket(socket.AF_UNIX)",
+    "a pair": "socket.socketpair()",
+    "fast open": "socket.socket().sendto(b'x', 0x20000000, ('127.0.0.1', port))",
+    "fast open by a message": "socket.socket().sendmsg([b'x'], [], 0x20000000, ('127.0.0.1', port))",
+    "fast open by messages": "call('sendmmsg', socket.socket().fileno(), ctypes.create_string_buffer(64), 1, 0x20000000)",
+    "a message to an address": "socket.socket().sendto(b'x', ('127.0.0.1', port))",
+    "a server": "socket.socket().bind(('127.0.0.1', 0))",
+    "another queue": "call('syscall', 425, 8, ctypes.create_string_buffer(256))",
+}
+
+
+@pytest.mark.promise("X-01")
+@pytest.mark.promise("X-17")
+def test_no_protocol_but_tcp_and_no_call_but_connect_reaches_anything(attacker: Attacker, attacks: Count) -> None:
+    """Landlock judges connect() of TCP, so no other protocol, option or flag may connect."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = outcomes(attacker, SOCKETS, port=listener.getsockname()[1])
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+    attacks(len(SOCKETS))
+    assert found == dict.fromkeys(SOCKETS, DENIED)
+    assert attacker("result = 1") == "1"
+
+
+# --- its share ---
+
+MEMORIES: Final = {
+    "shared": "mmap.mmap(-1, 600 << 20)",
+    "shared by its other name": "mmap.mmap(-1, 600 << 20, flags=3 | 0x20)",
+    "that grows down": "mmap.mmap(-1, 600 << 20, flags=0x2 | 0x20 | 0x100)",
+    "huge pages": "mmap.mmap(-1, 600 << 20, flags=0x2 | 0x20 | 0x40000)",
+    "a segment": "call('shmget', 0, 600 << 20, 0o1600)",
+    "a queue": "call('msgget', 0, 0o1600)",
+    "semaphores": "call('semget', 0, 100, 0o1600)",
+    "a file": "os.memfd_create('x')",
+    "larger pipes": "fcntl.fcntl(os.pipe()[0], 1031, 1 << 20)",
+    "a watch": "call('inotify_init1', 0)",
+}
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-18")
+def test_there_is_no_memory_that_no_limit_counts(attacker: Attacker, attacks: Count) -> None:
+    """Neither shared memory, nor memory that outlives the command, nor tables for pages that were never written."""
+    before = Path("/proc/sysvipc/shm").read_text()
+    found = outcomes(attacker, MEMORIES)
+    attacks(len(MEMORIES) + 3)
+    assert found == dict.fromkeys(MEMORIES, DENIED)
+    assert Path("/proc/sysvipc/shm").read_text() == before
+    reserved = "mmap.mmap(-1, 1 << 37, flags=0x2 | 0x20 | 0x4000, prot=mmap.PROT_READ)"
+    private = "mmap.mmap(-1, 600 << 20, flags=0x2 | 0x20)"
+    assert set(outcomes(attacker, {"reserved": reserved, "private": private}).values()) == {
+        "OSError(12, 'Cannot allocate memory')"
+    }
+    assert int(attacker("import resource; result = resource.getrlimit(resource.RLIMIT_STACK)[1]")) <= 8 << 20
+    assert attacker("result = len(bytearray(1 << 20))") == "1048576"
+
+
+THREADS: Final = """
+import threading
+threading.stack_size(32 << 10)
+end, result = threading.Event(), 0
+try:
+    while result < 4_000:
+        threading.Thread(target=end.wait, daemon=True).start()
+        result += 1
+except RuntimeError:
+    pass
+"""
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-18")
+def test_the_threads_of_a_command_are_limited(attacker: Attacker) -> None:
+    """Apart from those of its neighbours, which have theirs all the same."""
+    if attacker.program == "openstack" and os.geteuid() == 0:
+        pytest.skip("the kernel limits no threads of root, whose files openstackclient has to read")
+    with holding(attacker, THREADS) as (_, go_on):
+        assert attacker(THREADS) == "255"
+        assert go_on() == "255"
+
+
+# --- its neighbours ---
+
+NEIGHBOURS: Final = {
+    "a limit": "resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0))",
+    "a limit, read": "resource.prlimit(pid, resource.RLIMIT_CPU)",
+    "a signal": "os.kill(pid, 9)",
+    "a signal to all": "os.kill(-1, 0)",
+    "a signal to a thread": "call('tgkill', pid, pid, 0)",
+    "a signal to any thread": "call('syscall', tkill, pid, 0)",
+    "a queued signal": "call('sigqueue', pid, 0, 0)",
+    "a signal by a file": "fcntl.fcntl(os.pipe()[0], 8, pid)",
+    "the choice of that signal": "fcntl.fcntl(os.pipe()[0], 10, 9)",
+    "a signal by a socket": "fcntl.ioctl(socket.socket(), 0x8901, pid.to_bytes(4, 'little'))",
+    "a handle": "os.pidfd_open(pid)",
+    "a processor": "os.sched_setaffinity(pid, {0})",
+    "a policy": "os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))",
+    "a parameter": "os.sched_setparam(pid, os.sched_param(0))",
+    "its own policy": "os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))",
+    "a priority": "os.setpriority(os.PRIO_PROCESS, pid, 19)",
+    "the user's priority": "os.setpriority(os.PRIO_USER, 0, 19)",
+    "a priority of its disk": "call('syscall', ioprio_set, 1, pid, 3 << 13)",
+    "its group": "os.setpgid(pid, pid)",
+    "a trace": "call('ptrace', 16, pid, 0, 0)",
+    "its memory": "call('process_vm_readv', pid, 0, 0, 0, 0, 0)",
+    "an end with the server": "call('prctl', 1, 0, 0, 0, 0)",
+    "a core file": "call('prctl', 4, 1, 0, 0, 0)",
+    "a namespace": "call('unshare', 0x10000000)",
+    "a user": "os.setresuid(0, 0, 0)",
+    "a process": "os.fork()",
+}
+
+
+@pytest.mark.promise("X-10")
+def test_no_neighbour_is_touched(attacker: Attacker, attacks: Count) -> None:
+    """Another command line keeps its limits, its processors, its priority and its life."""
+    numbers = {"tkill": 200, "ioprio_set": 251} if os.uname().machine == "x86_64" else {"tkill": 130, "ioprio_set": 30}
+    with holding(attacker, "result = 'unharmed'") as (pid, go_on):
+        before = state(pid)
+        found = outcomes(attacker, NEIGHBOURS, pid=pid, **numbers)
+        attacks(len(NEIGHBOURS))
+        assert found == dict.fromkeys(NEIGHBOURS, DENIED)
+        assert state(pid) == before
+        assert go_on() == "unharmed"
+
+
+@pytest.mark.promise("X-10")
+def test_each_command_of_a_root_server_is_a_user_of_its_own(attacker: Attacker) -> None:
+    """So that nothing one user may do to its other processes is to be had."""
+    if attacker.program == "openstack" or os.geteuid() != 0:
+        pytest.skip("only root may choose a user, and openstackclient has to read the files of its own")
+    with holding(attacker, "result = 1") as (one, _), holding(attacker, "result = 2") as (other, _):
+        users = {pid: owners(pid) for pid in (one, other)}
+    assert users == {pid: {str(0x70000000 + pid)} for pid in users}
+
+
+def owners(pid: int) -> set[str]:
+    """The users and groups of a process, in each of their roles."""
+    rows = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {word for row in rows if row.startswith(("Uid:", "Gid:", "Groups:")) for word in row.split()[1:]}
+
+
+WAIT: Final = """
+import signal, time
+signalled = []
+signal.signal(signal.SIGUSR1, lambda *_: signalled.append(1))
+while not signalled:
+    time.sleep(0.01)
+"""
+
+
+@contextlib.contextmanager
+def holding(attacker: Attacker, code: str) -> Iterator[tuple[int, Callable[[], str]]]:
+    """A command line that waits when it has run this: its process, and what lets it end and gives what it prints."""
+    others = set(benches.children(attacker.source.pid))
+    with attacker.started(code + WAIT) as running:
+        (pid,) = set(benches.children(attacker.source.pid)) - others
+
+        def go_on() -> str:
+            os.kill(pid, signal.SIGUSR1)
+            return running.read(time.monotonic() + SECONDS, 1 << 20).stdout.strip()
+
+        benches.until(lambda: listens(pid))
+        yield pid, go_on
+
+
+def listens(pid: int) -> bool:
+    """Whether a process has a handler for the signal."""
+    caught = re.search(r"SigCgt:\t(\w+)", Path(f"/proc/{pid}/status").read_text())
+    return caught is not None and bool(int(caught[1], 16) & 1 << signal.SIGUSR1 - 1)
+
+
+def state(pid: int) -> tuple[object, ...]:
+    """What a neighbour could change of a process."""
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    return limits, os.sched_getaffinity(pid), os.sched_getscheduler(pid), os.getpriority(os.PRIO_PROCESS, pid)

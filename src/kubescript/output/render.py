@@ -113,6 +113,7 @@ def render(
     `notes` name what the result lacks, one phrase each. `own` tells what did not come from the cluster; None stands for
     a script that has read nothing there.
     """
+    own = own if style.mark else None
     notes_room = _NOTE_BYTES if limits.output_bytes >= _SMALL_ANSWER else _SMALL_NOTE_BYTES
     room = limits.output_bytes - notes_room - fencing.FENCE_BYTES
     fault = None
@@ -125,10 +126,9 @@ def render(
     if main is None:
         main = _main_part(outcome, limits, room - _size(printed), style, own, alone=not printed)
     missing = [printed_note, main.note, _hidden_note(outcome), *map(style.text, notes)]
-    marking = own if style.mark else None
-    foreign = [note for note in missing if marking is not None and note.startswith(_FOREIGN_NOTE)]
+    foreign = [note for note in missing if own is not None and note.startswith(_FOREIGN_NOTE)]
     foreign_line = _note_line(foreign, notes_room // 2)
-    content, marked = _content(printed, main, foreign_line, marking)
+    content, marked = _content(printed, main, foreign_line, own)
     ours = [note for note in missing if note and note not in foreign]
     note_line = _note_line(ours, notes_room - 16 - _size(foreign_line))
     structured = None

@@ -188,6 +188,9 @@ def test_operators_can_switch_it_off() -> None:
     outcome = types.Outcome(result=b'["db-0"]')
     got = render.render(outcome, types.Limits(), own=OWN, style=render.Style(mark=False))
     assert (got.text, got.untrusted) == ('["db-0"]', False)
+    fault = types.Fault("script.exception", "db-0 is down", "ValueError", told=True, lines="\n  line 1: `f()`")
+    got = render.render(types.Outcome(fault=fault), types.Limits(), own=OWN, style=render.Style(mark=False))
+    assert (got.text, got.untrusted) == ("ValueError: db-0 is down\n  line 1: `f()`", False)
 
 
 FIXED = {

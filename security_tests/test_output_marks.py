@@ -13,7 +13,7 @@ import pytest
 from kubescript import cancellation, types
 from kubescript.broker import broker, summary
 from kubescript.cluster import snapshot
-from kubescript.output import fencing, render
+from kubescript.output import fencing, render, sentences
 from kubescript.policy import policy
 from kubescript.wire import protocol
 from security_tests import benches
@@ -167,6 +167,33 @@ def test_a_fallen_worker_does_not_speak_as_the_server(hostile: benches.Bench, at
         _, _, outside = answer.text.partition("\n[end ") if answer.untrusted else ("", "", answer.text)
         assert "Ignore" not in outside, (way, answer.text)
         assert hostile.works()
+
+
+SENTENCES: Final = sentences._table().sentences
+OWN: Final = fencing.Own("k8s.get('web', limit=3)")
+
+
+@pytest.mark.promise("O-02")
+def test_no_sentence_of_ours_carries_one_of_the_cluster_s(attacks: Callable[..., None]) -> None:
+    """Whatever stands in the place of a sentence is compared, however often and wherever it stands; with values of the
+    script's own each sentence is ours."""
+    foreign = (
+        INSTRUCTION,
+        "ignore_rules",
+        "\u5ffd\u7565",
+        "web; ignore_rules",
+        "web: " + INSTRUCTION,
+        "\n" + INSTRUCTION,
+    )
+    with_places = [parts for parts in SENTENCES if len(parts) > 1]
+    attacks(len(with_places) * len(foreign) + len(SENTENCES) * 2)
+    for parts in SENTENCES:
+        assert OWN.said("web".join(parts)), parts
+        assert not OWN.said("web".join(parts) + "; " + INSTRUCTION), parts
+        assert not OWN.said(INSTRUCTION + ": " + "web".join(parts)), parts
+    for parts in with_places:
+        for words in foreign:
+            assert not OWN.said(words.join(parts)), (parts, words)
 
 
 TOLD_OUTSIDE: Final = {

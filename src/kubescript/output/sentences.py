@@ -42,22 +42,28 @@ class Speech:
     def __init__(self, is_own: Callable[[str], bool]) -> None:
         """`is_own` says of a value whether nothing in it came from the cluster."""
         self._is_own = is_own
-        self._pieces = 0
+        self._known: dict[str, bool] = {}
+        """The pieces of one text that were compared."""
 
     def is_ours(self, text: str) -> bool:
         """Whether the text is one or several sentences of the table, with values in their places that are the
         script's, or names of the SDK's. What takes too long to compare is not."""
-        self._pieces = 0
+        self._known = {}
         return len(text) <= _MAX_TEXT and self._is_said(text)
 
     def _is_said(self, text: str) -> bool:
         text = text.strip("; ")
-        self._pieces += 1
-        if self._pieces > _MAX_PIECES:
-            return False
+        if text not in self._known:
+            if len(self._known) >= _MAX_PIECES:
+                return False
+            self._known[text] = False
+            self._known[text] = self._compare(text)
+        return self._known[text]
+
+    def _compare(self, text: str) -> bool:
         if not text or is_word(_STATUS.sub("", text)) or self._is_own(text.strip(_QUOTES)):
             return True
-        for sentence in _table().sentences:
+        for sentence in (*_by_beginning().get(text[0], ()), *_by_beginning()[""]):
             values = _values(sentence, text)
             if values is None:
                 continue
@@ -106,6 +112,15 @@ def _values(sentence: tuple[str, ...], text: str) -> list[str] | None:
     # A place that is the whole text again says nothing of it.
     values.append(rest.removesuffix(last))
     return values if len(values[-1]) < len(text) else None
+
+
+@functools.cache
+def _by_beginning() -> dict[str, list[tuple[str, ...]]]:
+    """Returns the sentences by their first character; "" for those that begin with a place."""
+    found: dict[str, list[tuple[str, ...]]] = {"": []}
+    for sentence in _table().sentences:
+        found.setdefault(sentence[0][:1], []).append(sentence)
+    return found
 
 
 @functools.cache

@@ -105,9 +105,9 @@ def test_no_text_takes_long(part: str) -> None:
 
 
 def _timed(text: str) -> float:
-    started = time.perf_counter()
+    started = time.thread_time()
     sanitizing.clean(text)
-    return time.perf_counter() - started
+    return time.thread_time() - started
 
 
 def test_keys_are_texts_too_and_none_is_lost() -> None:

@@ -69,8 +69,10 @@ class Provider:
         return {name: value for name, value in (good | changed).items() if value is not None}
 
     def token(self, claims: Any = None, *, header: dict[str, Any] | None = None, key: Any = None) -> str:
-        """A token that is signed with RS256, by this provider or with another key."""
+        """A token that is signed with RS256, by this provider or with another key; a `typ` of None is left out."""
         head = {"alg": "RS256", "kid": "one", "typ": "JWT", **(header or {})}
+        if head["typ"] is None:
+            del head["typ"]
         signed = written(head) + b"." + written(self.claims() if claims is None else claims)
         signature = (key or self._key).sign(signed, padding.PKCS1v15(), hashes.SHA256())
         return (signed + b"." + written(signature)).decode()

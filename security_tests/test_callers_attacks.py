@@ -167,6 +167,61 @@ FORGED: Final[dict[str, _Forge]] = {
 }  # fmt: skip
 
 
+HEADER_KINDS: Final = (
+    "logout+jwt", "application/logout+jwt", "LOGOUT+JWT", "secevent+jwt", "dpop+jwt", "id_token+jwt", "JWE", 7, [],
+)  # fmt: skip
+CLAIM_KINDS: Final = ("ID", "Refresh", "Offline", "Logout", "Action", ["Bearer"])
+LOGOUT: Final = {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}, "jti": "1", "sid": "s"}
+OTHERS: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
+    **{f"a header that says {kind!r}": ({"typ": kind}, {}) for kind in HEADER_KINDS},
+    **{f"a claim that says {kind!r}": ({}, {"typ": kind}) for kind in CLAIM_KINDS},
+    "a logout token with the header of others": ({}, LOGOUT),
+}
+"""Tokens that the provider has signed for this audience, and that are no access tokens."""
+ACCESS: Final = ("JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt", None)
+"""Headers of access tokens: of RFC 9068, and as providers write them."""
+
+
+@pytest.mark.promise("H-01")
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_token_for_something_else_than_access_is_nobodys(
+    name: str, provider: Provider, port: int, cluster: recorder.Recorder
+) -> None:
+    """Whether its header or its claims say so; access tokens with every header that providers write are served."""
+    header, claims = OTHERS[name]
+    refused(port, cluster, provider.token(provider.claims(**claims), header=header))
+    assert asked(port, f"Bearer {provider.token(provider.claims(typ='Bearer'))}").status_code == 200
+
+
+@pytest.mark.promise("H-01")
+@pytest.mark.parametrize("kind", ACCESS)
+def test_an_access_token_is_known_by_every_header_that_providers_write(
+    kind: str | None, provider: Provider, port: int
+) -> None:
+    """The names of media types know no case, and RFC 7515 lets issuers leave out what they begin with."""
+    assert asked(port, f"Bearer {provider.token(header={'typ': kind})}").status_code == 200
+
+
+@pytest.mark.promise("H-01")
+def test_what_introspection_calls_active_and_no_access_token_is_nobodys(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path
+) -> None:
+    """As Keycloak calls a refresh token; the access token of the same user is served."""
+    secret = tmp_path / "secret"
+    secret.write_text("s")
+    file = tmp_path / "settings.toml"
+    endpoint = (
+        f'[auth.introspection]\nurl = "{provider.url}/introspect"\nclient_id = "k"\nclient_secret_file = "{secret}"\n'
+    )
+    file.write_text(settings(tmp_path, provider, endpoint))
+    provider.active["opaque-refresh-token"] = provider.claims(typ="Refresh")
+    provider.active["opaque-access-token"] = provider.claims(typ="Bearer")
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    with http_server.serving(flags) as port:
+        assert asked(port, "Bearer opaque-refresh-token").status_code == 401
+        assert asked(port, "Bearer opaque-access-token").status_code == 200
+
+
 def unsigned(provider: Provider, algorithm: object) -> str:
     """A token with no signature that says so."""
     head = identity_provider.written({"alg": algorithm, "kid": "one"})

@@ -13,10 +13,17 @@ __all__ = ["credential"]
 
 _END_OF_TIME: Final = 1 << 53
 """Seconds; more is no time, and no number that a float holds."""
+_KIND: Final = "typ"
+_KINDS: Final = frozenset({"bearer", "dpop"})
+"""What Keycloak writes into the claim `typ` of access tokens. Attack: its ID, refresh, offline and logout tokens, which
+have the header of an access token, or which its introspection calls active."""
+_EVENTS: Final = "events"
+"""The claim that makes a token a security event (RFC 8417), and so a logout token."""
 
 
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
     """Returns the user that the claims are about. Raises AuthError when they name none that can be used."""
+    _check_kind(claims)
     name = claims.get(settings.user_claim)
     if not _is_name(name):
         raise errors.AuthError(
@@ -41,6 +48,14 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
         scopes=_scopes(claims),
     )
     return user.Credential(found, _expiry(claims), token)
+
+
+def _check_kind(claims: Mapping[str, Any]) -> None:
+    """Raises AuthError for a token whose claims say that it is no access token."""
+    kind = claims.get(_KIND, "bearer")
+    is_access = isinstance(kind, str) and kind.lower() in _KINDS
+    if not is_access or _EVENTS in claims:
+        raise errors.AuthError("the token is not an access token", remedy="send the access token of the login")
 
 
 def _is_name(value: object) -> TypeGuard[str]:

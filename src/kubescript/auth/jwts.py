@@ -12,6 +12,12 @@ from kubescript.auth import claims, keys, provider, user
 __all__ = ["Verifier", "issuer_of"]
 
 _LEEWAY_S: Final = 10.0
+_TYPES: Final = frozenset({"", "jwt", "at+jwt"})
+"""Values of the header `typ` that access tokens have: RFC 9068 wants `at+jwt`; Keycloak, Entra ID and Okta write `JWT`
+unless they are told otherwise, and some write none. Attack: a logout token (`logout+jwt`), a security event or a proof
+(`dpop+jwt`) that the same provider has signed for the same audience."""
+_MEDIA_TYPE: Final = "application/"
+"""RFC 7515 lets issuers leave it out."""
 
 
 class Verifier:
@@ -61,6 +67,8 @@ class Verifier:
             ) from None
         except _UNREADABLE:
             raise errors.AuthError("the token is not valid") from None
+        if not _is_access_token(token):
+            raise errors.AuthError("the token is not an access token", remedy="its header `typ` must be at+jwt or JWT")
         return claims.credential(found, self._settings, self.issuer, token)
 
 
@@ -80,10 +88,21 @@ def issuer_of(token: str) -> str:
     return issuer if isinstance(issuer, str) else ""
 
 
+def _is_access_token(token: str) -> bool:
+    """Whether a token's header says that it is an access token, or does not say what it is."""
+    kind = _header(token).get("typ", "")
+    return isinstance(kind, str) and kind.lower().removeprefix(_MEDIA_TYPE) in _TYPES
+
+
 def _key_id(token: str) -> str:
     """Returns the key that a token names; empty when it names none."""
-    try:
-        found = jwt.get_unverified_header(token).get("kid")
-    except _UNREADABLE:
-        return ""
+    found = _header(token).get("kid")
     return found if isinstance(found, str) else ""
+
+
+def _header(token: str) -> dict[str, Any]:
+    """Returns a token's header, of which nothing is verified; an empty one where it cannot be read."""
+    try:
+        return jwt.get_unverified_header(token)
+    except _UNREADABLE:
+        return {}

@@ -167,10 +167,10 @@ FORGED: Final[dict[str, _Forge]] = {
 }  # fmt: skip
 
 
-HEADER_KINDS: Final = (
+HEADER_KINDS: Final[tuple[object, ...]] = (
     "logout+jwt", "application/logout+jwt", "LOGOUT+JWT", "secevent+jwt", "dpop+jwt", "id_token+jwt", "JWE", 7, [],
 )  # fmt: skip
-CLAIM_KINDS: Final = ("ID", "Refresh", "Offline", "Logout", "Action", ["Bearer"])
+CLAIM_KINDS: Final[tuple[object, ...]] = ("ID", "Refresh", "Offline", "Logout", "Action", ["Bearer"])
 LOGOUT: Final = {"events": {"http://schemas.openid.net/event/backchannel-logout": {}}, "jti": "1", "sid": "s"}
 OTHERS: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     **{f"a header that says {kind!r}": ({"typ": kind}, {}) for kind in HEADER_KINDS},
@@ -613,6 +613,24 @@ def test_the_stream_of_another_caller_takes_no_message(port: int) -> None:
         assert HTTP.post(f"{base}/mcp", json=PING, headers=stolen).status_code == 404
         assert HTTP.post(base + path, json=INITIALIZE, headers=bob).status_code == 202
         assert "protocolVersion" in next(line for line in lines if line.startswith('data: {"jsonrpc'))
+
+
+@pytest.mark.promise("H-04")
+def test_a_caller_is_told_of_no_stream_of_anothers(port: int) -> None:
+    """Neither /info nor /sse-status counts another's: who watches them would learn when somebody works."""
+    bob, mallory = ({"Authorization": f"Bearer {FILE[name]}"} for name in ("bob", "mallory"))
+    base = f"http://127.0.0.1:{port}"
+
+    def counts(headers: dict[str, str]) -> tuple[int, int]:
+        statistics = HTTP.get(f"{base}/info", headers=headers).json()["statistics"]
+        status = HTTP.get(f"{base}/sse-status", headers=headers).json()
+        return statistics["activeSSEConnections"], status["activeConnections"]
+
+    with HTTP.stream("GET", f"{base}/sse", headers=bob, timeout=30) as stream:
+        lines = stream.iter_lines()
+        assert "event: endpoint" in next(lines)
+        assert counts(bob) == (1, 1)
+        assert counts(mallory) == (0, 0)
 
 
 # --- web pages ---

@@ -172,14 +172,16 @@ class _Status:
         return JSONResponse(state, 200 if found.is_ready else 503)
 
     async def info(self, request: Request) -> Response:
-        """Says what the server is."""
-        tools = await self._tools(request)
+        """Says what the server is; its counts are the caller's own."""
+        async with self._seats.taken(authentication.credential(request.scope)) as seat:
+            _count(seat)
+            tools, streams = await seat.tools(), seat.sse.count
         more = {
             "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
             "transports": ("stdio", *_TRANSPORTS),
             "endpoints": _ENDPOINTS | {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)},
             "capabilities": {"tools": {}, "resources": True, "prompts": True},
-            "statistics": {"activeSSEConnections": self._seats.streams, "availableTools": len(tools)},
+            "statistics": {"activeSSEConnections": streams, "availableTools": len(tools)},
         }
         return JSONResponse(self._server.state() | more)
 

@@ -159,11 +159,6 @@ class Seats:
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
 
-    @property
-    def streams(self) -> int:
-        """Open streams of all callers' legacy SSE."""
-        return sum(seat.sse.count for seat in self._seats.values())
-
     @contextlib.asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Serves callers."""

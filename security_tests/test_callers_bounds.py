@@ -4,6 +4,7 @@ each is refused or bounded, and the next caller is served."""
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 import ssl
 import subprocess
@@ -245,8 +246,22 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
         return 0
 
     assert (who("carol"), who("dora")) == (200, 0)
-    (folder / "ca.crt").write_bytes(new.certificate)
-    benches.until(lambda: (who("carol"), who("dora")) == (0, 200))
+    with opened(served, "carol") as kept, opened(served, "carol") as stream, opened(served, "") as bob:
+        stream.sendall(b"GET /sse HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert stream.recv(15) == b"HTTP/1.1 200 OK"
+
+        def is_changed() -> bool:
+            assert is_answered(bob, served.headers("bob"))
+            is_answered(kept)  # a connection that is used does not end by itself
+            return (who("carol"), who("dora")) == (0, 200)
+
+        assert is_answered(kept)
+        (folder / "ca.crt").write_bytes(new.certificate)
+        benches.until(is_changed)
+        # Attack: what was opened under the old authority goes on for ever.
+        assert not is_answered(kept)
+        assert ended_in(stream, 10)
+        assert is_answered(bob, served.headers("bob"))
     (folder / "server.key").write_bytes(new.client("dora").key)
     (folder / "ca.crt").write_bytes(before[0])
     time.sleep(6)
@@ -254,6 +269,28 @@ def test_an_authority_that_is_taken_away_vouches_for_nobody(served: Served) -> N
     (folder / "server.key").write_bytes(before[1])
     benches.until(lambda: (who("carol"), who("dora")) == (200, 0))
     assert served.serves("bob")
+
+
+def opened(served: Served, name: str) -> ssl.SSLSocket:
+    """A connection with a caller's certificate, or with none."""
+    folder = served.log.parent
+    tls = ssl.create_default_context(cafile=str(folder / "ca.crt"))
+    if name:
+        tls.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
+    return tls.wrap_socket(served.plain(), server_hostname="127.0.0.1")
+
+
+def is_answered(sock: ssl.SSLSocket, headers: Mapping[str, str] | None = None) -> bool:
+    """Whether one more request is answered on a connection that is kept."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    try:
+        sock.sendall(f"GET /info HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}\r\n".encode())
+        answer = http.client.HTTPResponse(sock)
+        answer.begin()
+        answer.read()
+    except (OSError, http.client.HTTPException):
+        return False
+    return answer.status == 200
 
 
 # --- heads ---

@@ -115,6 +115,13 @@ class Server(uvicorn.Server):
         if self.started:
             self._on_start()
 
+    def end_certified(self) -> None:
+        """Ends the connections of clients with certificates: the CAs that vouched for them have changed."""
+        # Attack: a connection that is kept busy for ever, whose client's CA was taken away.
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection) and connection.has_certificate:
+                connection.end()
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends what waits for its client, and lets what is being answered end."""
         self._drain()
@@ -242,6 +249,8 @@ class Connection(h11_impl.H11Protocol):
     """One HTTP connection, which ends when it waits too long for its client."""
 
     waiting: ClassVar[Waiting]
+    has_certificate = False
+    """Whether its client is known by a certificate, which OpenSSL has verified."""
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
@@ -249,7 +258,8 @@ class Connection(h11_impl.H11Protocol):
         super().connection_made(transport)
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
-        if certificate:  # OpenSSL has verified it
+        if certificate:
+            self.has_certificate = True
             self.app = _Named(self.app, certificate)
         self.waiting.open(self)
         self._judge()

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ def secured(protocol: type[connections.Connection], certificates: tls.Certificat
     """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
 
     def made(**given: Any) -> Handshake:
-        return Handshake(protocol, certificates.context, given)
+        return Handshake(protocol, certificates, given)
 
     return made
 
@@ -26,10 +25,14 @@ def secured(protocol: type[connections.Connection], certificates: tls.Certificat
 class Handshake(asyncio.Protocol):
     """A TCP connection whose TLS is not there yet. It makes way for the `Connection` that serves its requests."""
 
-    def __init__(self, protocol: type[connections.Connection], context: ssl.SSLContext, given: dict[str, Any]) -> None:
+    def __init__(
+        self, protocol: type[connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
+    ) -> None:
         """`given` is what uvicorn makes a connection with."""
         self._protocol = protocol
-        self._context = context
+        self._certificates = certificates
+        self._context = certificates.context
+        self._generation = certificates.generation
         self._given = given
         self._others = given["server_state"].connections
         self._connection: connections.Connection | None = None
@@ -69,7 +72,7 @@ class Handshake(asyncio.Protocol):
         finally:
             self._others.discard(self)
             self._protocol.waiting.close(self)
-        if secure is None or self._is_lost:
+        if secure is None or self._is_lost or self._is_distrusted(secure):
             self._transport.abort()
             return
         self._connection = connection = self._protocol(**self._given)
@@ -77,6 +80,12 @@ class Handshake(asyncio.Protocol):
         connection.connection_made(secure)
         if self._arrived:
             connection.data_received(self._arrived)
+
+    def _is_distrusted(self, secure: asyncio.Transport) -> bool:
+        """Whether the client's certificate was verified with CAs that have changed since."""
+        # Attack: a handshake that begins before a CA is taken away, and ends behind it.
+        is_old = self._generation != self._certificates.generation
+        return is_old and bool(secure.get_extra_info("peercert"))
 
     async def _secured(self) -> asyncio.Transport | None:
         """Returns the connection within TLS; None when there is no handshake, or none in time."""

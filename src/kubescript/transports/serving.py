@@ -119,7 +119,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
         serving = connections.Server(options, on_start, functools.partial(_drain, server, taken))
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
-                tasks.start_soon(certificates.watch)
+                tasks.start_soon(certificates.watch, serving.end_certified)
             tasks.start_soon(reloading.watch, reread, reload)
             await serving.serve([listener])
             tasks.cancel_scope.cancel()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -25,11 +26,14 @@ class Certificates:
         """Raises ConfigError for files that cannot be used."""
         self._settings = settings
         self._version = self._found()
+        self._authorities = self._read_authorities()
         self.context = self._made()
         """What new connections are made with: another one once the files have changed."""
+        self.generation = 0
+        """How often the CAs of callers have changed. A certificate counts on connections of this generation alone."""
 
-    async def watch(self) -> None:
-        """Reads the files again whenever they change."""
+    async def watch(self, on_authorities: Callable[[], None]) -> None:
+        """Reads the files again whenever they change; calls `on_authorities` when the CAs of callers are others."""
         while True:
             await anyio.sleep(_LOOK_S)
             version = self._found()
@@ -38,10 +42,16 @@ class Certificates:
             self._version = version
             try:
                 # A new one: from the old one no CA could be taken away.
+                authorities = self._read_authorities()
                 self.context = self._made()
                 log.info("the TLS files were read again", extra={"event": "tls.reloaded"})
             except errors.ConfigError as error:
                 log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
+                continue
+            if authorities != self._authorities:
+                self._authorities = authorities
+                self.generation += 1
+                on_authorities()
 
     def _made(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -64,11 +74,19 @@ class Certificates:
                 remedy="both must be PEM, the key without a password, and belong together",
             ) from None
 
+    def _read_authorities(self) -> bytes:
+        """Returns what the file of callers' CAs holds. Raises ConfigError."""
+        file = self._settings.client_ca_file
+        try:
+            return file.read_bytes() if file is not None else b""
+        except OSError:
+            raise _unreadable(file) from None
+
     def _load_authorities(self, context: ssl.SSLContext, file: Path) -> None:
         try:
             context.load_verify_locations(file)
         except (OSError, ValueError):
-            raise errors.ConfigError(f"the CAs in {file} (tls.client_ca_file) cannot be read") from None
+            raise _unreadable(file) from None
 
     def _found(self) -> tuple[int, ...]:
         """Returns what is another one once a file has changed."""
@@ -80,3 +98,7 @@ class Certificates:
                 state = None
             found += [state.st_ino, state.st_mtime_ns, state.st_size] if state is not None else [0]
         return tuple(found)
+
+
+def _unreadable(file: Path | None) -> errors.ConfigError:
+    return errors.ConfigError(f"the CAs in {file} (tls.client_ca_file) cannot be read")

@@ -2,7 +2,11 @@
 them. The evaluators of all callers share one.
 
 Among several callers places are given in turn, and by dynamic thresholds (Choudhury and Hahne, 1998): whoever has as
-many as are free waits. So one caller takes half of the places at most, and another one finds some free.
+many as are free waits. So one caller takes half of the places at most, and another one finds some free. The queues of
+all callers have a total, which is shared by the same rule.
+
+A caller is who has proven a name. Attack: ever other tokens, sessions or addresses that nobody has checked, each with a
+queue and a turn of its own. Whoever has proven none shares one queue with all others of that kind.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from kubescript import errors
 __all__ = ["Concurrency", "Places"]
 
 _SETTING: Final = "sandbox.max_scripts"
+_QUEUES: Final = 8
+"""Full queues that the total has room for. A script that waits holds up to 2 MiB of its request."""
 
 
 @dataclass(eq=False, slots=True)
@@ -84,13 +90,7 @@ class Concurrency:
 
     async def _turn(self, caller: str) -> None:
         """Waits until a place is the caller's. Raises Busy."""
-        queue = self._waiting.get(caller, ())
-        if len(queue) >= self._queue:
-            raise errors.Busy(
-                f"{self._running[caller]} of your {self._what} are running and {self._queue} wait; try again in a few "
-                "seconds",
-                remedy=f"raise {self._setting} or sandbox.max_queue, or run more replicas",
-            )
+        self._check_queue(caller)
         waiter = _Waiter()
         self._waiting.setdefault(caller, collections.deque()).append(waiter)
         try:
@@ -103,6 +103,16 @@ class Concurrency:
             raise
         if waiter.refused:
             raise _ending()
+
+    def _check_queue(self, caller: str) -> None:
+        """Raises Busy when no more of this caller's may wait."""
+        own = len(self._waiting.get(caller, ()))
+        if own < self._queue and (not self._shared or own < _QUEUES * self._queue - self.waiting):
+            return
+        raise errors.Busy(
+            f"{self._running[caller]} of your {self._what} are running and {own} wait; try again in a few seconds",
+            remedy=f"raise {self._setting} or sandbox.max_queue, or run more replicas",
+        )
 
     def _may_run(self, caller: str) -> bool:
         free = self._places - self.running

@@ -113,18 +113,12 @@ class Tenant:
 
         return api_servers.ApiServers(cluster_parts.of_urls(self.settings, self._engine))
 
-    def _evaluator_of_commands(
-        self, runner: evaluator.Runner, handler: evaluator.CallHandler, holder: Callable[[], str]
-    ) -> evaluator.Evaluator:
-        """Returns the caller's evaluator of command lines; `holder` tells who brings a token of his own from others."""
-        return self._evaluator(runner, handler, self._shared.processes.places, holder)
+    def _evaluator_of_commands(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
+        """Returns the caller's evaluator of command lines."""
+        return self._evaluator(runner, handler, self._shared.processes.places)
 
     def _evaluator(
-        self,
-        runner: evaluator.Runner,
-        handler: evaluator.CallHandler,
-        places: concurrency.Places,
-        holder: Callable[[], str] = str,
+        self, runner: evaluator.Runner, handler: evaluator.CallHandler, places: concurrency.Places
     ) -> evaluator.Evaluator:
         # A plan is applied at the clusters of the settings, and not where a request has pointed.
         planning = self.planning if handler is self.contexts else None
@@ -139,7 +133,6 @@ class Tenant:
             observers=self._shared.observers,
             owner=self._caller.key if self._caller is not None else "",
             scripts=self._shared.executor,
-            holder=holder,
         )
 
     @functools.cached_property

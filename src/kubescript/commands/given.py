@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import hashlib
 import re
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from typing import Final
 
 from kubescript import config, errors
 
-__all__ = ["Given", "checked_url", "current", "digest", "using"]
+__all__ = ["Given", "checked_url", "current", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -61,11 +60,6 @@ def checked_url(token: str, url: str, allowed: Container[str], prefix: str, what
         if normal in allowed:
             return normal
     raise errors.AuthError(f"{prefix}_URL is none of the {what} of this server", code="auth.access")
-
-
-def digest(token: str) -> str:
-    """Returns a text that tells who brings a token from all others; empty for none."""
-    return hashlib.sha256(token.encode()).hexdigest()[:32] if token else ""
 
 
 _Headers = Iterable[tuple[bytes, bytes]]

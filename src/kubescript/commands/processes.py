@@ -23,8 +23,7 @@ class Processes:
         self.places = concurrency.Places(
             settings.processes_pool_size,
             settings.sandbox.max_queue,
-            # Callers who bring tokens of their own are several, also where this server asks nobody who he is.
-            shared=settings.knows_callers or bool(settings.openstack.auth_urls or settings.openshift.urls),
+            shared=settings.knows_callers,
             what="command lines",
             setting="processes_pool_size",
         )

@@ -109,12 +109,10 @@ class Evaluator:
         observers: Sequence[evaluation.Observer] = (),
         owner: str = "",
         scripts: Runner | None = None,
-        holder: Callable[[], str] = str,
     ) -> None:
         """Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
         evaluation, may be those of several evaluators; `owner` tells this one's caller from all others. Where `runner`
-        runs something else than scripts, `scripts` runs the server's own; `holder` tells whoever has sent
-        the present request from the owner's others. It raises KubescriptError."""
+        runs something else than scripts, `scripts` runs the server's own."""
         self._settings = settings
         self._runner = runner
         self._scripts = scripts or runner
@@ -126,7 +124,6 @@ class Evaluator:
         self._places = places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._observers = observers
         self._owner = owner
-        self._holder = holder
 
     async def evaluate(
         self,
@@ -146,10 +143,9 @@ class Evaluator:
         asked = asking.Asked(script, limits, caller, _from_threads(on_progress))
         try:
             async with contextlib.AsyncExitStack() as held:
-                holder = self._owner + self._holder()
                 if waits_ms:
-                    await held.enter_async_context(self._places.waits.place(holder))
-                await held.enter_async_context(self._places.scripts.place(holder))
+                    await held.enter_async_context(self._places.waits.place(self._owner))
+                await held.enter_async_context(self._places.scripts.place(self._owner))
                 return await self._in_thread(asked, asked.ms_ago)
         except errors.KubescriptError as error:
             failure = error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kubescript import config, contexts, errors, evaluator, types
-from kubescript.commands import given, processes
+from kubescript.commands import processes
 from kubescript.toolsets import installed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 _Handler = Callable[[], evaluator.CallHandler]
-_EvaluatorOf = Callable[[evaluator.Runner, evaluator.CallHandler, Callable[[], str]], evaluator.Evaluator]
+_EvaluatorOf = Callable[[evaluator.Runner, evaluator.CallHandler], evaluator.Evaluator]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Parts:
     later: Callable[[Callable[[], None]], None]
     """Runs a function after the answer that is about to be given has been sent."""
     evaluator_of: _EvaluatorOf
-    """Returns an evaluator of command lines. The last function tells who brings a token of his own from others."""
+    """Returns an evaluator of command lines."""
     api_servers: _Handler
     """Returns what answers calls where requests name their API server. Raises ConfigError."""
     route: str = ""
@@ -103,10 +103,8 @@ def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import openshift
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    by_header = bool(parts.settings.openshift.urls)
-    handler = parts.api_servers() if by_header else parts.contexts
-    holder = (lambda: given.digest(given.current().ocp_token)) if by_header else str
-    return openshift.toolset(parts.evaluator_of(runner, handler, holder), parts.settings)
+    handler = parts.api_servers() if parts.settings.openshift.urls else parts.contexts
+    return openshift.toolset(parts.evaluator_of(runner, handler), parts.settings)
 
 
 def _openstack(parts: Parts) -> base.Toolset:
@@ -114,9 +112,7 @@ def _openstack(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import openstack
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    by_header = bool(parts.settings.openstack.auth_urls)
-    holder = (lambda: given.digest(given.current().os_token)) if by_header else str
-    return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster(), holder), parts.settings)
+    return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
 
 
 def _access(parts: Parts) -> base.Access:

@@ -18,7 +18,7 @@ from mcp.server.lowlevel import server as lowlevel
 
 from kubescript import types
 
-__all__ = ["Notices"]
+__all__ = ["Notices", "connection_of"]
 
 _MODERN: Final = "2026-07-28"
 """The protocol version since which each request names its own level."""
@@ -83,16 +83,17 @@ class Notices:
         await _log(ctx, "notice", told | ({"plan": plan} if plan else {}))
 
     async def _initialized(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
-        self._connections.add(_connection(ctx))
+        self._connections.add(connection_of(ctx))
 
     async def _set_level(
         self, ctx: ServerRequestContext[Any, Any], params: mcp_types.SetLevelRequestParams
     ) -> mcp_types.EmptyResult:
-        _connection(ctx).state[_LEVEL] = params.level
+        connection_of(ctx).state[_LEVEL] = params.level
         return mcp_types.EmptyResult()
 
 
-def _connection(ctx: ServerRequestContext[Any, Any]) -> connection.Connection:
+def connection_of(ctx: ServerRequestContext[Any, Any]) -> connection.Connection:
+    """Returns the connection of a request."""
     # The SDK has no other way to what lives as long as the connection; a session lives as long as a request.
     return ctx.session._connection
 
@@ -107,7 +108,7 @@ async def _log(ctx: ServerRequestContext[Any, Any], level: mcp_types.LoggingLeve
     if ctx.protocol_version >= _MODERN:
         wanted = (ctx.meta or {}).get(mcp_types.LOG_LEVEL_META_KEY)
     else:
-        wanted = _connection(ctx).state.get(_LEVEL)
+        wanted = connection_of(ctx).state.get(_LEVEL)
     if wanted not in _LEVELS or _LEVELS.index(level) < _LEVELS.index(wanted):
         return
     params = mcp_types.LoggingMessageNotificationParams(level=level, logger="kubescript", data=dict(data))

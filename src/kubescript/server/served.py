@@ -33,7 +33,7 @@ from kubescript.auth import user
 from kubescript.cluster import acting
 from kubescript.commands import given
 from kubescript.output import sanitizing
-from kubescript.server import notices, offering
+from kubescript.server import counting, notices, offering
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import base
 from kubescript.transports import scope
@@ -77,6 +77,7 @@ class Served:
         """For clients whose connections last."""
         self._notices.register(self.mcp)
         self._register(offer)
+        self.mcp.middleware.append(counting.count)
         self.mcp.middleware.append(_with_token)
         self.mcp.middleware.append(_with_headers)
         self.mcp.middleware.append(_without_texts_of_exceptions)

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
 from kubescript import config
+from kubescript.transports import retained
 from kubescript.transports import scope as keys
-from kubescript.wire import outline
 
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "Waiting", "Waits", "WholeBodies", "most", "protocol"]
 
@@ -157,10 +157,15 @@ class WholeBodies:
                 await _too_large(scope, receive, send)
                 return
         # Attack: two MiB of empty lists, which take whoever decodes them a second and 200 MiB.
-        if outline.outline(bytes(body), _MAX_VALUES) is None:
+        content = bytes(body)
+        body.clear()
+        weight = retained.weight(content, _MAX_VALUES)
+        if weight is None:
             await _too_large(scope, receive, send)
             return
-        first: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+        scope[keys.LENGTH], scope[keys.WEIGHT] = len(content), weight
+        first: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
+        del content  # a stream may stay open for hours
 
         async def whole() -> Message:
             return first.pop() if first else await receive()

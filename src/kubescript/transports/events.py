@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -10,37 +12,50 @@ from typing import Final
 import mcp_types
 from mcp.server import streamable_http
 
+from kubescript import errors
+from kubescript.transports import retained
+
 __all__ = ["Events"]
 
 _MOST: Final = 256
-"""Events of one caller."""
+"""Events of one seat."""
 _MAX_BYTES: Final = 4 << 20
-"""Bytes of them together, as JSON."""
+"""Bytes of them together."""
+_EVENT: Final = 1 << 10
+"""Bytes of an event beside its texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
     stream: str
-    message: mcp_types.JSONRPCMessage | None
-    size: int
+    message: bytes
+    """JSON; empty for an event that only begins a stream."""
+    kept: retained.Kept
 
 
 class Events(streamable_http.EventStore):
     """The events of one caller's streams, the oldest first. Nobody else can name one: each caller has a store."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: retained.Budget) -> None:
+        """They count in this budget."""
         self._events: OrderedDict[str, _Event] = OrderedDict()
         self._size = 0
+        self._budget = budget
 
     async def store_event(self, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
         """Keeps an event, and forgets the oldest where there are too many; returns its id."""
-        size = len(message.model_dump_json()) if message is not None else 0
+        text = message.model_dump_json(by_alias=True, exclude_unset=True).encode() if message is not None else b""
         event_id = secrets.token_urlsafe(12)
-        self._events[event_id] = _Event(stream_id, message, size)
-        self._size += size
+        # The name of a stream is the id of a request. Attack: ids of 2 MiB.
+        size = _EVENT + len(text) + len(stream_id)
+        with contextlib.suppress(errors.Busy):  # then nobody can resume from here, and the stream goes on
+            kept = self._budget.keep(size, functools.partial(self._drop, event_id))
+            self._events[event_id] = _Event(stream_id, text, kept)
+            self._size += size
         while len(self._events) > _MOST or self._size > _MAX_BYTES:
-            _, oldest = self._events.popitem(last=False)
-            self._size -= oldest.size
+            oldest = next(iter(self._events))
+            self._budget.forget(self._events[oldest].kept)
+            self._drop(oldest)
         return event_id
 
     async def replay_events_after(self, last_event_id: str, send_callback: streamable_http.EventCallback) -> str | None:
@@ -51,6 +66,17 @@ class Events(streamable_http.EventStore):
         names = list(self._events)
         for event_id in names[names.index(last_event_id) + 1 :]:
             event = self._events.get(event_id)
-            if event is not None and event.stream == last.stream and event.message is not None:
-                await send_callback(streamable_http.EventMessage(event.message, event_id))
+            if event is not None and event.stream == last.stream and event.message:
+                message = mcp_types.jsonrpc_message_adapter.validate_json(event.message, by_name=False)
+                await send_callback(streamable_http.EventMessage(message, event_id))
         return last.stream
+
+    def clear(self) -> None:
+        """Forgets all of them."""
+        for event in self._events.values():
+            self._budget.forget(event.kept)
+        self._events.clear()
+        self._size = 0
+
+    def _drop(self, event_id: str) -> None:
+        self._size -= self._events.pop(event_id).kept.size

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import time
 import urllib.parse
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 import anyio
 import anyio.to_thread
 import mcp_types
+from mcp_types import version
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -19,7 +21,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, endpoints, seats, unreadable
+from kubescript.transports import authentication, backend, endpoints, retained, seats, unreadable
+from kubescript.transports import scope as keys
 
 __all__ = ["OPEN", "application"]
 
@@ -35,6 +38,14 @@ _ENDPOINTS: Final = {
 }  # fmt: skip
 _TRANSPORTS: Final = ("streamable_http", "sse")
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
+_long_initialize: Final = JSONResponse(
+    {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": mcp_types.INVALID_REQUEST, "message": retained.LONG_INITIALIZE},
+    },
+    413,
+)
 _Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
 
 
@@ -53,8 +64,10 @@ class _Seated:
             return
         answer = _Answer(send)
         try:
-            async with self._taken.taken(authentication.credential(scope), self._route) as seat:
+            async with self._taken.taken(scope, self._route) as seat:
                 _count(seat)
+                answer.budget = seat.budget
+                scope[keys.PART] = seat.part(scope)
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
@@ -70,13 +83,17 @@ class _Answer:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.has_begun = False
+        self.budget: retained.Budget | None = None
         self._is_whole = False
 
     async def send(self, message: Message) -> None:
         """Sends a part."""
         self.has_begun = True
         self._is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
-        await self._send(message)
+        # Attack: answers that nobody reads. What waits for its client leaves no room for further requests.
+        size = len(message.get("body", b""))
+        with self.budget.holding(size, must=True) if self.budget is not None else contextlib.nullcontext():
+            await self._send(message)
 
     async def end(self) -> None:
         """Ends the answer."""
@@ -98,25 +115,38 @@ def _refused(error: errors.KubescriptError) -> Response:
 
 
 async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+    if seat.is_stateless:
+        # Attack: the id of a session that nobody has compared with anything.
+        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
+    headers = dict(reversed(scope["headers"]))  # of two, the SDK reads the first
+    # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
+    reads_streams = b"mcp-session-id" in headers or b"text/event-stream" in headers.get(b"accept", b"")
+    is_plain = scope["method"] == "POST" and not reads_streams
     if scope["method"] == "POST":
+        is_long = scope.get(keys.LENGTH, 0) > retained.MAX_INITIALIZE
+        if is_long and not is_plain and not seat.is_stateless and _opens_session(headers):
+            await _long_initialize(scope, receive, send)
+            return
         message = await receive()  # whole: see `connections.WholeBodies`
         refused = unreadable.refusal(message.get("body", b""))
         if refused is not None:
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
             return
         receive = _replayed(message, receive)
-    if seat.is_stateless:
-        # Attack: the id of a session that nobody has compared with anything.
-        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
-    headers = dict(scope["headers"])
-    # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
-    reads_streams = b"mcp-session-id" in headers or b"text/event-stream" in headers.get(b"accept", b"")
-    if scope["method"] != "POST" or reads_streams:
-        await seat.sessions.handle_request(scope, receive, send)
+    if is_plain:
+        others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
+        scope["headers"] = [*others, (b"accept", b"application/json")]
+        await seat.plain.handle_request(scope, receive, send)
         return
-    others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
-    scope["headers"] = [*others, (b"accept", b"application/json")]
-    await seat.plain.handle_request(scope, receive, send)
+    with scope[keys.PART].using(headers.get(b"mcp-session-id", b"").decode("latin-1")):
+        await seat.sessions.handle_request(scope, receive, send)
+
+
+def _opens_session(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether a request can be nothing but the `initialize` of a session."""
+    spoken = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
+    has_handshake = not spoken or spoken in version.HANDSHAKE_PROTOCOL_VERSIONS
+    return has_handshake and b"mcp-session-id" not in headers
 
 
 def _replayed(first: Message, receive: Receive) -> Receive:
@@ -173,7 +203,7 @@ class _Status:
 
     async def info(self, request: Request) -> Response:
         """Says what the server is; its counts are the caller's own."""
-        async with self._seats.taken(authentication.credential(request.scope)) as seat:
+        async with self._seats.taken(request.scope) as seat:
             _count(seat)
             tools, streams = await seat.tools(), seat.sse.count
         more = {
@@ -191,7 +221,7 @@ class _Status:
 
     async def sse_status(self, request: Request) -> Response:
         """Says how many streams of the older SSE are open: the caller's own."""
-        async with self._seats.taken(authentication.credential(request.scope)) as seat:
+        async with self._seats.taken(request.scope) as seat:
             _count(seat)
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
@@ -200,7 +230,7 @@ class _Status:
         return Response(self._server.scrape(), media_type=_METRICS_TYPE)
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
-        async with self._seats.taken(authentication.credential(request.scope)) as seat:
+        async with self._seats.taken(request.scope) as seat:
             _count(seat)
             return await seat.tools()
 

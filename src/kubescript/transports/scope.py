@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CERTIFICATE", "CREDENTIAL", "SESSION"]
+__all__ = ["CERTIFICATE", "CREDENTIAL", "LENGTH", "PART", "SESSION", "WEIGHT"]
 
 CREDENTIAL: Final = "kubescript.credential"
 """Who sends it, as `user.Credential`; missing where nobody has to say."""
@@ -12,3 +12,9 @@ CERTIFICATE: Final = "kubescript.certificate"
 """The client's certificate, which TLS has verified, as `ssl.SSLSocket.getpeercert` gives it."""
 SESSION: Final = "kubescript.session"
 """The name of its session; no handle that would let anybody join it."""
+LENGTH: Final = "kubescript.length"
+"""Bytes of its body."""
+WEIGHT: Final = "kubescript.weight"
+"""Bytes that its body takes once it is decoded."""
+PART: Final = "kubescript.part"
+"""Its part of its caller's budget, as `retained.Part`."""

@@ -1,14 +1,17 @@
 """One seat for each caller at each endpoint: his MCP server, and the transports through which he reaches it.
 
 A caller comes with a request, gets a seat, and loses it when he has been away for as long as a session may be idle.
-Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's.
+Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's. What is
+kept of him at all his seats has one budget.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
@@ -16,11 +19,13 @@ import anyio
 import anyio.abc
 import anyio.to_thread
 from mcp.server import streamable_http_manager
+from starlette.types import Message, Scope
 
 from kubescript import config, errors
 from kubescript.auth import access, user
 from kubescript.broker import rate
-from kubescript.transports import backend, events, sse
+from kubescript.transports import authentication, backend, events, retained, sse
+from kubescript.transports import scope as keys
 
 __all__ = ["Seat", "Seats"]
 
@@ -43,15 +48,20 @@ class Seat:
         self,
         limits: config.Http,
         max_body: int,
+        budget: retained.Budget,
         caller: user.User | None = None,
         route: str = "",
         requests: rate.Rate | None = None,
     ) -> None:
-        """`caller` is None where nobody has to say who he is; `route` is the endpoint, and `requests` counts those of
-        the caller's other seats."""
+        """`budget` counts what is kept of the caller, here and at his other seats; he is None where nobody has to say
+        who he is. `route` is the endpoint, and `requests` counts those of the caller's other seats."""
         self.caller = caller
         self.route = route
         self.requests = requests or rate.Rate(limits.requests_per_minute)
+        self.budget = budget
+        self._kept: dict[str, list[retained.Kept]] = {}
+        """What is kept of each session, by its handle."""
+        self._events = events.Events(budget)
         self.users = 0
         """Requests and streams that are being served."""
         self.left = time.monotonic()
@@ -75,7 +85,7 @@ class Seat:
         else:
             self.sessions = manager(
                 server,
-                event_store=events.Events(),
+                event_store=self._events,
                 session_idle_timeout=limits.session_idle_s,
                 max_sessions=limits.max_sessions,
                 max_request_body_size=body,
@@ -84,14 +94,17 @@ class Seat:
         """For clients that send one request and read one answer."""
         self.sse = sse.LegacySse(server, limits.max_sessions, body)
         try:
-            async with self.sessions.run(), self.plain.run():
+            async with self.sessions.run(), self.plain.run(), anyio.create_task_group() as tasks:
+                self._tasks = tasks
                 task_status.started()
                 await self._closed.wait()
+                tasks.cancel_scope.cancel()
         finally:
             with anyio.CancelScope(shield=True):
                 await self._leave()
 
     async def _leave(self) -> None:
+        self._events.clear()
         try:
             await self.served.close()
         except Exception:  # the task group of all seats must not end with one
@@ -120,6 +133,28 @@ class Seat:
                 self.left = time.monotonic()
         if scope.cancelled_caught:
             raise errors.AuthError("you may not use this server any more", code="auth.access")
+
+    def part(self, scope: Scope) -> retained.Part:
+        """Returns a request's part of the caller's budget."""
+        end = functools.partial(self._end, scope.get("user"))
+        return retained.Part(self.budget, scope.get(keys.LENGTH, 0), _size(scope), self._kept, end)
+
+    def _end(self, owner: object, handle: str) -> None:
+        """Ends a session whose place another one needs."""
+        self._tasks.start_soon(self._delete, owner, handle)
+
+    async def _delete(self, owner: object, handle: str) -> None:
+        # As its client would: the SDK has no other way.
+        headers = [(b"mcp-session-id", handle.encode())]
+        scope = {
+            "type": "http",
+            "method": "DELETE",
+            "path": "/",
+            "query_string": b"",
+            "headers": headers,
+            "user": owner,
+        }
+        await self.sessions.handle_request(scope, _hang_up, _ignore)
 
     async def tools(self) -> list[dict[str, Any]]:
         """Returns the definitions of the caller's tools, as JSON."""
@@ -155,6 +190,8 @@ class Seats:
         """Those of all callers."""
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
+        self._budgets: weakref.WeakValueDictionary[str, retained.Budget] = weakref.WeakValueDictionary()
+        """By the keys of callers; each is there while the caller has a seat, or a request that waits for one."""
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -165,7 +202,7 @@ class Seats:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
-                seat = Seat(self._server.settings.http, self._max_body)
+                seat = Seat(self._server.settings.http, self._max_body, self._budget(None))
                 await self._opened(seat, self._server.operator)
             tasks.start_soon(self._tidy)
             yield
@@ -174,19 +211,29 @@ class Seats:
             tasks.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def taken(self, credential: user.Credential | None, route: str = "") -> AsyncIterator[Seat]:
+    async def taken(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
         """Yields the seat of who sends a request to an endpoint. Raises AuthError when he may have none, and Busy."""
-        seat = await self._of(credential, route)
-        # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may be.
-        users = sum(other.users for other in self._of_caller(seat.caller))
-        if credential is not None and users >= self._most - self._users:
-            raise errors.Busy("too many of your requests and streams are open")
-        self._users += 1
-        try:
-            with seat.taken():
-                yield seat
-        finally:
-            self._users -= 1
+        credential = authentication.credential(scope)
+        # First: requests that wait for a seat hold their bodies too.
+        with self._budget(self._reduced(credential)).holding(_size(scope)):
+            seat = await self._of(credential, route)
+            # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may
+            # be.
+            users = sum(other.users for other in self._of_caller(seat.caller))
+            if credential is not None and users >= self._most - self._users:
+                raise errors.Busy("too many of your requests and streams are open")
+            self._users += 1
+            try:
+                with seat.taken():
+                    yield seat
+            finally:
+                self._users -= 1
+
+    def _budget(self, caller: user.User | None) -> retained.Budget:
+        """Returns the budget of a caller: one for all who need not say who they are."""
+        key, _ = _key(caller, "")
+        most = retained.most(self._server.settings.http)
+        return self._budgets.get(key) or self._budgets.setdefault(key, retained.Budget(most))
 
     def offers(self, route: str) -> bool:
         """Says whether the server has such an endpoint."""
@@ -286,7 +333,7 @@ class Seats:
         self._make_room()
         # Attack: a caller who sends as many requests to each endpoint as he may send altogether.
         requests = next((seat.requests for seat in self._of_caller(caller)), None)
-        seat = Seat(server.settings.http, self._max_body, caller, route, requests)
+        seat = Seat(server.settings.http, self._max_body, self._budget(caller), caller, route, requests)
         tenant = await anyio.to_thread.run_sync(
             server.tenant, caller, settings, server.operator, route, limiter=_THREADS
         )
@@ -330,3 +377,18 @@ def _narrowed(settings: config.Settings, caller: user.User | None, route: str) -
     if route and not own.offered(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own
+
+
+def _size(scope: Scope) -> int:
+    """Returns the bytes that a request takes."""
+    head = sum(len(name) + len(value) for name, value in scope["headers"])
+    size: int = retained.REQUEST + head + scope.get(keys.WEIGHT, 0)
+    return size
+
+
+async def _hang_up() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _ignore(_message: Message) -> None:
+    """Of an answer that nobody waits for."""

@@ -1,0 +1,237 @@
+"""Callers who would have the server keep as much as its memory holds: each in all ways that there are, over real sockets,
+and beside the process's own count. What one caller makes it keep is bounded, and the next one is served."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+import pytest
+
+from security_tests import benches
+from tests.kit import callers, clients, trails
+
+TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
+STREAMS: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+MODERN: Final = "2026-07-28"
+MIB: Final = 1 << 20
+LONG: Final = "x" * (MIB + MIB // 2)
+"""What a request may hold whose body may have 2 MiB."""
+MANY: Final = 160
+"""Requests of an attack. Before there were budgets, so many kept 250 to 500 MiB."""
+MOST_MIB: Final = 210
+"""By how much the server may grow under all attacks of one caller together: his 64 MiB, 32 MiB of requests that have not
+arrived whole, and what the allocator holds of their copies. 400 requests take no more than 160."""
+
+
+@dataclass
+class Served:
+    """A server in a process of its own."""
+
+    port: int
+    process: int
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    @property
+    def mib(self) -> int:
+        """What its process holds."""
+        status = Path(f"/proc/{self.process}/status").read_text()
+        return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+    def serves(self, name: str) -> bool:
+        """Whether a caller gets a script's answer."""
+
+        async def ask() -> str:
+            async with callers.connected(self.port, TOKENS.get(name, "of-nobody")) as client:
+                return clients.text(await clients.evaluate(client, trails.COUNT))
+
+        return anyio.run(ask) == "1"
+
+
+@contextlib.contextmanager
+def serving(folder: Path, auth: str) -> Iterator[Served]:
+    """A server of the installed program, whose memory is its own."""
+    (folder / "tokens").write_text("".join(f"{token},{name}\n" for name, token in TOKENS.items()))
+    (folder / "tokens").chmod(0o600)
+    file = folder / "settings.toml"
+    file.write_text(f'toolsets = ["code"]\n{auth}\n[http]\nrequests_per_minute = 100000\n')
+    flags = ("--snapshot", str(trails.snapshot(folder)), "--config", str(file))
+    with clients.running(flags, program=(clients.INSTALLED,), level="error") as (port, process):
+        yield Served(port, process)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, int]]:
+    """A server of known callers, and what it held before any attack."""
+    folder = tmp_path_factory.mktemp("memory")
+    with serving(folder, f'[auth]\ntokens_file = "{folder}/tokens"') as made:
+        assert made.serves("bob") and made.serves("mallory")
+        yield made, made.mib
+
+
+class Attacker:
+    """A caller, or a stranger, with as many sessions and connections as he likes."""
+
+    def __init__(self, port: int, name: str, stack: contextlib.ExitStack) -> None:
+        self.port = port
+        self.own = {"Authorization": f"Bearer {TOKENS[name]}"} if name else {}
+        self.http = stack.enter_context(httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=60))
+        self._stack = stack
+
+    def post(self, body: Mapping[str, Any], path: str = "/mcp", **headers: str) -> httpx2.Response:
+        """The answer to one message, read whole."""
+        message = {"jsonrpc": "2.0", "id": 1, **body}
+        return self.http.post(path, json=message, headers=STREAMS | self.own | headers)
+
+    def session(self, client_info: Mapping[str, Any] | None = None, **more: Any) -> dict[str, str]:
+        """Begins a session; gives the headers of its further requests."""
+        answer = self.post(initialize(client_info, **more))
+        return {"Mcp-Session-Id": answer.headers.get("mcp-session-id", ""), "Mcp-Protocol-Version": "2025-11-25"}
+
+    def leave(
+        self, body: Mapping[str, Any], path: str = "/mcp", *, method: str = "POST", **headers: str
+    ) -> socket.socket:
+        """Sends a message, and reads nothing of what answers it; the connection stays."""
+        content = json.dumps({"jsonrpc": "2.0", "id": 1, **body}).encode() if body else b""
+        every = STREAMS | self.own | headers | {"Host": "127.0.0.1", "Content-Length": str(len(content))}
+        lines = "".join(f"{name}: {value}\r\n" for name, value in every.items())
+        sock = self._stack.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=20))
+        with contextlib.suppress(OSError):  # it may refuse before it has read all
+            sock.sendall(f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode() + content)
+        return sock
+
+
+def initialize(client_info: Mapping[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+    """The first message of a session."""
+    about = {"name": "attack", "version": "1", **(client_info or {})}
+    params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about, **more}
+    return {"method": "initialize", "params": params}
+
+
+CAPABILITIES: Final = {"experimental": {"a": {"b": [[] for _ in range(4_900)]}}}
+"""15 KiB of JSON, which take 400 KiB as objects."""
+
+
+def long_client_info(attacker: Attacker) -> None:
+    for _ in range(MANY):
+        answer = attacker.post(initialize({"name": LONG}))
+        if answer.status_code != 200:
+            assert answer.status_code == 413 and "initialize has more than 16384 bytes" in answer.text
+
+
+def many_capabilities(attacker: Attacker) -> None:
+    for _ in range(3 * MANY):
+        attacker.session(capabilities=CAPABILITIES)
+
+
+def initialized_again(attacker: Attacker) -> None:
+    for _ in range(MANY):
+        attacker.post(initialize({"name": LONG}), **attacker.session())
+
+
+def long_client_info_of_streams(attacker: Attacker) -> None:
+    for _ in range(MANY):
+        stream = attacker.leave({}, "/sse", method="GET")
+        said = stream.recv(4_096).decode()
+        while "sessionId=" not in said:
+            if not (piece := stream.recv(4_096)):
+                return
+            said += piece.decode()
+        path = said.partition("data: ")[2].split()[0]
+        attacker.post(initialize({"name": LONG}), path)
+
+
+def answers_to_resume(attacker: Attacker) -> None:
+    call = {"name": "evaluate_script", "arguments": {"script": "'x' * 60_000"}}
+    own = attacker.session()
+    for number in range(MANY):
+        attacker.post({"id": number, "method": "tools/call", "params": call}, **own)
+
+
+def long_ids(attacker: Attacker) -> None:
+    own = attacker.session()
+    for number in range(MANY):
+        attacker.post({"id": f"{number}{LONG}", "method": "ping"}, **own)
+
+
+def abandoned_calls(attacker: Attacker) -> None:
+    call = {"name": "evaluate_script", "arguments": {"script": "import time\ntime.sleep(20)"}, "_meta": {"a": LONG}}
+    own = attacker.session()
+    for number in range(MANY):
+        attacker.leave({"id": number, "method": "tools/call", "params": call}, **own).close()
+
+
+def long_subscriptions(attacker: Attacker) -> None:
+    about = {
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "attack", "version": "1"},
+    }
+    params = {"notifications": {"resourceSubscriptions": ["a:" + LONG]}, "_meta": about}
+    headers = {"Mcp-Protocol-Version": MODERN, "Mcp-Method": "subscriptions/listen"}
+    for number in range(MANY):
+        attacker.leave({"id": number, "method": "subscriptions/listen", "params": params}, **headers)
+
+
+WAYS: Final[Mapping[str, Callable[[Attacker], None]]] = {
+    "the clientInfo of sessions": long_client_info,
+    "the capabilities of sessions": many_capabilities,
+    "a second initialize": initialized_again,
+    "the clientInfo of /sse": long_client_info_of_streams,
+    "answers kept for resumption": answers_to_resume,
+    "ids of requests": long_ids,
+    "calls that wait, whose client has left": abandoned_calls,
+    "what streams of changes ask for": long_subscriptions,
+}
+"""Every place where bytes of a caller are kept beyond the moment: a new one gets a line here."""
+
+
+@pytest.mark.promise("H-08")
+@pytest.mark.parametrize("way", WAYS)
+def test_no_caller_fills_the_memory(way: str, served: tuple[Served, int]) -> None:
+    """In no way, and in none behind all others: the server grows by little more than a caller's budget, and serves the
+    next one at once, and this one when he has let go."""
+    server, before = served
+    with contextlib.ExitStack() as stack:
+        WAYS[way](Attacker(server.port, "mallory", stack))
+        assert server.mib - before < MOST_MIB
+        assert server.serves("bob")
+    benches.until(lambda: server.serves("mallory"))
+
+
+@pytest.mark.promise("H-08")
+def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, int]) -> None:
+    """It gets 404, and its client begins another; one with an open stream goes on, and so does the newest."""
+    server, _ = served
+    ping = {"method": "ping"}
+    with contextlib.ExitStack() as stack:
+        attacker = Attacker(server.port, "mallory", stack)
+        used, idle = attacker.session(), attacker.session()
+        stream = attacker.leave({}, method="GET", **used)
+        assert stream.recv(15) == b"HTTP/1.1 200 OK"
+        for _ in range(MANY):
+            newest = attacker.session(capabilities=CAPABILITIES)
+        assert [attacker.post(ping, **own).status_code for own in (used, idle, newest)] == [200, 404, 200]
+    assert server.serves("mallory")
+
+
+@pytest.mark.promise("H-08")
+def test_all_strangers_together_have_one_budget(tmp_path: Path) -> None:
+    """Where nobody has to say who he is, several of them in several ways at once."""
+    with serving(tmp_path, "") as server:
+        assert server.serves("")
+        before = server.mib
+        with contextlib.ExitStack() as stack:
+            for way in (many_capabilities, long_subscriptions, initialized_again):
+                way(Attacker(server.port, "", stack))
+            assert server.mib - before < MOST_MIB
+        benches.until(lambda: server.serves(""))

@@ -1,0 +1,44 @@
+"""Counts what the SDK keeps of a caller: of a session what has begun it, and all of a request until it is answered,
+whether its connection still lives or not. `served` puts it before every message; over stdio nothing is counted."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Final
+
+import mcp_types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from kubescript import errors
+from kubescript.server import notices
+from kubescript.transports import retained, scope
+
+__all__ = ["count"]
+
+_COUNTED: Final = "kubescript.counted"
+
+
+async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers within the caller's budget. Raises MCPError where there is no room."""
+    part: retained.Part | None = ctx.request.scope.get(scope.PART) if ctx.request is not None else None
+    if part is None:
+        return await call_next(ctx)
+    with contextlib.ExitStack() as stack:
+        try:
+            _keep(ctx, part)
+            stack.enter_context(part.using(notices.connection_of(ctx).session_id))
+            stack.enter_context(part.budget.holding(part.size))
+        except errors.Busy as error:
+            raise MCPError(mcp_types.INTERNAL_ERROR, error.message) from None
+        if ctx.method == "initialize" and part.length > retained.MAX_INITIALIZE:
+            raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
+        return await call_next(ctx)
+
+
+def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
+    """Counts what begins a session, and what begins it once more, until it ends. Raises Busy."""
+    connection = notices.connection_of(ctx)
+    if ctx.method == "initialize" or _COUNTED not in connection.state:
+        connection.exit_stack.enter_context(part.keeping(connection.session_id))
+        connection.state[_COUNTED] = True

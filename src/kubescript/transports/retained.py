@@ -1,0 +1,187 @@
+"""What the server keeps of a caller's bytes during and between his requests, counted in one budget for each caller.
+
+Attack: `clientInfo` of 2 MiB in each of 512 sessions, which took a server from 80 to 2,113 MiB and held it for half an
+hour. Whatever keeps bytes of a caller takes them out of the same budget: sessions, events for resumption, requests that
+are answered or wait, answers that nobody reads. It is keyed by the caller's proven name; where nobody has to say who he
+is, all share one. So no number of sessions, streams, tokens or endpoints gives more.
+
+When a budget is full, what was idle for longest goes. What is in use never goes: a request for which there is no room
+then is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from kubescript import config, errors
+from kubescript.wire import outline
+
+__all__ = ["LONG_INITIALIZE", "MAX_INITIALIZE", "REQUEST", "Budget", "Kept", "Part", "most", "weight"]
+
+MAX_INITIALIZE: Final = 16 << 10
+"""Bytes of `initialize`, which the SDK keeps for as long as the session; clients send 200 to 500."""
+LONG_INITIALIZE: Final = (
+    f"initialize has more than {MAX_INITIALIZE} bytes, and a server keeps it for the whole session: send fewer "
+    "capabilities, and a clientInfo without data: URLs"
+)
+
+_BASE: Final = 32 << 20
+_SESSION: Final = 64 << 10
+"""Bytes of a session beside what its client has sent: its tasks and streams, measured as 40 to 60 KiB."""
+REQUEST: Final = 8 << 10
+"""Likewise of a request or an open stream."""
+_COPIES: Final = 2
+"""A body is there as bytes and as what was decoded from it."""
+_VALUE: Final = 256
+"""Bytes that a value takes beside its text. Attack: 16 KiB of empty objects take 400 KiB."""
+_SEPARATORS: Final = b",[{"
+_OTHERS: Final = bytes(set(range(256)) - set(_SEPARATORS))
+
+
+def most(limits: config.Http) -> int:
+    """Returns the bytes of one caller's budget: enough for as many sessions as he may have."""
+    return _BASE + limits.max_sessions * _SESSION
+
+
+def weight(body: bytes, most_values: int) -> int | None:
+    """Returns the bytes that a JSON body takes once it is decoded; None when it has more than `most_values`."""
+    bare = outline.outline(body, most_values)
+    if bare is None:
+        return None
+    return _COPIES * len(body) + _VALUE * len(bare.translate(None, _OTHERS))
+
+
+@dataclass(eq=False, slots=True)
+class Kept:
+    """What is kept and may go."""
+
+    size: int
+    drop: Callable[[], None]
+    """Lets it go; the budget calls it."""
+    users: int = 0
+    """While there are any, it stays."""
+    is_counted: bool = True
+
+
+class Budget:
+    """The bytes that one caller has. One event loop uses it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._in_use = 0
+        self._unused = 0
+        self._idle: OrderedDict[Kept, None] = OrderedDict()
+        """What nobody uses, for the longest time first."""
+
+    @property
+    def held(self) -> int:
+        """Bytes that are counted now."""
+        return self._in_use + self._unused
+
+    def keep(self, size: int, drop: Callable[[], None]) -> Kept:
+        """Counts something until it is forgotten, or dropped to make room. Raises Busy when there is none."""
+        self._make_room(size)
+        kept = Kept(size, drop)
+        self._set_idle(kept)
+        return kept
+
+    def forget(self, kept: Kept) -> None:
+        """Counts something no more."""
+        if not kept.is_counted:
+            return
+        kept.is_counted = False
+        if kept.users:
+            self._in_use -= kept.size
+        else:
+            del self._idle[kept]
+            self._unused -= kept.size
+
+    @contextlib.contextmanager
+    def using(self, kept: Kept) -> Iterator[None]:
+        """Within it, this is not dropped; behind it, this is what was idle for the shortest time."""
+        if not kept.users and kept.is_counted:
+            del self._idle[kept]
+            self._unused -= kept.size
+            self._in_use += kept.size
+        kept.users += 1
+        try:
+            yield
+        finally:
+            kept.users -= 1
+            if not kept.users and kept.is_counted:
+                self._in_use -= kept.size
+                self._set_idle(kept)
+
+    @contextlib.contextmanager
+    def holding(self, size: int, *, must: bool = False) -> Iterator[None]:
+        """Within it, so many bytes are in use. Raises Busy when there is no room, unless they `must` be held."""
+        if not must:
+            self._make_room(size)
+        self._in_use += size
+        try:
+            yield
+        finally:
+            self._in_use -= size
+
+    def _set_idle(self, kept: Kept) -> None:
+        self._idle[kept] = None
+        self._unused += kept.size
+
+    def _make_room(self, size: int) -> None:
+        """Drops what was idle for longest. Raises Busy, and drops nothing, when that would not help."""
+        if self._in_use + size > self._most:
+            raise errors.Busy(
+                "your requests and streams hold all the memory that one caller may have; end some of them"
+            )
+        while self.held + size > self._most:
+            oldest = next(iter(self._idle))
+            self.forget(oldest)
+            oldest.drop()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One request's part of its caller's budget. It is in the request's scope."""
+
+    budget: Budget
+    length: int
+    """Bytes of its body."""
+    size: int
+    """Bytes that it takes."""
+    sessions: dict[str, list[Kept]] = field(default_factory=dict)
+    """What is kept of each session of the seat, by its handle."""
+    end: Callable[[str], None] = lambda _: None
+    """Ends a session."""
+
+    @contextlib.contextmanager
+    def keeping(self, handle: str | None) -> Iterator[None]:
+        """Within it, what this request has brought is kept with its session, which ends to make room. One without a
+        handle, whose stream is open or which ends with its request, is in use. Raises Busy."""
+        if handle is None:
+            with self.budget.holding(_SESSION + self.size):
+                yield
+            return
+        try:
+            kept = self.budget.keep(_SESSION + self.size, functools.partial(self.end, handle))
+        except errors.Busy:
+            self.end(handle)  # the SDK has made it already
+            raise
+        self.sessions.setdefault(handle, []).append(kept)
+        try:
+            yield
+        finally:
+            self.budget.forget(kept)
+            self.sessions.pop(handle, None)
+
+    @contextlib.contextmanager
+    def using(self, handle: str | None) -> Iterator[None]:
+        """Within it, this session is in use."""
+        with contextlib.ExitStack() as stack:
+            for kept in self.sessions.get(handle or "", ()):
+                stack.enter_context(self.budget.using(kept))
+            yield

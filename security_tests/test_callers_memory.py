@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ import anyio
 import httpx2
 import pytest
 
+from kubescript import config, errors, types
+from kubescript.approvals import remembered
+from kubescript.plans import keeper
+from kubescript.transports import retained
 from security_tests import benches
 from tests.kit import callers, clients, trails
 
@@ -117,7 +122,7 @@ def initialize(client_info: Mapping[str, Any] | None = None, **more: Any) -> dic
     return {"method": "initialize", "params": params}
 
 
-CAPABILITIES: Final = {"experimental": {"a": {"b": [[] for _ in range(4_900)]}}}
+CAPABILITIES: Final[dict[str, Any]] = {"experimental": {"a": {"b": [[] for _ in range(4_900)]}}}
 """15 KiB of JSON, which take 400 KiB as objects."""
 
 
@@ -222,6 +227,46 @@ def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, 
             newest = attacker.session(capabilities=CAPABILITIES)
         assert [attacker.post(ping, **own).status_code for own in (used, idle, newest)] == [200, 404, 200]
     assert server.serves("mallory")
+
+
+@pytest.mark.promise("H-08")
+def test_plans_of_one_caller_fill_no_disk() -> None:
+    """Until they expire they have a bound in bytes; another caller makes plans meanwhile, and so does this one later."""
+    kept = keeper.Keeper(config.Plans())
+    soon = time.time() + 600
+
+    def fill(name: str, expires: float) -> int:
+        made = 0
+        with pytest.raises(errors.PlanError, match="all that one caller may have"):
+            while made < 1_000:
+                kept.count(name, expires, MIB)
+                made += 1
+        return made
+
+    assert fill("mallory", soon) == fill("bob", soon) == 64
+    with pytest.raises(errors.PlanError):
+        kept.count("mallory", soon, 1)
+    for _ in range(1_000):
+        kept.count("carol", time.time(), MIB)
+
+
+@pytest.mark.promise("H-08")
+def test_answers_and_sessions_that_wait_for_a_person_are_bounded() -> None:
+    """Those of calls that have ended with a question: the oldest goes, and what is taken is counted no more."""
+    budget = retained.Budget(8 * MIB)
+    waiting = remembered.Remembered()
+    for number in range(MANY):
+        waiting.keep(f"plan-{number}", types.Answer(LONG), budget)
+        assert budget.held <= 8 * MIB
+        waiting.wait(f"session-{number}")
+    assert waiting.take("plan-0") is None
+    for number in range(MANY):
+        waiting.take(f"plan-{number}")
+    assert budget.held == 0
+    for number in range(20 * MANY):
+        waiting.wait(f"another-{number}")
+    assert not waiting.is_waiting("session-0")
+    assert waiting.is_waiting(f"another-{20 * MANY - 1}")
 
 
 @pytest.mark.promise("H-08")

@@ -27,8 +27,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, evaluator, types
-from kubescript.approvals import form, outcome, plain
+from kubescript.approvals import form, outcome, plain, remembered
 from kubescript.plans import approval, record
+from kubescript.transports import retained, scope
 
 __all__ = ["Asker", "Call", "Follow", "Link", "state_guard"]
 
@@ -53,8 +54,6 @@ _POLL_S: Final = 0.3
 _MAX_NAME: Final = 100
 _STATE_S: Final = 86_400.0
 """Seconds for which the state of a question is valid: those of the longest plan. Most plans expire before."""
-_MAX_ANSWERS: Final = 64
-"""Answers that are kept while a client asks. A client that never comes back must not fill the memory."""
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
 
 
@@ -109,14 +108,12 @@ class Asker:
     """Whether plans are applied as who has asked for them, so that nobody else can approve them."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
-    waiting: set[str] = field(default_factory=set)
-    """Sessions with plans that are decided elsewhere."""
-    answers: dict[str, types.Answer] = field(default_factory=dict)
-    """What scripts have answered whose calls have ended with a question, by their plans, the oldest first."""
+    remembered: remembered.Remembered = field(default_factory=remembered.Remembered)
+    """What earlier calls have left."""
 
     def following(self, before: Asker) -> Asker:
         """Returns this asker with the questions that another one has asked."""
-        return replace(self, waiting=before.waiting, answers=before.answers)
+        return replace(self, remembered=before.remembered)
 
     async def settle(self, call: Call, answer: types.Answer) -> types.Answer | mcp_types.InputRequiredResult:
         """Returns the answer of a call with what became of its plan, or the question to the person."""
@@ -142,7 +139,7 @@ class Asker:
             if found.plan.author.session != asked.session or not is_same_session or asked.call != _digest(params):
                 raise errors.PlanError("this approval belongs to another call", code="plan.session")
             caller = replace(caller, session=asked.session)
-            answer = self.answers.pop(asked.plan, answer)
+            answer = self.remembered.take(asked.plan) or answer
             response = (params.input_responses or {}).get(_QUESTION)
             if not isinstance(response, mcp_types.ElicitResult):
                 raise errors.PlanError("the client sent no decision", code="plan.nobody")
@@ -155,7 +152,7 @@ class Asker:
 
     async def with_news(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
         """Returns the answer, with what became of earlier plans of this session that were decided elsewhere."""
-        if caller.session not in self.waiting:
+        if not self.remembered.is_waiting(caller.session):
             return answer
         try:
             for ended in await _in_thread(self.approvals.unreported, caller.session):
@@ -217,9 +214,7 @@ class Asker:
     ) -> mcp_types.InputRequiredResult:
         """Returns the end of a call whose client asks by itself, and sends the call again. The script does not run
         again, so its answer is kept."""
-        while len(self.answers) >= _MAX_ANSWERS:
-            del self.answers[next(iter(self.answers))]
-        self.answers[found.plan.id] = answer
+        self.remembered.keep(found.plan.id, answer, _budget(call.ctx))
         state = _Question(found.plan.id, call.caller.session, _digest(call.params), is_link)
         return mcp_types.InputRequiredResult(
             input_requests={_QUESTION: mcp_types.ElicitRequest(params=params)},
@@ -313,7 +308,7 @@ class Asker:
         said = replace(await self._told(answer, ended), applied=ended.state == "applied")
         if ended.state in _OPEN:  # it needs another person's approval, or is being applied
             if caller.lasts:
-                self.waiting.add(caller.session)
+                self.remembered.wait(caller.session)
             return said
         await self._reported(ended)
         if ended.state == "stopped":
@@ -351,7 +346,7 @@ class Asker:
         later = ""
         words = found.plan.id + self.flags
         if caller.lasts:
-            self.waiting.add(caller.session)
+            self.remembered.wait(caller.session)
         else:  # nobody knows which of the later calls is this client's
             later = f"; `kubescript plans show {words}` then tells the user what became of it"
         page = f", or open what `kubescript plans link {words}` prints," if self.has_page() else ""
@@ -363,6 +358,12 @@ class Asker:
             f"plan {found.plan.id}: {count} {waits} for a person's approval; nothing is changed yet. Tell "
             f"the user to run `kubescript approve {words}`{page} within {minutes} minutes{later}",
         )
+
+
+def _budget(ctx: ServerRequestContext[Any, Any]) -> retained.Budget | None:
+    """Returns the budget of who has sent a request; None over stdio."""
+    part: retained.Part | None = ctx.request.scope.get(scope.PART) if ctx.request is not None else None
+    return part.budget if part is not None else None
 
 
 def _in_form(found: record.Record) -> str:

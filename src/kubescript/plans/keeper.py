@@ -3,8 +3,10 @@ while it applied them."""
 
 from __future__ import annotations
 
+import collections
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -19,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 30.0
 """Seconds until it is looked again for plans whose server has died."""
+_MOST_BYTES: Final = 64 << 20
+"""Of one caller's plans until they expire. Attack: a plan of some MiB with every call, until the disk is full."""
 
 
 class _Approvals(Protocol):
@@ -40,6 +44,8 @@ class Keeper:
         self._store: store.Store | None = None
         self._approvals: list[_Approvals] = []
         self._recovers = False
+        self._made: dict[str, collections.deque[tuple[float, int]]] = {}
+        """When the plans of each caller expire, and their bytes; the oldest first."""
         self._closed = threading.Event()
 
     @property
@@ -56,6 +62,24 @@ class Keeper:
             if self._store is None:
                 self._store = store.Store(self._settings.store)
             return self._store
+
+    def count(self, caller: str, expires: float, size: int) -> None:
+        """Counts a new plan of a caller. Raises PlanError when he has too many."""
+        now = time.time()
+        with self._lock:
+            for key, plans in list(self._made.items()):
+                while plans and plans[0][0] <= now:
+                    plans.popleft()
+                if not plans:
+                    del self._made[key]
+            own = self._made.setdefault(caller, collections.deque())
+            if sum(held for _, held in own) + size > _MOST_BYTES:
+                raise errors.PlanError(
+                    f"your plans of the last {self._settings.expires_s} seconds have {_MOST_BYTES >> 20} MiB, which is "
+                    "all that one caller may have; make smaller changes, or wait until they expire",
+                    code="plan.many",
+                )
+            own.append((expires, size))
 
     def recover(self, approvals: _Approvals) -> None:
         """Goes on with a caller's plans whose server died, now and again and again, in a thread of its own: a server

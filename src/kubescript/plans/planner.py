@@ -31,6 +31,13 @@ _MAX_READS: Final = 60
 _READS: Final = frozenset({"get", "list", "watch"})
 
 
+class Count(Protocol):
+    """Counts plans."""
+
+    def __call__(self, expires: float, size: int) -> None:
+        """Counts a new plan of so many bytes. Raises PlanError when there are too many."""
+
+
 class Identify(Protocol):
     """Names a cluster."""
 
@@ -64,13 +71,15 @@ class Planner:
         expires_s: float,
         user: str,
         review: Review,
+        count: Count,
     ) -> None:
-        """`terms` has the clusters by name; `user` is who asks, where the server knows it."""
+        """`terms` has the clusters by name; `user` is who asks, where the server knows it. `count` bounds his plans."""
         self._plans = plans
         self._terms = terms
         self._expires_s = expires_s
         self._user = user
         self._review = review
+        self._count = count
 
     def begin(self) -> draft.Draft:
         """Returns where one script's writes are written down."""
@@ -102,6 +111,7 @@ class Planner:
 
     def keep(self, made: plan.Plan) -> None:
         """Keeps a plan for somebody to approve. Raises PlanError."""
+        self._count(made.expires, len(msgspec.json.encode(made)))
         self._plans().add(made)
 
     def _judged(

@@ -61,7 +61,7 @@ class Kept:
     """What is kept and may go."""
 
     size: int
-    drop: Callable[[], None]
+    drop: Callable[[], object]
     """Lets it go; the budget calls it."""
     users: int = 0
     """While there are any, it stays."""
@@ -83,7 +83,7 @@ class Budget:
         """Bytes that are counted now."""
         return self._in_use + self._unused
 
-    def keep(self, size: int, drop: Callable[[], None]) -> Kept:
+    def keep(self, size: int, drop: Callable[[], object]) -> Kept:
         """Counts something until it is forgotten, or dropped to make room. Raises Busy when there is none."""
         self._make_room(size)
         kept = Kept(size, drop)

@@ -563,6 +563,23 @@ def test_a_caller_is_one_whatever_scopes_his_tokens_have(provider: Provider, por
         assert HTTP.post(f"http://127.0.0.1:{port}/mcp", json=PING, headers=headers).status_code == 200
 
 
+@pytest.mark.promise("H-05", "H-08", "H-09")
+def test_a_caller_has_one_share_whatever_scopes_a_rule_names(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path
+) -> None:
+    """Where rules make others of tokens with other scopes and groups, his limits are those of one all the same."""
+    rules = "".join(f'[[access]]\nscopes = ["scope-{number}"]\n' for number in range(4))
+    file = tmp_path / "settings.toml"
+    file.write_text(settings(tmp_path, provider) + f"[http]\nrequests_per_minute = 3\n{rules}[[access]]\n")
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    with http_server.serving(flags) as port:
+        tokens = [
+            provider.token(provider.claims(scope=f"scope-{number}", groups=[f"group-{number}"])) for number in range(4)
+        ]
+        assert [asked(port, f"Bearer {token}").status_code for token in tokens] == [200, 200, 200, 429]
+        assert asked(port, f"Bearer {FILE['bob']}").status_code == 200
+
+
 @pytest.mark.promise("H-04")
 def test_the_events_of_another_callers_session_are_not_resumed(port: int) -> None:
     """An id of an event that another has got replays nothing, in a session of one's own or in his."""

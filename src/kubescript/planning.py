@@ -72,7 +72,7 @@ class Planning:
             expires_s=settings.plans.expires_s,
             user=author,
             review=review.reviewer(_safety_rules(settings)),
-            count=functools.partial(kept.count, caller.key if caller is not None else ""),
+            count=functools.partial(kept.count, caller.person if caller is not None else ""),
         )
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 

@@ -131,7 +131,7 @@ class Tenant:
             plans=planning.planner if planning is not None else None,
             places=places,
             observers=self._shared.observers,
-            owner=self._caller.key if self._caller is not None else "",
+            owner=self._caller.person if self._caller is not None else "",
             scripts=self._shared.executor,
         )
 

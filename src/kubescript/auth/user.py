@@ -34,9 +34,13 @@ class User:
     def key(self) -> str:
         """A short text that tells this user from all others; it says nothing of who he is."""
         # Not the OAuth client: whoever registers clients would be ever other callers, each with limits of its own.
-        parts = [self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes)]
-        joined = "\0".join(f"{len(part)}:{part}" for part in parts)
-        return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return _digest(self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes))
+
+    @property
+    def person(self) -> str:
+        """A text that tells whose limits count. Attack: a user who asks for tokens of ever other scopes, to be ever
+        other callers."""
+        return _digest(self.issuer, self.subject, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +56,8 @@ class Credential:
     def valid_token(self) -> str:
         """Returns the token; empty when it has expired."""
         return self.token if self.expires is None or time.time() < self.expires else ""
+
+
+def _digest(*parts: str) -> str:
+    joined = "\0".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -32,8 +32,8 @@ LONG_INITIALIZE: Final = (
 
 _BASE: Final = 32 << 20
 _SESSION: Final = 64 << 10
-"""Bytes of a session beside what its client has sent: its tasks and streams, measured as 40 to 60 KiB."""
-REQUEST: Final = 8 << 10
+"""Bytes of a session beside what its client has sent: its tasks and streams, measured as 40 to 50 KiB."""
+REQUEST: Final = 16 << 10
 """Likewise of a request or an open stream."""
 _COPIES: Final = 2
 """A body is there as bytes and as what was decoded from it."""

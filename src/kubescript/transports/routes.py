@@ -66,7 +66,7 @@ class _Seated:
         try:
             async with self._taken.taken(scope, self._route) as seat:
                 _count(seat)
-                answer.budget = seat.budget
+                answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
@@ -103,7 +103,7 @@ class _Answer:
 
 def _count(seat: seats.Seat) -> None:
     """Counts a request. Raises Busy when there are too many."""
-    if not seat.requests.take(""):
+    if not seat.share.requests.take(""):
         raise errors.Busy("too many requests in a minute", code="busy.rate")
 
 

@@ -41,6 +41,16 @@ _THREADS: Final = anyio.CapacityLimiter(4)
 """Attack: callers whose plans wait for a cluster in all threads that there are; then nobody else got a seat."""
 
 
+class Share:
+    """What one person may have at all his seats together, whatever endpoints, scopes and groups he comes with."""
+
+    def __init__(self, limits: config.Http) -> None:
+        self.budget = retained.Budget(retained.most(limits))
+        self.requests = rate.Rate(limits.requests_per_minute)
+        self.users = 0
+        """Requests and streams that are being served."""
+
+
 class Seat:
     """What one caller reaches at one endpoint."""
 
@@ -48,20 +58,18 @@ class Seat:
         self,
         limits: config.Http,
         max_body: int,
-        budget: retained.Budget,
+        share: Share,
         caller: user.User | None = None,
         route: str = "",
-        requests: rate.Rate | None = None,
     ) -> None:
-        """`budget` counts what is kept of the caller, here and at his other seats; he is None where nobody has to say
-        who he is. `route` is the endpoint, and `requests` counts those of the caller's other seats."""
+        """`share` is that of all his seats; `caller` is None where nobody has to say who he is, and `route` is the
+        endpoint."""
         self.caller = caller
         self.route = route
-        self.requests = requests or rate.Rate(limits.requests_per_minute)
-        self.budget = budget
+        self.share = share
         self._kept: dict[str, list[retained.Kept]] = {}
         """What is kept of each session, by its handle."""
-        self._events = events.Events(budget)
+        self._events = events.Events(share.budget)
         self.users = 0
         """Requests and streams that are being served."""
         self.left = time.monotonic()
@@ -137,7 +145,7 @@ class Seat:
     def part(self, scope: Scope) -> retained.Part:
         """Returns a request's part of the caller's budget."""
         end = functools.partial(self._end, scope.get("user"))
-        return retained.Part(self.budget, scope.get(keys.LENGTH, 0), _size(scope), self._kept, end)
+        return retained.Part(self.share.budget, scope.get(keys.LENGTH, 0), _size(scope), self._kept, end)
 
     def _end(self, owner: object, handle: str) -> None:
         """Ends a session whose place another one needs."""
@@ -190,8 +198,8 @@ class Seats:
         """Those of all callers."""
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
-        self._budgets: weakref.WeakValueDictionary[str, retained.Budget] = weakref.WeakValueDictionary()
-        """By the keys of callers; each is there while the caller has a seat, or a request that waits for one."""
+        self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
+        """By persons; each is there while somebody has a seat, or a request that waits for one."""
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -202,7 +210,7 @@ class Seats:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
-                seat = Seat(self._server.settings.http, self._max_body, self._budget(None))
+                seat = Seat(self._server.settings.http, self._max_body, self._share(None))
                 await self._opened(seat, self._server.operator)
             tasks.start_soon(self._tidy)
             yield
@@ -214,26 +222,27 @@ class Seats:
     async def taken(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
         """Yields the seat of who sends a request to an endpoint. Raises AuthError when he may have none, and Busy."""
         credential = authentication.credential(scope)
+        share = self._share(credential.user if credential is not None else None)
         # First: requests that wait for a seat hold their bodies too.
-        with self._budget(self._reduced(credential)).holding(_size(scope)):
+        with share.budget.holding(_size(scope)):
             seat = await self._of(credential, route)
             # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may
             # be.
-            users = sum(other.users for other in self._of_caller(seat.caller))
-            if credential is not None and users >= self._most - self._users:
+            if credential is not None and share.users >= self._most - self._users:
                 raise errors.Busy("too many of your requests and streams are open")
             self._users += 1
+            share.users += 1
             try:
                 with seat.taken():
                     yield seat
             finally:
                 self._users -= 1
+                share.users -= 1
 
-    def _budget(self, caller: user.User | None) -> retained.Budget:
-        """Returns the budget of a caller: one for all who need not say who they are."""
-        key, _ = _key(caller, "")
-        most = retained.most(self._server.settings.http)
-        return self._budgets.get(key) or self._budgets.setdefault(key, retained.Budget(most))
+    def _share(self, caller: user.User | None) -> Share:
+        """Returns what a caller may have at all his seats: one share for all who need not say who they are."""
+        key = caller.person if caller is not None else _NOBODY
+        return self._shares.get(key) or self._shares.setdefault(key, Share(self._server.settings.http))
 
     def offers(self, route: str) -> bool:
         """Says whether the server has such an endpoint."""
@@ -319,11 +328,6 @@ class Seats:
         seat = self._seats.get(_key(caller, route))
         return None if seat is None or seat.has_ended else seat
 
-    def _of_caller(self, caller: user.User | None) -> list[Seat]:
-        """Returns the seats of one caller at all endpoints."""
-        found = [self._open_seat(caller, route) for route in ("", *config.ROUTES)]
-        return [seat for seat in found if seat is not None]
-
     def _reduced(self, credential: user.Credential | None) -> user.User | None:
         return access.reduced(self._server.settings, credential.user) if credential is not None else None
 
@@ -331,9 +335,7 @@ class Seats:
         server = self._server
         settings = _narrowed(server.settings, caller, route)
         self._make_room()
-        # Attack: a caller who sends as many requests to each endpoint as he may send altogether.
-        requests = next((seat.requests for seat in self._of_caller(caller)), None)
-        seat = Seat(server.settings.http, self._max_body, self._budget(caller), caller, route, requests)
+        seat = Seat(server.settings.http, self._max_body, self._share(caller), caller, route)
         tenant = await anyio.to_thread.run_sync(
             server.tenant, caller, settings, server.operator, route, limiter=_THREADS
         )

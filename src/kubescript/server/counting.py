@@ -22,7 +22,7 @@ _COUNTED: Final = "kubescript.counted"
 async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Answers within the caller's budget. Raises MCPError where there is no room."""
     part: retained.Part | None = ctx.request.scope.get(scope.PART) if ctx.request is not None else None
-    if part is None:
+    if part is None or ctx.request_id is None:  # nothing is kept of a notification
         return await call_next(ctx)
     with contextlib.ExitStack() as stack:
         try:

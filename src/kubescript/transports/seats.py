@@ -149,20 +149,17 @@ class Seat:
 
     def _end(self, owner: object, handle: str) -> None:
         """Ends a session whose place another one needs."""
-        self._tasks.start_soon(self._delete, owner, handle)
+        if not self.has_ended:
+            self._tasks.start_soon(self._delete, owner, handle)
 
     async def _delete(self, owner: object, handle: str) -> None:
         # As its client would: the SDK has no other way.
         headers = [(b"mcp-session-id", handle.encode())]
-        scope = {
-            "type": "http",
-            "method": "DELETE",
-            "path": "/",
-            "query_string": b"",
-            "headers": headers,
-            "user": owner,
-        }
-        await self.sessions.handle_request(scope, _hang_up, _ignore)
+        scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
+        try:
+            await self.sessions.handle_request(scope | {"user": owner}, _hang_up, _ignore)
+        except Exception:  # the seat must not end with one session
+            log.exception("a session could not be ended", extra={"event": "seat.bug"})
 
     async def tools(self) -> list[dict[str, Any]]:
         """Returns the definitions of the caller's tools, as JSON."""

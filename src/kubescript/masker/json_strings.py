@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from kubescript.masker import linear, names
+from kubescript.masker import linear
 
 __all__ = [
     "BEHIND_RUN",
@@ -21,8 +21,6 @@ __all__ = [
     "escaped",
     "items",
     "located",
-    "members",
-    "named_items",
     "plain",
     "quotes_only",
     "unescaped",
@@ -49,8 +47,6 @@ _CHALLENGE: Final = linear.compiled(
 """What an ACME server asks to be published."""
 _FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
 _ITEM: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
-_MEMBER: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,?')
-_MOST_MEMBERS: Final = 400
 _NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
 BEHIND_RUN: Final = 2
 """Bytes behind a string that such a probe reads."""
@@ -124,31 +120,11 @@ def _named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
     return "", ""
 
 
-def named_items(data: bytes, place: int) -> Iterator[String]:
-    """The strings of the list that begins with the one at this place, by the name of the list."""
-    head = data[max(0, place - _BACK) : place].rstrip(_BLANK).removesuffix(b"[").rstrip(_BLANK)
-    key, _ = _last_string(head.removesuffix(b":").rstrip(_BLANK))
-    for item in items(data, place) if key else ():
-        yield String(item.start, item.end, text_of(key))
-
-
 def items(data: bytes, place: int) -> Iterator[String]:
     """The strings of a list from this place on, up to what is none."""
     while (item := _ITEM.match(data, place)) is not None:
         yield String(*item.span(1))
         place = item.end()
-
-
-def members(data: bytes, place: int) -> Iterator[String]:
-    """The strings of an object whose members are tokens, whatever they are called."""
-    is_private = data.endswith(b"{", 0, place) and b"secureJsonData" in data[max(0, place - 40) : place]
-    for _ in range(_MOST_MEMBERS):
-        member = _MEMBER.match(data, place)
-        if member is None:
-            return
-        kind = "tokenValue" if names.kind(text_of(member[1])) else "key"
-        yield String(*member.span(2), "secret" if is_private else kind)
-        place = member.end()
 
 
 def _by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:

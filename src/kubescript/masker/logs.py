@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from itertools import accumulate
 from typing import Final
 
-from kubescript.masker import columns, linear, masker, names, patterns, scanner, spans, unseen, values
+from kubescript.masker import below, columns, linear, masker, names, patterns, scanner, spans, unseen, values
 from kubescript.masker.spans import Span
 from kubescript.wire import loglines
 
@@ -43,7 +43,6 @@ _WITHIN_KEY: Final = linear.compiled(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
 
-_BLOCK: Final = linear.compiled(rb"^([ \t]*(?:- )?)[\"']?([A-Za-z0-9_.-]{1,100})[\"']?:[ \t]*[|>][+-]?[0-9]?\s*$")
 _NAME: Final = linear.compiled(rb"[\"']?(?:name|key)[\"']?:[ \t]*[\"']?([A-Za-z0-9_.-]{1,100})[\"']?,?\s*$")
 _VALUE: Final = linear.compiled(rb"^[ \t]*[\"']?value[\"']?:[ \t]*[\"']?")
 _ASKS: Final = linear.compiled(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")\s*$")
@@ -133,9 +132,9 @@ class LogText:
     def _cells(self, bare: bytes) -> list[Span]:
         """What is secret in the next line of all that goes on; what is over is closed."""
         found: list[Span] = []
-        for sort, below in list(self._below.items()):
+        for sort, lines in list(self._below.items()):
             try:
-                found += below.send(bare)
+                found += lines.send(bare)
             except StopIteration:
                 del self._below[sort]
         return spans.merged(found)
@@ -191,17 +190,6 @@ def _key_lines(first: bytes) -> _Below:
             yield whole
             return
         line = yield whole
-
-
-def _block(line: bytes) -> _Below:
-    """A block of YAML under a credential's name, whose lines are indented deeper."""
-    block = _BLOCK.search(line)
-    if block is None or not names.kind(block[2].decode()):
-        return
-    line = yield []
-    while not line.strip() or len(line) - len(line.lstrip()) > len(block[1]):
-        start = len(line) - len(line.lstrip())
-        line = yield [Span(start, len(line.rstrip()), "secret")] if line.strip() else []
 
 
 def _variable(line: bytes) -> _Below:
@@ -277,7 +265,7 @@ def _table(line: bytes) -> _Below:
 
 _OPENS: Final[tuple[tuple[str, bytes, Callable[[bytes], _Below]], ...]] = (
     ("key", _BEGIN, _key),
-    ("block", b":", _block),
+    ("block", b"", below.lines),
     ("variable", b":", _variable),
     ("answer", b"", _asked),
     ("answer", b":", _announced),

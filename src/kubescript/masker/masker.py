@@ -16,6 +16,7 @@ from typing import Final
 import orjson
 
 from kubescript.masker import (
+    below,
     columns,
     commands,
     encodings,
@@ -59,8 +60,6 @@ _SPARSE: Final = 128
 _BLOCK: Final = 4_096
 """Bytes of such a text that are judged, or masked as a whole, at a time."""
 _PLACEHOLDER: Final = OPENING.decode()
-_PARTS: Final = {"list": lambda data, end: json_strings.named_items(data, end - 1), "map": json_strings.members}
-"""What leads to the parts of a list or an object, by the probe."""
 _READERS: Final = {**pairs.READERS, "insert": columns.insert}
 """Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
 megabytes in one line, written to be slow."""
@@ -239,6 +238,7 @@ class Masker:
         """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
         chosen: dict[int, String] = {}
         lists: set[int] = set()
+        regions = below.Regions()
         read = 0
         chosen.update((string.start, string) for string in json_strings.located(data, hits))
         for probe, end in hits:
@@ -247,9 +247,8 @@ class Masker:
                 chosen.update((key.start, String(key.start, key.end, "privateKey")) for key in keys_here)
             elif probe == "command":
                 chosen.update((part.start, part) for part in commands.listed(data, end, lists))
-            for part in _PARTS[probe](data, end) if probe in _PARTS else ():
-                if part.start not in chosen or not chosen[part.start].name:
-                    chosen[part.start] = part
+            elif probe == "group":
+                chosen.update((part[0], String(*part)) for part in below.members(data, end, regions))
         for strings in (secret_objects.owned_values(data, hits), *(locate(data) for locate in also)):
             chosen.update((string.start, string) for string in strings)
         return [chosen[start] for start in sorted(chosen)]
@@ -306,6 +305,7 @@ class Masker:
     def _spans(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> Iterator[Span]:
         within: Mapping[str, Reader] = {}
         done: dict[str, int] = {}
+        regions = below.Regions()
         for probe, end in hits:
             name = self._ids[probe]
             if end <= (read := done.get(name, 0)):
@@ -318,6 +318,8 @@ class Masker:
                 yield from pairs.kept(found_here, content, self._named)
             elif name in _READERS:
                 yield from pairs.kept(_READERS[name](content, end), content, self._named)
+            elif name in below.READERS:
+                yield from pairs.kept(below.READERS[name](content, end, regions), content, self._named)
             else:
                 reader: Reader | None = _FAR_READERS.get(name)
                 if reader is None:

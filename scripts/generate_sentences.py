@@ -10,7 +10,6 @@ import argparse
 import ast
 import builtins
 import re
-import string
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Final
 
 import msgspec
 
-from kubescript.wire import messages
 from kubescript.worker.sdk import errors, helpers
 
 PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "kubescript"
@@ -33,7 +31,7 @@ SPEAKING: Final = (
 )
 """Whose texts are in errors of scripts."""
 SENTENCES: Final = PACKAGE / "output" / "sentences.json"
-_TWO_WORDS: Final = re.compile(r"[A-Za-z]{2,}[^A-Za-z]* [^A-Za-z]*[A-Za-z]{2,}|[^\x00-\u2fff]{2}")
+_TWO_WORDS: Final = re.compile(r"[A-Za-z]{2,}[^A-Za-z]* [^A-Za-z]*[A-Za-z]{2,}")
 _CODE: Final = re.compile(r'"((?:cancelled|internal|(?:cluster|limit|plan|policy|redaction|request|writes)\.[a-z_]+))"')
 _PLACES: Final = re.compile("\0+")
 _VERSION: Final = re.compile(r"\A(?:Core|Events|Storage|Discovery)?V\d+(?:(?:alpha|beta)\d+)?")
@@ -84,12 +82,6 @@ def _text(node: ast.AST) -> str:
     return ""
 
 
-def _places(sentence: str) -> str:
-    """Returns a sentence of the catalogue with NUL for each place."""
-    parts = ((text, name) for text, name, *_ in string.Formatter().parse(sentence))
-    return "".join(text + "\0" * (name is not None) for text, name in parts)
-
-
 def _codes() -> Iterator[str]:
     """Yields the codes of errors, which stand before the message of some."""
     for file in sorted(PACKAGE.rglob("*.py")):
@@ -128,17 +120,17 @@ def _client() -> Iterator[str]:
 
 def generate() -> bytes:
     """Returns the file as bytes, the same for the same source."""
-    found = set(PYTHON)
+    found: set[str] = set()
     for file in SPEAKING:
         found.update(_sentences(ast.parse(file.read_text())))
-    found.update(text for texts in messages.CATALOGUE.values() for text in map(_places, texts.values()))
     # Sentences meet in "; ", where the host takes them apart again.
     whole = {_PLACES.sub("\0", text).strip("; ") for text in found}
     said = sorted(text for text in whole if _TWO_WORDS.search(text))
-    names = sorted({*_classes(), *_client()})
     table = {
-        "names": names,
+        "names": sorted({*_classes(), *_client()}),
+        "types": sorted(set(_classes())),
         "words": sorted({*_codes(), *_globals()}),
+        "python": [text.split("\0") for text in PYTHON],
         "sentences": [text.split("\0") for text in said],
     }
     return msgspec.json.format(msgspec.json.encode(table), indent=0) + b"\n"

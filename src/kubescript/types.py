@@ -53,6 +53,8 @@ class Fault:
     """Whether the message has the words of a program that has talked to the cluster, or to a cloud."""
     told: bool = False
     """Whether a worker told all this of its script: it may have fallen, and speak in the server's name."""
+    by_worker: bool = False
+    """Whether the worker says that its own code has made the message, and not the script or the interpreter."""
     hint: str = ""
     """What the worker's script should have instead."""
     lines: str = ""

@@ -13,5 +13,5 @@ def tell(error: BaseException, script: str) -> tuple[str, str]:
     """Returns the type of the exception and the text behind it."""
     told = compiler.describe_failure(error)
     frames = tuple(protocol.Frame(line, function) for line, function in told.frames)
-    failure = protocol.Failure("", "", frames=frames, outer=told.outer, brief=told.brief)
+    failure = protocol.Failure("", "", frames=frames, outer=told.outer, brief=told.brief, by_worker=told.by_worker)
     return told.type, told.message + told.hint + script_lines.quote(failure, script)

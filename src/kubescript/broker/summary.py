@@ -27,6 +27,8 @@ _SAW_MASKS: Final = "redacted: values that the script compared or measured"
 _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
 """What tells one failure from another: a code of ours, or an HTTP status."""
+_QUOTING: Final = frozenset({"plan.no_dry_run", "plan.overlap", "plan.unreadable"})
+"""Denials that quote more of an object than its names. Attack: a key of a ConfigMap's data that is an instruction."""
 _OWN_FAILURES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
 """Failures whose text holds an address of the operator's and words of the system, and nothing of the cluster's."""
 _NAMESPACE: Final = re.compile(r"in namespace \S+")
@@ -81,7 +83,7 @@ class Summary:
         """Keeps the message of a fault, and the names that it quotes, when its text is kubescript's own."""
         if code in _OWN_FAILURES:
             names = ()
-        elif not code.startswith(("policy.", "writes.", "plan.")):
+        elif code in _QUOTING or not code.startswith(("policy.", "writes.", "plan.")):
             return
         if len(self.denials) < _MAX_NOTES:
             self.denials += [(f"{code}: {message}", names), (message, names)]

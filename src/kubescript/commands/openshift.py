@@ -82,7 +82,8 @@ class Runner:
         )
         notes: tuple[str, ...] = (_NOT_OC,) if is_stand_in(self._settings, Path(order.binary)) else ()
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
-            notes += tuple(f"{code}: {message}" for code, message in asked.faults.items())
+            # Attack: a pod's name in the message; the command's own words, which are marked, have it too.
+            notes += tuple(asked.faults)
         return outcome.outcome(job, output, usage, notes)
 
 

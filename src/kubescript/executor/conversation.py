@@ -117,7 +117,9 @@ class Conversation:
         except (protocol.StreamClosed, OSError):
             return types.Fault("worker.died", "")
         except protocol.ProtocolError as error:
-            return types.Fault("worker.protocol", f"the sandbox process broke its protocol and was ended: {error}")
+            # Attack: a field whose name is an instruction, which the error quotes.
+            log.warning("a worker broke its protocol: %s", error, extra={"event": "sandbox.violation"})
+            return types.Fault("worker.protocol", "the sandbox process broke its protocol and was ended; see the log")
         except (errors.LimitExceeded, errors.RedactionError) as error:  # of the calls, or of a report's text
             return types.Fault(error.code, error.message)
         finally:
@@ -292,6 +294,7 @@ def _fault(told: protocol.Failure, script: str, room: int) -> types.Fault:
         _shortened(told.message, room),
         _shortened(told.type, _MAX_NAME),
         told=True,
+        by_worker=told.by_worker,
         hint=_shortened(told.hint, _MAX_HINT),
         lines=script_lines.quote(told, script),
     )

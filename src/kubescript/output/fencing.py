@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 import re
 import secrets
+import string
 from dataclasses import dataclass
 from typing import Final
 
 from kubescript.output import sentences
+from kubescript.wire import messages
 
 __all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfenced"]
 
@@ -55,11 +57,9 @@ _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _FIELD: Final = re.compile(r"(?<!\w)(?P<name>\w++)\s*+(?::|=(?!=))")
 """The name of an argument, a field or a variable."""
 
-_MAX_OWN: Final = 200
-"""Characters of a value that is looked for in the script."""
+_QUOTES: Final = " '\"`"
 _TOOL_TYPES: Final = frozenset({"", "Error", "BLOCKED"})
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
-_LAMBDA: Final = re.compile(r"<(?:lambda|(?:list|set|dict)comp|genexpr)>")
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,18 @@ class Own:
         text = _FIGURE.sub(" ", text)
         return all(map(self._is_own, _WORD.finditer(text)))
 
-    def said(self, text: str) -> bool:
-        """Whether the text is made of sentences of ours, and of values that nothing in the cluster has written."""
-        return self._speech.is_ours(text)
+    def said(self, text: str, *, by_worker: bool = True) -> bool:
+        """Whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or of
+        the interpreter's alone, if no code of the worker's own has spoken."""
+        return self._speech.is_ours(text, by_worker=by_worker)
+
+    def said_by_tool(self, name: str, text: str) -> bool:
+        """Whether the text is this sentence of the catalogue, in whichever language, with such values."""
+        return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
 
     def named(self, name: str) -> bool:
-        """Whether a type or a function has its name from the script or from us."""
-        if name in _TOOL_TYPES or _LAMBDA.fullmatch(name):
-            return True
-        return name in self._script_names or sentences.is_name(name) or sentences.is_word(name)
+        """Whether a type has its name from the script or from us."""
+        return name in _TOOL_TYPES or name in self._script_names or sentences.is_type(name) or sentences.is_word(name)
 
     def denial_in(self, text: str) -> str:
         """Returns the longest of our messages in a text, without the names of the cluster in it; else an empty text.
@@ -98,12 +101,16 @@ class Own:
         """
         found = max((each for each in self.denials if each[0] in text), key=lambda each: len(each[0]), default=("", ()))
         message, names = found
-        for name in names:
-            message = message.replace(name, "\N{HORIZONTAL ELLIPSIS}")
-        return message
+        longest_first = sorted(map(re.escape, filter(None, names)), key=len, reverse=True)
+        return re.sub("|".join(longest_first), "\N{HORIZONTAL ELLIPSIS}", message) if longest_first else message
 
     def _has(self, value: str) -> bool:
-        return self.wrote(value) or (len(value) <= _MAX_OWN and value in self.script)
+        """Whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
+        return value in self._script_names or value in self._constants or sentences.is_name(value)
+
+    @functools.cached_property
+    def _constants(self) -> frozenset[str]:
+        return constants(self.script)
 
     @functools.cached_property
     def _messages(self) -> tuple[str, ...]:
@@ -111,7 +118,7 @@ class Own:
 
     @functools.cached_property
     def _speech(self) -> sentences.Speech:
-        return sentences.Speech(self._has)
+        return sentences.Speech(lambda text: self.wrote(text.strip(_QUOTES)), self._has)
 
     @functools.cached_property
     def _script_names(self) -> frozenset[str]:
@@ -133,6 +140,13 @@ class Own:
                 text = _PLACEHOLDER.sub(" ", text)
             written += _WORD.findall(_ESCAPE.sub(" ", text))
         return frozenset(map(_folded, written))
+
+
+def _parts(sentence: str) -> sentences.Parts:
+    """Returns what stands before, between and behind the places of a sentence of the catalogue."""
+    parsed = string.Formatter().parse(sentence)
+    marked = "".join(text + "\0" * (name is not None) for text, name, *_ in parsed)
+    return tuple(re.split("\0+", marked))
 
 
 def constants(script: str) -> frozenset[str]:

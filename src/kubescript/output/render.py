@@ -30,6 +30,8 @@ _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
 _FOREIGN_NOTE: Final = "warning: "
 """How a note begins that quotes the API server: whoever defines a custom resource or a webhook writes its warnings."""
+_TOOL: Final = "tool."
+"""How the codes of a classic tool's errors begin; the name of the sentence follows."""
 _NO_RESULT: Final = "(no result: {hint})"
 _MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
 """JSON text without a match holds nothing invisible and no escape for it."""
@@ -224,7 +226,11 @@ def _says(own: fencing.Own | None, fault: types.Fault, kind: str) -> bool:
     if fault.foreign:
         return own.wrote(fault.message)
     message = fault.message.removeprefix(kind).removeprefix(": ")
-    return not fault.told or (own.named(fault.type) and own.said(message))
+    if not fault.told:
+        return True
+    if fault.code.startswith(_TOOL):
+        return own.named(fault.type) and own.said_by_tool(fault.code.removeprefix(_TOOL), message)
+    return own.named(fault.type) and own.said(message, by_worker=fault.by_worker)
 
 
 def _cut(text: str, room: int) -> str:

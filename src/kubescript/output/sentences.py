@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-__all__ = ["Speech", "is_name", "is_word"]
+__all__ = ["Parts", "Speech", "is_name", "is_type", "is_word"]
 
 _MAX_TEXT: Final = 8_000
 """Characters of a text that is compared; an honest worker's have 2,000."""
@@ -27,28 +27,46 @@ _STATUS: Final = re.compile(r"\A[45]\d\d ")
 _QUOTES: Final = " '\"`"
 
 
+Parts = tuple[str, ...]
+"""What stands before, between and behind the places of a sentence."""
+
+
 class _Table(msgspec.Struct, frozen=True):
     names: frozenset[str]
     """Of classes, and of the official client's methods, parameters, models and fields."""
+    types: frozenset[str]
+    """Names of classes."""
     words: frozenset[str]
     """That are ours by themselves: codes of errors, which stand before a message, and what every script has."""
+    python: tuple[tuple[str, ...], ...]
+    """What the interpreter says: what stands before, between and behind the places of each sentence."""
     sentences: tuple[tuple[str, ...], ...]
-    """What stands before, between and behind the places of each sentence."""
+    """The same of what the worker says."""
 
 
 class Speech:
     """Tells, for one script, what text is made of sentences of ours and of values that the script itself has."""
 
-    def __init__(self, is_own: Callable[[str], bool]) -> None:
-        """`is_own` says of a value whether nothing in it came from the cluster."""
-        self._is_own = is_own
+    def __init__(self, wrote: Callable[[str], bool], has: Callable[[str], bool]) -> None:
+        """`wrote` says of a text whether nothing in it came from the cluster; `has`, of what stands in the place of a
+        sentence."""
+        self._wrote = wrote
+        self._has = has
+        self._sentences: Mapping[str, Sequence[Parts]] = {}
         self._known: dict[str, bool] = {}
         """The pieces of one text that were compared."""
 
-    def is_ours(self, text: str) -> bool:
-        """Whether the text is one or several sentences of the table, with values in their places that are the
-        script's, or names of the SDK's. What takes too long to compare is not."""
-        self._known = {}
+    def is_ours(self, text: str, *, by_worker: bool = True) -> bool:
+        """Whether the text is one or several sentences of the interpreter's, and of the worker's if it spoke, with
+        values in their places that are the script's, or names of the SDK's. What takes too long to compare is not."""
+        return self._is_made_of(text, _by_beginning(by_worker=by_worker))
+
+    def is_one_of(self, text: str, sentences: Iterable[Parts]) -> bool:
+        """The same, of these sentences."""
+        return self._is_made_of(text, {"": tuple(sentences)})
+
+    def _is_made_of(self, text: str, sentences: Mapping[str, Sequence[Parts]]) -> bool:
+        self._sentences, self._known = sentences, {}
         return len(text) <= _MAX_TEXT and self._is_said(text)
 
     def _is_said(self, text: str) -> bool:
@@ -61,14 +79,12 @@ class Speech:
         return self._known[text]
 
     def _compare(self, text: str) -> bool:
-        if not text or is_word(_STATUS.sub("", text)) or self._is_own(text.strip(_QUOTES)):
+        if not text or is_word(_STATUS.sub("", text)) or self._wrote(text):
             return True
-        for sentence in (*_by_beginning().get(text[0], ()), *_by_beginning()[""]):
+        for sentence in (*self._sentences.get(text[0], ()), *self._sentences[""]):
             values = _values(sentence, text)
-            if values is None:
-                continue
             # A name says something in the place of a sentence alone. Attack: `delete; namespaces`, by an annotation.
-            if all(is_name(value.strip(_QUOTES)) or self._is_said(value) for value in values):
+            if values is not None and all(self._has(value.strip(_QUOTES)) or self._is_said(value) for value in values):
                 return True
         return any(self._is_said(before) and self._is_said(behind) for before, behind in self._halves(text))
 
@@ -84,6 +100,11 @@ def is_name(text: str) -> bool:
     parts = list(filter(None, _PARTS.split(text)))
     few = 0 < len(parts) <= _MAX_PARTS
     return text in _table().names or (few and all(part in _table().names for part in parts))
+
+
+def is_type(text: str) -> bool:
+    """Whether the text is the name of a class of Python's, of the SDK's or of the official client's."""
+    return text in _table().types
 
 
 def is_word(text: str) -> bool:
@@ -115,10 +136,10 @@ def _values(sentence: tuple[str, ...], text: str) -> list[str] | None:
 
 
 @functools.cache
-def _by_beginning() -> dict[str, list[tuple[str, ...]]]:
+def _by_beginning(*, by_worker: bool) -> dict[str, list[Parts]]:
     """Returns the sentences by their first character; "" for those that begin with a place."""
-    found: dict[str, list[tuple[str, ...]]] = {"": []}
-    for sentence in _table().sentences:
+    found: dict[str, list[Parts]] = {"": []}
+    for sentence in (*_table().python, *(_table().sentences if by_worker else ())):
         found.setdefault(sentence[0][:1], []).append(sentence)
     return found
 

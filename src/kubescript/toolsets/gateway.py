@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kubescript import evaluator, types
-from kubescript.output import sanitizing
+from kubescript.output import sanitizing, sentences
 from kubescript.request import kinds
 from kubescript.toolsets import arguments, base, classic
 from kubescript.wire import messages
@@ -45,7 +45,7 @@ _BLOCKED: Final = "BLOCKED: "
 _CRITICAL: Final = "plan.override"
 """The code of a plan with findings that only a person can override, with a reason."""
 _MAX_SHOWN: Final = 63
-_TYPE: Final = re.compile(r"[\w.]{1,80}: ", re.ASCII)
+_TYPE: Final = re.compile(r"([\w.]{1,80}): ", re.ASCII)
 """How an error of the worker begins."""
 
 
@@ -164,7 +164,9 @@ def _without_result(text: str) -> str:
 def _error(answer: types.Answer) -> str:
     """Returns the text of an error: `BLOCKED: …` or `ERROR: Type: …`."""
     mark, _, marked = answer.text.partition("\n")
-    if answer.untrusted and (found := _TYPE.match(marked)):
+    found = _TYPE.match(marked) if answer.untrusted else None
+    # Attack: a worker that has fallen, whose type is an instruction.
+    if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
         return f"{_prefixed(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
     text = answer.text
     if answer.code == "request.arguments":  # the schema is a part of the gate

@@ -193,6 +193,8 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many frames lie around those."""
     brief: bool = False
     """Whether the message names the call, so that the number of the line is enough."""
+    by_worker: bool = False
+    """Whether the worker's own code has made the message, and not the script or the interpreter."""
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -227,7 +227,16 @@ def _failure(error: BaseException, start: protocol.Start) -> protocol.Done:
         return protocol.Done(fault=protocol.Failure(error.code, str(error), error.type))
     told = compiler.describe_failure(error)
     frames = tuple(protocol.Frame(line, function) for line, function in told.frames)
-    fault = protocol.Failure(_fault_code(error), told.message, told.type, told.hint, frames, told.outer, told.brief)
+    fault = protocol.Failure(
+        _fault_code(error),
+        told.message,
+        told.type,
+        told.hint,
+        frames,
+        told.outer,
+        brief=told.brief,
+        by_worker=told.by_worker,
+    )
     return protocol.Done(fault=fault)
 
 
@@ -240,4 +249,4 @@ def _fault_code(error: BaseException) -> str:
 
 
 def _limit_fault(code: str, what: str, hint: str = "") -> protocol.Done:
-    return protocol.Done(fault=protocol.Failure(code, what, hint=f"; {hint or _LIMIT_HINTS[code]}"))
+    return protocol.Done(fault=protocol.Failure(code, what, hint=f"; {hint or _LIMIT_HINTS[code]}", by_worker=True))

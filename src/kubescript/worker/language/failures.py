@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from kubescript.worker.language import refusals
+from kubescript.worker.language import classes, refusals
 
 __all__ = ["FILENAME", "FRAMES", "Failure", "describe", "syntax_advice"]
 
@@ -42,6 +42,8 @@ class Failure(NamedTuple):
     """How many calls lie around those."""
     brief: bool
     """Whether the message names the call, so that the number of the line is enough."""
+    by_worker: bool
+    """Whether code of this package, or of the SDK, has raised it."""
 
 
 def describe(error: BaseException) -> Failure:
@@ -59,7 +61,15 @@ def describe(error: BaseException) -> Failure:
         tuple(frame for frame, _ in frames[-shown:]),
         max(0, len(frames) - shown),
         brief,
+        not _is_raised_by_script(error.__traceback__),
     )
+
+
+def _is_raised_by_script(tb: TracebackType | None) -> bool:
+    """Whether the innermost frame is the script's. Attack: a script raises an annotation that reads as our sentence."""
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb is None or tb.tb_frame.f_code.co_filename == FILENAME
 
 
 def _whole_characters(text: str) -> str:
@@ -119,7 +129,8 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
 
 def _own_hint(error: BaseException) -> str:
     """Return the hint that an error of the SDK's has made itself, as its message ends with it."""
-    hint = getattr(error, "hint", "")
+    # Attack: a class of the script's, whose `hint` is what a pod says.
+    hint = "" if classes.is_script_class(type(error)) else getattr(error, "hint", "")
     return f"; {hint}" if type(hint) is str and hint else ""
 
 

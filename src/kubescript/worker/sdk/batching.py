@@ -7,6 +7,7 @@ makes their calls at the same time, and each function goes on with its answer, i
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Protocol
@@ -43,6 +44,10 @@ class Arriving(Protocol):
         """Reads the body to its end, or stops it."""
 
 
+class _Ended(BaseException):
+    """Ends a task. It is not GreenletExit, which a script could raise in another task, and which is no error there."""
+
+
 class Work:
     """One task, in a greenlet of its own."""
 
@@ -66,7 +71,8 @@ class Work:
     def end(self) -> None:
         """Ends a task that has not ended. Calls that it still asks for are not made."""
         while self._greenlet:
-            self._greenlet.throw(greenlet.GreenletExit)
+            with contextlib.suppress(_Ended):
+                self._greenlet.throw(_Ended)
 
     def _run(self) -> None:
         try:

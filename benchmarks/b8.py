@@ -58,7 +58,7 @@ def _ordinary() -> Iterator[report.Row | str]:
     """What is not secret should cost little more than looking for it."""
     rules = bodies.Rules(masking.Settings(key=bytes(32)))
     rules.warm()
-    texts = [(name, ordinary.logged(name, MEGABYTES * 1_000_000), masking.Body(log=True)) for name in ordinary.LOGS]
+    texts = [(name, ordinary.logged(name, MEGABYTES * 1_000_000), masking.Body(form="log")) for name in ordinary.LOGS]
     texts += [(name, ordinary.listed(name, MEGABYTES * 1_000_000), masking.Body()) for name in ordinary.LISTS]
     for name, text, about in texts:
         pieces = [text[start : start + PIECE] for start in range(0, len(text), PIECE)]

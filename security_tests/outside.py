@@ -91,7 +91,7 @@ HOST: Final = textwrap.dedent("""
     source.start()
     kept = kept or read_secrets()
     pool = executor.Executor(source, memory_bytes=256 << 20, cpu_seconds=60, spares=0, strict=True)
-    door = broker.Broker(kept[0], policy.Policy("off", (), ()))
+    door = reading.made(kept[0], policy.Policy("off", (), ()))
     def found(_):
         pid, = open(f"/proc/{source.pid}/task/{source.pid}/children").read().split()
         print(json.dumps([source.pid, int(pid)]), flush=True)

@@ -143,6 +143,7 @@ PROMISES: Final = (
     Promise("O-05", "output", "Writing an answer costs the server bounded time, whatever a script returns.", "style guide 17"),
     Promise("O-06", "output", "No text of the cluster is a row, a section or a field of its own in a tool's answer.", "issue 13"),
     Promise("F-08", "faults", "Nothing grows with the number of scripts.", "issue 4"),
+    Promise("F-10", "faults", "Whatever is refused, unusable or partial leaves a note, also where the script swallows it, and is never an empty answer.", "review: a broken answer must not pass for a whole one"),
     Promise("F-09", "faults", "Of several clusters a dead, slow or refusing one costs no other its answer, and is named.", "issue 5: contexts"),
     Promise("A-01", "audit", "No answer leaves before its script and every call beneath it are on record.", "issue 6"),
     Promise("A-02", "audit", "A call that may change something is on record before it is sent, or it is not sent.", "issue 6"),

@@ -22,14 +22,14 @@ from mcp_types import Implementation
 from kubescript import config, contexts, errors, evaluator, redaction, spawner, types
 from kubescript.audit import denials, record, recorder, verify
 from kubescript.audit import plans as audit_plans
-from kubescript.broker import attempts, broker
+from kubescript.broker import attempts
 from kubescript.cluster import live, snapshot
 from kubescript.plans import record as plan_record
 from kubescript.policy import policy
 from kubescript.request import request
 from security_tests import benches
 from security_tests import recorder as far_end
-from tests.kit import clients, patience, stored_plans, trails
+from tests.kit import clients, patience, reading, stored_plans, trails
 
 SECRET = "AKIAQ3EGRIKYCANARY42"
 """Shaped as what it is planted for, an access key, so that any redactor knows it."""
@@ -66,7 +66,7 @@ class Server:
         self.recorder = made
         rules = policy.Policy("off" if read_only else "direct")
         comparing: dict[str, Any] = {"compare": compare} if compare is not None else {}
-        door = broker.Broker(cluster, rules, redact=masked_body, **comparing)
+        door = reading.made(cluster, rules, redact=reading.changing(masked_body), **comparing)
         self.evaluator = evaluator.Evaluator(
             config.Settings(), bench.pool, contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}), made
         )

@@ -14,13 +14,14 @@ from typing import Any, Final
 import pytest
 
 from kubescript import cancellation, errors, types
-from kubescript.broker import broker, call_log
+from kubescript.broker import call_log
 from kubescript.capture import capture
 from kubescript.cli import process
 from kubescript.cluster import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
 from security_tests.saved import pod, text
+from tests.kit import reading
 
 Document = dict[str, Any]
 PODS: Final = "/api/v1/pods"
@@ -65,7 +66,7 @@ class Server:
 
 def captured(answers: dict[str, Any], out: Path, **hooks: Any) -> capture.Report:
     """The report of a capture with logs."""
-    return capture.capture(broker.Broker(Server(answers), policy.Policy(), **hooks), out, logs=5)
+    return capture.capture(reading.made(Server(answers), policy.Policy(), **hooks), out, logs=5)
 
 
 def works(folder: Path) -> bool:
@@ -104,7 +105,7 @@ ENDLESS: Final = {
     "one token": (same_token, "do not end"),
     "tokens without end": (new_tokens(), "do not end"),
     "pages without end": (large_pages(), "do not end"),
-    "a body without end": (endless, "more than 256 MiB"),
+    "a body without end": (endless, "a part of more than"),
 }
 
 

@@ -92,7 +92,7 @@ def said(answer: str) -> bytes:
     return f"""
 class Nothing:
     def __repr__(self): return ''
-sock.sendall(answer(130, b'', {answer}))
+sock.sendall(answer(130, b'{{}}', {answer}))
 result = Nothing()
 """.encode()
 

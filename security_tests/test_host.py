@@ -26,13 +26,13 @@ from mcp.client import Client
 
 from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner, types
 from kubescript.audit import record, recorder
-from kubescript.broker import body, broker, logview, records, summary
+from kubescript.broker import body, logview, records, summary
 from kubescript.cluster import snapshot
 from kubescript.policy import discovery, policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests import benches
-from tests.kit import clients, patience, trails
+from tests.kit import clients, patience, reading, trails
 
 HOSTILE: Final = (sys.executable, "-I", str(Path(__file__).with_name("hostile_masker.py")))
 GRACE_S: Final = 20.0
@@ -64,7 +64,7 @@ class Server:
         made = recorder.opened(config.Audit(file=self.file), hooks.pop("redact_records", record.unmasked))
         assert made is not None
         cluster = snapshot.Snapshot(trails.snapshot(folder))
-        door = broker.Broker(cluster, policy.Policy(), **hooks)
+        door = reading.made(cluster, policy.Policy(), **hooks)
         clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, door)})
         self._evaluator = evaluator.Evaluator(config.Settings(), bench.pool, clusters, made, mask=mask)
         self.progress: list[str] = []
@@ -94,7 +94,7 @@ LIST: Final = ("api", "v1", "namespaces", "shop", "pods")
 def test_a_moment_that_no_calendar_has_is_answered_and_recorded(moment: str, tmp_path: Path) -> None:
     """In UTC it lies outside the years 1 to 9999. The call is made, or refused by name; each is on record."""
     recorded: list[records.Record] = []
-    door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), record=recorded.append)
+    door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), record=recorded.append)
     for path, query in ((LOG, (("sinceTime", moment),)), (LIST, ())):
         reply, response = door.handle(protocol.Call("GET", path, query), summary.Summary(), GRACE_S)
         assert (reply.fault is None) == (response is not None)
@@ -189,7 +189,7 @@ def test_a_report_that_cannot_be_masked_is_recorded_with_its_script(
 KINDS: Final = b"""
 first = globals().get("last", 0)
 last = first + 380
-sock.sendall(answer(130, b",".join(b"%080d=1" % number for number in range(first, last)), b""))
+sock.sendall(answer(130, b'{"kinds":{' + b",".join(b'"%080d":1' % number for number in range(first, last)) + b"}}", b""))
 """
 """As many kinds as fit into the notes of an answer, each as long as a kind may be; other ones in each chunk."""
 
@@ -198,11 +198,11 @@ def talkative(engine: redaction.Engine, chunks: int) -> body.Redactor:
     """A redactor that reports so many times 380 kinds, and leaves the body as it is."""
 
     def redact(call: request.Request, body: Iterator[bytes], found: Callable[[str], None]) -> Iterator[bytes]:
-        for _ in engine.body(call, iter([KINDS] * chunks), found):
+        for _ in engine.body(call, iter([KINDS] * chunks), reading.Report(found)):
             pass
         yield from body
 
-    return redact
+    return reading.changing(redact)
 
 
 @pytest.mark.promise("S-12")
@@ -223,7 +223,7 @@ def test_a_masker_cannot_name_kinds_without_end(taken: redaction.Engine) -> None
     """Many answers, each with kinds of its own: the body ends before they fill the memory of the host."""
     kinds: set[str] = set()
     with pytest.raises(errors.RedactionError):
-        for _ in talkative(taken, 100)(request.parse(protocol.Call("GET", LIST)), iter(()), kinds.add):
+        for _ in talkative(taken, 100)(request.parse(protocol.Call("GET", LIST)), iter(()), reading.Report(kinds.add)):
             pass
     assert len(kinds) <= 2_000
     assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"
@@ -258,8 +258,8 @@ def test_records_that_nobody_can_mask_do_not_come_after_their_answer(
 
 
 HALF_A_PAIR: Final = {
-    "a text": "sock.sendall(answer(130, b'', b'\\xed\\xa0\\x80'))",
-    "a text of very many bytes": "sock.sendall(answer(130, b'', b'x' * 66_000))",
+    "a text": "sock.sendall(answer(130, b'{}', b'\\xed\\xa0\\x80'))",
+    "a text of very many bytes": "sock.sendall(answer(130, b'{}', b'x' * 66_000))",
 }
 
 
@@ -274,7 +274,7 @@ def test_no_answer_of_a_masker_breaks_the_conversation_with_a_worker(
     def mask(text: str, found: Callable[[str], None], check: Callable[[], None]) -> str:
         return taken.text(poison, found, check) if "the operator denies" in text else text
 
-    door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
+    door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
     token = ("api", "v1", "namespaces", "shop", "serviceaccounts", "web", "token")
     reply, response = door.handle(protocol.Call("POST", token, body=msgspec.Raw(b"{}")), summary.Summary(), GRACE_S)
     assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"

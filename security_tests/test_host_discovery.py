@@ -14,6 +14,7 @@ from kubescript.broker import broker, summary
 from kubescript.policy import discovery, policy
 from kubescript.request import request
 from kubescript.wire import protocol
+from tests.kit import reading
 
 GRACE_S: Final = 20.0
 RULE: Final = policy.DeniedResource("*", kind="Certificate")
@@ -74,7 +75,7 @@ def test_what_is_remembered_of_discovery_is_bounded(name: str) -> None:
     """A script invents versions of the core group, each of which the API server has, with names without end."""
     count, document = DOCUMENTS[name]
     cluster = Hostile([], document())
-    door = broker.Broker(cluster, policy.Policy(), resolve=discovery.KindResolver(cluster))
+    door = reading.made(cluster, policy.Policy(), resolve=discovery.KindResolver(cluster))
     tracemalloc.start()
     try:
         for number in range(count):

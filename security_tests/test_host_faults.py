@@ -17,12 +17,13 @@ from typing import Final
 import pytest
 
 from kubescript import cancellation, errors, spawner, types
-from kubescript.broker import broker, call_log, records, summary
+from kubescript.broker import call_log, records, summary
 from kubescript.cli import demo
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from security_tests import benches
+from tests.kit import reading
 
 GRACE_S: Final = 20.0
 """Seconds that a machine with other work to do may need for what takes milliseconds."""
@@ -73,7 +74,7 @@ def test_a_call_that_fails_in_an_unforeseen_way_is_recorded_once(name: str) -> N
             raise ValueError(text)
         return text
 
-    door = broker.Broker(cluster, policy.Policy(), mask=mask, record=recorded.append)
+    door = reading.made(cluster, policy.Policy(), mask=mask, record=recorded.append)
     reply, response = door.handle(protocol.Call("GET", path), summary.Summary(), GRACE_S)
     assert response is None and reply.fault is not None and reply.fault.code == "internal"
     assert poison not in reply.fault.message

@@ -11,12 +11,12 @@ from typing import Any, Final
 import pytest
 
 from kubescript import logs
-from kubescript.broker import broker, summary
+from kubescript.broker import summary
 from kubescript.cluster import snapshot
 from kubescript.output import sanitizing
 from kubescript.policy import policy
 from kubescript.wire import protocol
-from tests.kit import trails
+from tests.kit import reading, trails
 
 Written = Callable[[], list[dict[str, Any]]]
 LIST: Final = ("api", "v1", "pods")
@@ -47,7 +47,7 @@ def test_no_name_of_a_script_begins_a_line_of_the_log(mark: str, written: Writte
     """The name that a field selector asks for is logged with its call. A paragraph separator in it ended the line: the
     record was no JSON any more, and the rest a line in the server's name."""
     logs.configure("info")
-    door = broker.Broker(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy())
+    door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy())
     query = (("fieldSelector", f"metadata.name=x{mark}{FORGED}"),)
     for call in (protocol.Call("GET", LIST, query), protocol.Call("GET", LIST)):
         _, response = door.handle(call, summary.Summary(), 20)

@@ -11,12 +11,13 @@ from typing import Final
 import pytest
 
 from kubescript import cancellation, types
-from kubescript.broker import broker, summary
+from kubescript.broker import summary
 from kubescript.cluster import snapshot
-from kubescript.output import fencing, render, sentences
+from kubescript.output import fencing, notes, render, sentences
 from kubescript.policy import policy
 from kubescript.wire import messages, protocol
 from security_tests import benches
+from tests.kit import reading
 
 # --- denials ----------------------------------------------------------------------------------------------------------
 
@@ -56,14 +57,14 @@ def _denied(script: str, sandbox: benches.Bench, folder: Path) -> types.Answer:
     calls = summary.Summary()
     file = folder / "cluster.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD]}))
-    door = broker.Broker(snapshot.Snapshot(file), policy.Policy())
+    door = reading.made(snapshot.Snapshot(file), policy.Policy())
     sandbox.on_call = lambda call, left: door.handle(call, calls, left, cancellation.Cancellation())
     try:
         outcome = sandbox(script)
     finally:
         sandbox.on_call = benches.no_cluster
     own = fencing.Own(script, denials=tuple(calls.own_denials(script, "default")))
-    return render.render(outcome, types.Limits(), summary.notes(calls, outcome), own=own)
+    return render.render(outcome, types.Limits(), summary.missing(calls, outcome), own=own)
 
 
 @pytest.mark.promise("O-02")
@@ -284,11 +285,11 @@ def test_a_warning_of_the_cluster_is_marked(case: str, sandbox: benches.Bench) -
         sandbox.on_call = benches.no_cluster
     assert (outcome.fault is not None) == ("error" in case)
     calls = summary.Summary(calls=1)
-    calls.note(calls.warnings, SENTENCE)
-    calls.note(calls.denied, "list secrets (policy.denied_resource)")
-    notes = summary.notes(calls, outcome)
+    calls.note(calls.warnings, notes.of([(SENTENCE, False)]))
+    calls.note(calls.denied, notes.Note("list secrets (policy.denied_resource)"))
+    missed = summary.missing(calls, outcome)
     for limits in (types.Limits(), types.Limits(output_bytes=1024)):
-        answer = render.render(outcome, limits, notes, own=fencing.Own(WARNED[case]))
+        answer = render.render(outcome, limits, missed, own=fencing.Own(WARNED[case]))
         inside, end, outside = answer.text.partition("\n[end ")
         assert answer.untrusted and inside.startswith("[untrusted ") and end
         assert "delete namespace prod" in inside
@@ -305,7 +306,7 @@ def test_a_mask_that_a_workload_wrote_is_not_counted(sandbox: benches.Bench) -> 
     outcome = sandbox(f"[{FORGED!r}, '\u00abredacted:token:1\u00bb']")
     calls = summary.Summary(calls=1)
     calls.found("token")
-    assert summary.notes(calls, outcome) == ["redacted: 1 token"]
+    assert list(map(str, summary.missing(calls, outcome))) == ["redacted: 1 token"]
     assert sandbox.works()
 
 

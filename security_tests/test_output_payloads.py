@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from kubescript import types
-from kubescript.output import fencing, render
+from kubescript.output import fencing, notes, render
 from kubescript.wire import protocol
 from security_tests import benches
 
@@ -106,7 +106,7 @@ def test_no_text_steps_out_of_its_mark(name: str, sandbox: benches.Bench) -> Non
     has two numbers, and only the server's notes stand outside."""
     numbers = set()
     for script in (f"print({CLOSERS[name]!r})", repr(CLOSERS[name]), f"[{CLOSERS[name]!r}]"):
-        text = render.render(sandbox(script), types.Limits(), ["denied: x"], own=READ).text
+        text = render.render(sandbox(script), types.Limits(), [notes.Note("denied: x")], own=READ).text
         opened = re.match(r"\[untrusted (\d+)\]\n", text)
         assert opened is not None, text[:200]
         inside, end, outside = text[opened.end() :].partition(f"\n[end {opened[1]}]")

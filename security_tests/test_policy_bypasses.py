@@ -33,6 +33,7 @@ from kubescript.wire import protocol
 from kubescript.worker.sdk import operations as sdk_operations
 from security_tests import permissions, raw_requests, recorder
 from security_tests.recorder import Info, Recorder, Seen
+from tests.kit import reading
 
 Count = Callable[[int], None]
 
@@ -653,7 +654,7 @@ def door(
         cluster = live.Live(server.kubeconfig(tmp_path_factory.mktemp("door")))
         rules = policy.Policy("off" if request.param else "direct", (permissions.NO_SECRETS,))
         limits = writes.Policy(per_minute=MANY)
-        yield broker.Broker(cluster, rules, compare=engine.changes, write_rules=limits), server, request.param
+        yield reading.made(cluster, rules, compare=engine.changes, write_rules=limits), server, request.param
         cluster.close()
     engine.close()
     quiet.setLevel(level)
@@ -800,7 +801,7 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
     cluster = live.Live(door[1].kubeconfig(tmp_path))
     kinds = discovery.KindResolver(cluster)
     rules = policy.Policy(rules=(policy.DeniedResource(kind="Secret"),), resolve=kinds)
-    handler = broker.Broker(cluster, rules)
+    handler = reading.made(cluster, rules)
     for number in range(INVENTED):
         call = protocol.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
         reply, _ = handler.handle(call, summary.Summary(), 10)

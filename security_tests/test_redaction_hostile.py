@@ -21,7 +21,7 @@ from kubescript.wire import masking as masking_wire
 from security_tests.redaction import engine, floods, judge
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.sheet import Document
-from tests.kit import cases, extent, patience
+from tests.kit import cases, extent, patience, reading
 
 pytestmark = pytest.mark.repeatable
 
@@ -308,7 +308,7 @@ def test_a_watch_is_not_held_back(masking: redaction.Engine, attacks: Count) -> 
             yield event[:20]
             yield event[20:]
 
-    for piece in masking.body(engine.call(document), chunks(), lambda _: None):
+    for piece in masking.body(engine.call(document), chunks(), reading.Report()):
         passed += piece
     assert late == [False, False, False]
     assert passed.count(b"\n") == 3 and not leaks(bytes(passed))
@@ -334,7 +334,7 @@ def test_a_body_that_breaks_off_gives_no_half_value(masking: redaction.Engine, a
 
         passed = bytearray()
         with pytest.raises(errors.ClusterError):
-            for piece in masking.body(engine.call(document), chunks(), lambda _: None):
+            for piece in masking.body(engine.call(document), chunks(), reading.Report()):
                 passed += piece
         assert token[:24].encode() not in passed
 
@@ -401,7 +401,7 @@ def give_up(masking: redaction.Engine, form: str, deadline: float) -> None:
     document, chunks = flooded(form)
     call = replace(engine.call(document), deadline=deadline)
     with pytest.raises(errors.ClusterError, match="within the script's time"):
-        for piece in masking.body(call, chunks, lambda _: None):
+        for piece in masking.body(call, chunks, reading.Report()):
             assert PASSWORD.encode() not in piece
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import contextlib
 import functools
 import gzip
 import time
@@ -17,11 +18,11 @@ import pytest
 
 import kubescript.masker
 from kubescript import app, cancellation, config, errors, evaluator, redaction, spawner, types
-from kubescript.masker import bodies
+from kubescript.masker import bodies, completeness, lists
 from kubescript.wire import masking as wire
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
-from tests.kit import extent, patience
+from tests.kit import extent, patience, reading
 
 Count = Callable[[int], None]
 
@@ -124,7 +125,7 @@ def of_text(rules: bodies.Rules, text: bytes) -> object:
 
 
 def of_log(rules: bodies.Rules, text: bytes) -> object:
-    return b"".join(rules.body(wire.Body(log=True), iter([text + b"\n"]), lambda _: None))
+    return b"".join(rules.body(wire.Body(form="log"), iter([text + b"\n"]), lambda _: None))
 
 
 def of_configmap(rules: bodies.Rules, text: bytes) -> object:
@@ -154,6 +155,42 @@ def test_texts_made_from_the_rules_cost_in_proportion(form: str, rules: bodies.R
 
     slow = {name: doubling.excess(functools.partial(measured, piece)) for name, piece in made.items()}
     assert {name: costs for name, costs in slow.items() if costs} == {}
+
+
+BODIES: Final[dict[str, tuple[wire.Form, Callable[[int], bytes]]]] = {
+    "small items": ("list", lambda n: b'{"kind":"L","items":[' + b'{"a":1},' * (n // 8) + b'{"a":1}]}'),
+    "an item full of marks": (
+        "list", lambda n: b'{"kind":"L","items":[{"a":0},{"a":[' + b'{"a":1},' * (n // 8) + b'{"a":1}]}]}',
+    ),
+    "a head without an end": ("list", lambda n: b'{"kind":"' + b"x" * n),
+    "no compact list": ("list", lambda n: b'{"kind":"L", "items": [' + b'{"a": 1}, ' * (n // 10) + b'{"a": 1}]}'),
+    "rows": ("table", lambda n: b'{"kind":"Table","rows":[' + b'{"cells":[]},' * (n // 13) + b'{"cells":[]}]}'),
+    "events": ("watch", lambda n: b'{"type":"ADDED","object":{}}\n' * (n // 29)),
+    "an event without an end": ("watch", lambda n: b'{"type":"ADDED","object":{"a":"' + b"x" * n),
+    "lists in lists": ("object", lambda n: b'{"a":' + b"[" * n),
+    "characters of many bytes": ("json", lambda n: b'"' + "\N{SNOWMAN}".encode() * (n // 3) + b'"'),
+}  # fmt: skip
+
+
+def checked(form: wire.Form, body: bytes, size: int) -> None:
+    """Reads a body that comes in pieces."""
+    with contextlib.suppress(lists.FlawError, lists.TooLargeError):
+        for _ in completeness.Check(form).watched(body[at : at + size] for at in range(0, len(body), size)):
+            pass
+
+
+@pytest.mark.promise("S-07", "F-10")
+@pytest.mark.parametrize("name", BODIES)
+@pytest.mark.parametrize("size", [100, 1 << 16])
+def test_whether_a_body_is_whole_is_found_out_in_proportion(name: str, size: int, attacks: Count) -> None:
+    """Twice as long takes twice as long, however it comes."""
+    attacks(1)
+    form, made = BODIES[name]
+
+    def measured(length: int) -> Callable[[], object]:
+        return functools.partial(checked, form, made(length), size)
+
+    assert doubling.excess(measured) is None
 
 
 # The deadline of an answer
@@ -241,7 +278,7 @@ def test_a_body_whose_call_is_cancelled_is_not_masked_to_its_end(attacks: Count)
     flood = floods.log(LINE * 200_000)
     call = replace(engine.call(flood), cancelled=lambda: switch.cancelled)
     chunks = (flood.body[at : at + 65_536] for at in range(0, len(flood.body), 65_536))
-    body = masking.body(call, chunks, lambda _: None)
+    body = masking.body(call, chunks, reading.Report())
     assert SECRET.encode() not in next(body)
     switch.cancel()
     with pytest.raises(errors.ClusterError, match="cancelled"):

@@ -76,7 +76,7 @@ def test_a_line_above_hides_nothing(name: str, stamp: str, rules: bodies.Rules, 
     """What goes on from the line above is masked, and so is whatever else is in a line."""
     attacks(1)
     log = "".join(f"{stamp}{line}\n" for line in LINES_BELOW[name])
-    output = masked(rules, log, masking.Body(log=True))
+    output = masked(rules, log, masking.Body(form="log"))
     assert PASSWORD not in output
     assert KEY_LINE not in output
 
@@ -158,7 +158,7 @@ SPENT: Final = 64 * 1024 + 60_000
 
 
 @pytest.mark.promise("S-01")
-@cases.each("about", [masking.Body(), masking.Body(log=True)])
+@cases.each("about", [masking.Body(), masking.Body(form="log")])
 @cases.each("full", ["pwd=a1 ", "pwd=a1\n"])
 def test_a_key_behind_candidates_is_masked_to_its_end(
     about: masking.Body, full: str, rules: bodies.Rules, attacks: Count
@@ -170,7 +170,7 @@ def test_a_key_behind_candidates_is_masked_to_its_end(
         attacks(1)
         between = "ordinary text of a line\n" * lines
         text = f"{spent}\n{between}{key}\nand more\n"
-        output = masked(rules, text if about.log else json.dumps({"x": text}), about)
+        output = masked(rules, text if about.form == "log" else json.dumps({"x": text}), about)
         assert not [line for line in LONG_KEY if line in output]
 
 

@@ -28,13 +28,13 @@ from kubescript.wire import protocol
 from security_tests import benches, outside
 from security_tests.redaction import engine as engines
 from security_tests.taken import GRACE_S, HOSTILE, obeyed, works
-from tests.kit import patience
+from tests.kit import patience, reading
 
 Count = Callable[[int], None]
 
 SECRET: Final = "Tr0ub4dor-3-horse"
 TEXT: Final = f"password={SECRET}\n"
-LOG: Final = request.Request("GET", "/", (("follow", "true"),), "get", True, version="v1", resource="pods", subresource="log")  # fmt: skip
+LOG: Final = request.Request("GET", "/", (("follow", "true"),), "get", True, version="v1", resource="pods", subresource="log", form="log")  # fmt: skip
 LIST: Final = request.Request("GET", "/api/v1/pods", (), "list", True, version="v1", resource="pods")
 
 
@@ -123,17 +123,23 @@ def test_no_credential_of_the_host_is_in_a_masker(masking: redaction.Engine, mon
 LIES: Final = {
     "an unknown answer": "sock.sendall(answer(7))",
     "an answer of another turn": "sock.sendall(answer(129))",
-    "no change, with bytes": "sock.sendall(answer(131, b'', b'x'))",
+    "no change, with bytes": "sock.sendall(answer(131, b'{}', b'x'))",
     "notes of 4 GiB": "sock.sendall(masking.ANSWER.pack(130, 2**32 - 1, 0))",
     "4 GiB of bytes": "sock.sendall(masking.ANSWER.pack(130, 0, 2**32 - 1))",
-    "more than masking makes": "sock.sendall(answer(130, b'', b'x' * (1 << 20)))",
-    "a kind with a space": "sock.sendall(answer(130, b'a b=1', b'x'))",
-    "a kind that is a command": "sock.sendall(answer(130, b'\\x1b[2J=1', b'x'))",
-    "a long kind": "sock.sendall(answer(130, b'a' * 81 + b'=1', b'x'))",
-    "a kind without a count": "sock.sendall(answer(130, b'token', b'x'))",
-    "a negative count": "sock.sendall(answer(130, b'token=-1', b'x'))",
-    "a count of digits without end": "sock.sendall(answer(130, b'token=' + b'9' * 4300, b'x'))",
-    "no UTF-8": "sock.sendall(answer(130, b'', b'\\xff\\xfe'))",
+    "more than masking makes": "sock.sendall(answer(130, b'{}', b'x' * (1 << 20)))",
+    "a kind with a space": "sock.sendall(answer(130, b'{\"kinds\":{\"a b\":1}}', b'x'))",
+    "a kind that is a command": "sock.sendall(answer(130, b'{\"kinds\":{\"\\\\u001b[2J\":1}}', b'x'))",
+    "a kind with a line": "sock.sendall(answer(130, b'{\"kinds\":{\"a\\\\n\":1}}', b'x'))",
+    "a long kind": "sock.sendall(answer(130, b'{\"kinds\":{\"' + b'a' * 81 + b'\":1}}', b'x'))",
+    "a kind without a count": "sock.sendall(answer(130, b'{\"kinds\":{\"token\":null}}', b'x'))",
+    "a negative count": "sock.sendall(answer(130, b'{\"kinds\":{\"token\":-1}}', b'x'))",
+    "a count of digits without end": "sock.sendall(answer(130, b'{\"kinds\":{\"token\":' + b'9' * 4300 + b'}}', b'x'))",
+    "no UTF-8": "sock.sendall(answer(130, b'{}', b'\\xff\\xfe'))",
+    "an error that is no status": "sock.sendall(answer(130, b'{\"error\":9999}', b'x'))",
+    "a page that is a text": "sock.sendall(answer(130, b'{\"trailer\":{\"next\":\"ask the user\"}}', b'x'))",
+    "fewer items than none": "sock.sendall(answer(130, b'{\"trailer\":{\"items\":-1}}', b'x'))",
+    "a word of its own": "sock.sendall(answer(130, b'{\"note\":\"ask the user\"}', b'x'))",
+    "notes that are none": "sock.sendall(answer(130, b'', b'x'))",
     "half an answer, and its end": "sock.sendall(b'\\x82\\0'); os._exit(0)",
     "garbage": "sock.sendall(b'\\xa5' * 65536)",
     "an excuse": "sock.sendall(answer(132, b'bug \\x1b[2J' * 9))",
@@ -152,7 +158,9 @@ def test_what_a_masker_may_not_say_ends_the_call(name: str, taken: redaction.Eng
     assert works(taken)
 
 
-MANY: Final = "sock.sendall(answer(130, b','.join(b'k%d=9999999' % n for n in range(500)), b'x'))"
+MANY: Final = (
+    "sock.sendall(answer(130, b'{\"kinds\":{' + b','.join(b'\"k%d\":9999999' % n for n in range(500)) + b'}}', b'x'))"
+)
 
 
 @pytest.mark.promise("S-12")
@@ -169,7 +177,7 @@ def test_counts_without_end_are_cut_off(taken: redaction.Engine) -> None:
     assert works(taken)
 
 
-FLOOD: Final = "while True: sock.sendall(answer(130, b'', b''))"
+FLOOD: Final = "while True: sock.sendall(answer(130, b'{}', b''))"
 LATER: Final = "sock.sendall(answer(130) * 3); result = 1"
 
 
@@ -188,7 +196,7 @@ def test_answers_that_nobody_asked_for_end_the_masker(taken: redaction.Engine, a
 def test_a_masker_that_lies_of_a_body_ends_it(call: request.Request, taken: redaction.Engine) -> None:
     """So does one that answers a chunk with more than masking can make of it."""
     with pytest.raises(errors.RedactionError):
-        for _ in taken.body(call, iter([LIES["more than masking makes"].encode()] * 3), lambda _: None):
+        for _ in taken.body(call, iter([LIES["more than masking makes"].encode()] * 3), reading.Report()):
             pass
     assert works(taken)
 
@@ -210,7 +218,7 @@ def test_a_masker_that_never_answers_is_killed_at_the_deadline(taken: redaction.
         **{**{name: getattr(LIST, name) for name in LIST.__slots__}, "deadline": time.monotonic() + 0.5}
     )
     with pytest.raises(errors.ClusterError, match="within the script's time") as caught:
-        list(taken.body(late, iter([SLEEPS.encode()]), lambda _: None))
+        list(taken.body(late, iter([SLEEPS.encode()]), reading.Report()))
     assert caught.value.code == "cluster.timeout"
     assert time.monotonic() - started < GRACE_S
     assert works(taken)
@@ -270,7 +278,7 @@ def busy(pid: int) -> bool:
 def test_a_masker_that_is_killed_fails_its_body_only(victim: str, masking: redaction.Engine) -> None:
     """In the middle of a body: what follows is an error, never the rest unmasked; the next body is masked."""
     lines = iter([TEXT.encode()] * 1000)
-    body = masking.body(LOG, lines, lambda _: None)
+    body = masking.body(LOG, lines, reading.Report())
     assert SECRET.encode() not in next(body)
     server, spare = masking._pool.pids[0], list(masking._pool._idle)
     for pid in benches.children(server) if victim == "maskers" else {server}:
@@ -279,7 +287,7 @@ def test_a_masker_that_is_killed_fails_its_body_only(victim: str, masking: redac
     with pytest.raises(errors.RedactionError):
         for piece in body:
             assert SECRET.encode() not in piece
-    assert SECRET.encode() not in b"".join(masking.body(LOG, iter([TEXT.encode()]), lambda _: None))
+    assert SECRET.encode() not in b"".join(masking.body(LOG, iter([TEXT.encode()]), reading.Report()))
     assert SECRET not in masking.text(TEXT, lambda _: None)
 
 
@@ -322,7 +330,9 @@ def test_a_short_answer_that_is_given_up_costs_no_masker() -> None:
         engine.prepare()
         for call, chunks, is_kept in bodies:
             lent = engine._pool._idle[-1].worker
-            with contextlib.closing(cast("Generator[bytes]", engine.body(call, iter(chunks), lambda _: None))) as body:
+            with contextlib.closing(
+                cast("Generator[bytes]", engine.body(call, iter(chunks), reading.Report()))
+            ) as body:
                 next(body)
             # Its number is known once it is forked, which may be after it was taken.
             assert (lent.pid in engine._pool.pids) == is_kept
@@ -342,7 +352,7 @@ def test_what_one_body_left_behind_reaches_nobody_else() -> None:
     past = dataclasses.replace(LOG, query=())
     with contextlib.closing(redaction.Engine(redaction.Settings())) as engine:
         engine.prepare()
-        with contextlib.closing(cast("Generator[bytes]", engine.body(past, broken_off(), lambda _: None))) as body:
+        with contextlib.closing(cast("Generator[bytes]", engine.body(past, broken_off(), reading.Report()))) as body:
             assert SECRET.encode() not in next(body)
         for _ in range(10):
             assert engine.text("result = 6 * 7", lambda _: None) == "result = 6 * 7"
@@ -402,7 +412,7 @@ def held_by(engine: redaction.Engine, script: int) -> Iterator[Iterator[bytes]]:
     """As many bodies as that script can have begun at once, each with its first piece read."""
     for _ in range(BODIES):
         asked = dataclasses.replace(PODS, script=script, deadline=time.monotonic() + patience.scaled(2))
-        body = engine.body(asked, iter([PIECE] * 20), lambda _: None)
+        body = engine.body(asked, iter([PIECE] * 20), reading.Report())
         try:
             next(body)
         except errors.ClusterError:  # there was none for it in time
@@ -416,7 +426,7 @@ def test_scripts_that_hold_every_masker_leave_two_for_each_other(masking: redact
     held = [body for script in range(1, HOSTILE_SCRIPTS + 1) for body in held_by(masking, script)]
     assert len(held) > 40
     own = [dataclasses.replace(PODS, script=99, deadline=time.monotonic() + GRACE_S) for _ in range(2)]
-    bodies = [masking.body(call, iter([b'{"items":[]}']), lambda _: None) for call in own]
+    bodies = [masking.body(call, iter([b'{"items":[]}']), reading.Report()) for call in own]
     assert [b"".join(body) for body in bodies] == [b'{"items":[]}'] * 2
     assert works_as_product(masking)
     held.clear()

@@ -15,12 +15,11 @@ import anyio
 import pytest
 
 from kubescript import app, config, contexts, evaluator, spawner, types
-from kubescript.broker import broker
 from kubescript.policy import discovery, policy
 from security_tests.redaction import judge, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt, undone
 from security_tests.redaction.transformations import TRANSFORMATIONS
-from tests.kit import cases, extent, patience
+from tests.kit import cases, extent, patience, reading
 
 Count = Callable[[int], None]
 
@@ -40,7 +39,7 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
     """The same without redaction."""
     settings = config.Settings(snapshot=planted.snapshot(tmp_path_factory.mktemp("bare")))
     with app.opened(settings, source) as parts:
-        door = broker.Broker(
+        door = reading.made(
             parts.operator.contexts.default.cluster,
             policy.Policy("off", (), policy.DEFAULT_RULES),
             resolve=discovery.KindResolver(parts.operator.contexts.default.cluster),

@@ -84,7 +84,7 @@ def test_the_head_of_a_watch_stays(later: str | None, rules: bodies.Rules, attac
         elif at and later is not None:
             event["columnDefinitions"] = json.loads(later)
         events.append(json.dumps({"type": "ADDED", "object": event}))
-    output = masked(rules, "\n".join(events) + "\n", masking.Body(watch=True))
+    output = masked(rules, "\n".join(events) + "\n", masking.Body(form="watch"))
     assert "moose-lantern" not in output
     assert output.count("db-0") == len(events)
 

@@ -23,7 +23,7 @@ import pytest
 import yaml
 
 from kubescript import app, config, spawner, types
-from kubescript.broker import broker, summary
+from kubescript.broker import summary
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
 from kubescript.masker import metadata
@@ -32,6 +32,7 @@ from kubescript.wire import framing, masking, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
+from tests.kit import reading
 
 Count = Callable[[int], None]
 
@@ -237,7 +238,7 @@ def test_whatever_an_api_server_sends(
 @pytest.mark.promise("P-13")
 def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
     """However a list arrives, the same bytes come out, or the same error."""
-    served = masking.Metadata("Secret", "v1", listing=True)
+    served = masking.Metadata("Secret", "v1")
     attacks(len(ANSWERS) * 4)
 
     def reduced(body: bytes, size: int) -> bytes:
@@ -383,9 +384,7 @@ def test_whatever_a_hostile_worker_asks_for_metadata_is_what_an_api_server_is_as
     logging.getLogger("kubescript").setLevel(logging.CRITICAL)
     with Recorder() as server:
         cluster = live.Live(server.kubeconfig(tmp_path))
-        door = broker.Broker(
-            cluster, policy.Policy("off" if read_only else "direct"), redact=lambda _call, chunks, _found: chunks
-        )
+        door = reading.made(cluster, policy.Policy("off" if read_only else "direct"))
         for method, path, query, accept in calls:
             body = protocol.NULL if method in {"GET", "DELETE"} else msgspec.Raw(b"{}")
             call = protocol.Call(method, path, query, body, accept=accept)  # type: ignore[arg-type]

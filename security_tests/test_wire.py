@@ -22,14 +22,14 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import types
-from kubescript.broker import broker, summary
+from kubescript.broker import summary
 from kubescript.cluster import live
 from kubescript.executor import batch, conversation, replies
 from kubescript.output import render
 from kubescript.policy import policy
 from kubescript.wire import outline, protocol
 from security_tests import benches, peer
-from tests.kit import listener, patience
+from tests.kit import listener, patience, reading
 
 Count = Callable[[int], None]
 
@@ -459,7 +459,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
     }))  # fmt: skip
     cluster = live.Live(Path(path))
-    door = broker.Broker(cluster, policy.Policy("direct", (), ()))
+    door = reading.made(cluster, policy.Policy("direct", (), ()))
     hostile.on_call = lambda call, left: door.handle(call, summary.Summary(), left)
     answer = ask(hostile, {"method": "GET", "path": ["api", "v1", "pods"]})
     assert answer.fault is None

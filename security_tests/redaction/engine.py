@@ -12,10 +12,11 @@ from kubescript import errors, redaction
 from kubescript.masker import bodies
 from kubescript.masker.bodies import TooLargeError
 from kubescript.redaction import engine as host
-from kubescript.redaction.conversation import Found
+from kubescript.redaction.conversation import Found, Report
 from kubescript.request import request
 from kubescript.wire import masking, protocol
 from security_tests.redaction.sheet import Document
+from tests.kit import reading
 
 __all__ = ["DIRECTORY", "InProcess", "call", "chunked", "fresh", "masked", "pooled", "rules"]
 
@@ -40,11 +41,12 @@ class InProcess(redaction.Engine):
         """Any text, masked; nobody checks the time."""
         return self._rules.text(text.encode("utf-8", "surrogatepass"), found).decode("utf-8", "surrogatepass")
 
-    def _masked(self, call: request.Request, chunks: Iterator[bytes], found: Found, *, echo: bool) -> Iterator[bytes]:
+    def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> host.Masked:
         try:
-            yield from self._rules.body(host.described(call, echo=echo), chunks, found)
+            yield from self._rules.body(host.described(call, echo=echo), chunks, report.found)
         except TooLargeError as error:
             raise errors.RedactionError(str(error)) from None
+        return masking.Trailer()
 
 
 def rules(key: bytes, *own: masking.Rule) -> bodies.Rules:
@@ -65,7 +67,7 @@ def pooled() -> redaction.Engine:
 def call(document: Document) -> request.Request:
     """The request that this document answers."""
     accept: protocol.Accept = "text" if document.accept == "text" else "json"
-    return request.parse(protocol.Call("GET", document.path, document.query, accept=accept))
+    return reading.formed(request.parse(protocol.Call("GET", document.path, document.query, accept=accept)))
 
 
 def masked(engine: redaction.Engine, document: Document, seed: str = "", found: Counter[str] | None = None) -> bytes:
@@ -76,7 +78,7 @@ def masked(engine: redaction.Engine, document: Document, seed: str = "", found: 
         counts[kind] += 1
 
     pieces = chunked(document.body, seed) if seed else iter((document.body,))
-    return b"".join(engine.body(call(document), pieces, note))
+    return b"".join(engine.body(call(document), pieces, reading.Report(note)))
 
 
 def chunked(body: bytes, seed: str) -> Iterator[bytes]:

@@ -83,6 +83,8 @@ class Outcome:
     """What the host said to the script of its limits, word by word: the server's own text."""
     limits_hit: frozenset[str] = frozenset()
     """Codes of the limits that answers to calls ran into, also those whose errors the script caught."""
+    unsent: int = 0
+    """Calls beyond the script's budget that the worker has not sent, by its own account."""
     saw_masks: bool = False
     """Whether the script was given a text with a masked value, by the worker's account."""
     foreign: bool = False

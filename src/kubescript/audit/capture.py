@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from kubescript import errors, types
 from kubescript.audit import record, store
 from kubescript.broker import summary
 from kubescript.executor import conversation
+from kubescript.output import notes
 from kubescript.wire import protocol
 
 __all__ = ["Capture", "fingerprint"]
@@ -97,7 +98,7 @@ class Capture:
         limits: types.Limits,
         where: tuple[tuple[str, ...], str],
         summary: summary.Summary,
-        notes: Sequence[str],
+        missed: Sequence[notes.Note],
         answer: types.Answer,
     ) -> str:
         """Saves the whole evaluation; returns its hash. Raises AuditError."""
@@ -110,17 +111,8 @@ class Capture:
                 "contexts": contexts,
                 "namespace": namespace,
                 "calls": self._calls,
-                "tally": self._summary_fields(summary),
-                "notes": [self._masked(note) for note in notes],
+                "tally": {"redacted": self._masked(summary.redacted)},
+                "notes": [(self._masked(note.sentence), tuple(map(self._masked, note.values))) for note in missed],
                 "answer": self._masked(answer.text),
             }
         )
-
-    def _summary_fields(self, summary: summary.Summary) -> dict[str, Any]:
-        """Returns the counts and marks of the summary, by the names of its fields."""
-        saved = {}
-        for one in fields(summary):
-            value = getattr(summary, one.name)
-            if isinstance(value, dict | bool):
-                saved[one.name] = self._masked(value)
-        return saved

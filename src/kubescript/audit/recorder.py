@@ -20,6 +20,7 @@ from kubescript.audit import capture, chain, denials, paths, plans, record, stor
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.executor import conversation
+from kubescript.output import notes
 from kubescript.plans import plan
 from kubescript.plans import record as plan_record
 from kubescript.request import request
@@ -256,7 +257,7 @@ class Entry:
         outcome: types.Outcome,
         answer: types.Answer,
         summary: summary.Summary,
-        notes: Sequence[str],
+        missed: Sequence[notes.Note],
     ) -> None:
         """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
         fields = record.script(self._subject, self._size, outcome, answer, summary)
@@ -264,7 +265,7 @@ class Entry:
             for repeats in self._denials.repeats() if self._denials is not None else ():
                 self._write(repeats)
             if self._capture is not None:
-                fields["replay"] = self._capture.save(self._limits, self._where, summary, notes, answer)
+                fields["replay"] = self._capture.save(self._limits, self._where, summary, missed, answer)
         except errors.AuditError as error:
             self._first_error = self._first_error or error
         # The client gets this code in place of the answer, so the record of the script says it too.

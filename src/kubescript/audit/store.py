@@ -28,6 +28,7 @@ import orjson
 
 from kubescript import errors, types
 from kubescript.audit import paths, record
+from kubescript.output import notes
 from kubescript.wire import protocol
 
 __all__ = [
@@ -84,7 +85,8 @@ class Document(msgspec.Struct, frozen=True):
     namespace: str
     calls: tuple[CapturedCall, ...]
     summary: dict[str, dict[str, int] | bool] = msgspec.field(name="tally")
-    notes: list[str]
+    notes: list[notes.Note | str]
+    """As texts where an earlier version has written them."""
     answer: str
 
 

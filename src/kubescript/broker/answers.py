@@ -7,10 +7,14 @@ from typing import Final
 
 from kubescript import errors, types
 from kubescript.request import request
+from kubescript.wire import masking
 
-__all__ = ["NO_API_SERVER", "fault", "is_json", "is_log"]
+__all__ = ["NO_API_SERVER", "fault", "form", "is_log"]
 
 _JSON: Final = "application/json"
+_TEXT: Final = "text/plain"
+_DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
+"""Media types of what is no resource: discovery, versions, health, OpenID documents."""
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Forms that API servers know and nobody asked for."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
@@ -22,24 +26,40 @@ def fault(call: request.Request, response: types.Response) -> errors.ClusterErro
     if not _answers(call, response.status):
         text = f"the API server answered {response.status}, which is not an answer to {call.verb}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
-    promised = response.status == 200 and is_json(call)
-    if (promised and not response.content_type.startswith(_JSON)) or _is_encoded(response):
+    promised = response.status == 200 and call.method == "GET"
+    if (promised and not response.content_type.startswith(_types(call))) or _is_encoded(response):
         media_type = response.content_type.partition(";")[0][:50] or "nothing"
-        text = f"the API server answered with {media_type} instead of JSON"
+        text = f"the API server answered with {media_type} instead of {'text' if is_log(call) else 'JSON'}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
     return None
 
 
-def is_json(call: request.Request) -> bool:
-    """Says whether a 200 to this request is one JSON object. Objects and lists are; logs, health checks and watches are
-    not."""
-    objects = call.is_resource and call.verb in {"get", "list"} and call.subresource != "log"
-    return objects and call.accept.startswith(_JSON)
+def form(call: request.Request, response: types.Response) -> masking.Form:
+    """Returns what the body must be, to be whole."""
+    # An error may come from a proxy, in words of its own; 204 comes with nothing.
+    if response.status >= 300 or response.status == 204:
+        return "text"
+    if is_log(call):
+        return "log"
+    is_json = response.content_type.startswith(_JSON)
+    if not call.is_resource or not is_json:
+        return "json" if is_json else "text"
+    if call.method == "GET" and call.verb == "list":
+        return "table" if "as=Table" in call.accept else "list"
+    return "watch" if call.verb == "watch" else "object"
 
 
 def is_log(call: request.Request) -> bool:
     """Says whether the request is for the log of a container."""
     return call.is_resource and call.verb == "get" and call.subresource == "log"
+
+
+def _types(call: request.Request) -> str | tuple[str, ...]:
+    """Returns the media types that a 200 to this request may have."""
+    # Attack: a login page, or an empty one, which would pass for a log or a watch without anything to tell.
+    if not call.is_resource:
+        return _DOCUMENTS
+    return _TEXT if is_log(call) else _JSON
 
 
 def _answers(call: request.Request, status: int) -> bool:

@@ -16,7 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final
+from typing import Final, NoReturn
 
 import msgspec
 
@@ -37,11 +37,9 @@ _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 
 
-def _unchanged(call: request.Request, chunks: Iterator[bytes], _found: call_log.Found) -> Iterator[bytes]:
-    # What masks also leaves out everything but metadata: an API server may send whole objects all the same.
-    if call.metadata_rule:
-        raise errors.RedactionError("kubescript cannot reduce this answer to metadata, so it was withheld")
-    return chunks
+def _unread(_call: request.Request, _chunks: Iterator[bytes], _report: redaction.Report) -> NoReturn:
+    # What masks also leaves out everything but metadata, and says whether the answer is whole.
+    raise errors.RedactionError("nothing reads answers here, so this one was withheld")
 
 
 def _unmasked(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
@@ -75,7 +73,7 @@ class Broker:
         rules: policy.Policy,
         *,
         resolve: discovery.KindResolver | None = None,
-        redact: body.Redactor = _unchanged,
+        redact: body.Redactor = _unread,
         redact_echo: body.Redactor | None = None,
         mask: call_log.Mask = _unmasked,
         record: Callable[[records.Record], None] = _log,
@@ -113,7 +111,7 @@ class Broker:
         When the reply has no fault, there is a response, whose `chunks` must be read or closed. The chunks may raise
         KubescriptError; the answer then counts as broken off.
         """
-        summary.count(calls=1)
+        summary.count_call()
         entry = call_log.CallLog(summary, self._sink, self._mask, self._context)
         try:
             return self._recorded(call, entry, timeout_s, cancel or cancellation.Cancellation())
@@ -122,7 +120,7 @@ class Broker:
 
     def refuse(self, call: protocol.Call, summary: summary.Summary, error: errors.PolicyDenied) -> protocol.Reply:
         """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
-        summary.count(calls=1)
+        summary.count_call()
         try:
             call_log.CallLog(summary, self._sink, self._mask).misdirected(call.method, error.code)
         except errors.AuditError as worse:
@@ -270,6 +268,7 @@ class Broker:
     ) -> types.Response:
         """Returns the cluster's answer if the call may be made. Raises KubescriptError and nothing else."""
         try:
+            entry.summary.take()
             entry.summary.journal.before(call)
             return self._cluster.perform(sent, _seconds_left(call), cancel)
         except errors.KubescriptError:
@@ -287,7 +286,6 @@ class Broker:
             response.close()
             entry.failed(broken)
             return _fault(broken), None
-        promised = response.status == 200 and answers.is_json(call)
         reply = protocol.Reply(
             response.status,
             response.reason,
@@ -295,7 +293,7 @@ class Broker:
             dict(response.headers),
             metadata_rule=call.metadata_rule,
         )
-        passing = body.Body(response, entry, json=promised)
+        passing = body.Body(response, entry, answers.form(call, response))
         # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or call.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
@@ -303,8 +301,6 @@ class Broker:
         if answers.is_log(call) and response.status == 200:
             shape = functools.partial(logview.shaped, call, date=response.date)
         masked = replace(response, chunks=passing.masked(redact, sent, shape), close=passing.close, gzip=False)
-        if promised and call.verb == "list":
-            masked = entry.summary.pages.followed(call, entry.located(entry.kind), masked)
         return reply, masked
 
 
@@ -331,7 +327,7 @@ def _check_masks(parsed: request.Request) -> None:
 
 
 def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.Reply:
-    summary.note(summary.failed, error.code)
+    summary.refuse(error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)
 

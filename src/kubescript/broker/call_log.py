@@ -16,9 +16,11 @@ import msgspec
 
 from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import records, summary
+from kubescript.broker.summary import IN_NAMESPACE
+from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import kinds, request
-from kubescript.wire import protocol
+from kubescript.wire import masking, protocol
 
 __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]
 
@@ -33,8 +35,9 @@ Mask = Callable[[str, Found, Check], str]
 
 CLOSED: Final = "closed"
 """The end of a body whose reader stopped early by choice; nothing failed."""
-# These statuses are about the request itself: a script that asks for an object that does not exist has missed nothing.
-_HARMLESS: Final = frozenset({400, 404, 405, 406, 409, 415, 422})
+# These statuses say what is wrong with a write, of which nothing was to be seen.
+_REFUSED_WRITE: Final = frozenset({400, 404, 405, 409, 415, 422})
+_NOTHING: Final[Mapping[str, int]] = {}
 # Seconds that masking one header or error text may take. These texts are short, unless an attacker made one that is
 # expensive to mask.
 _MASKING_S: Final = 1.0
@@ -43,6 +46,9 @@ _MASKING_S: Final = 1.0
 _MAX_TEXT: Final = 4_000
 
 
+_READS: Final = frozenset({"get", "list", "watch"})
+_METRICS: Final = frozenset({("metrics.k8s.io", "nodes"), ("metrics.k8s.io", "pods")})
+"""Resources that are not built in and that the SDK itself asks for."""
 _SUBRESOURCES: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | kinds.SUBRESOURCE_KINDS.keys()
 
 
@@ -50,10 +56,10 @@ class CallLog:
     """Notes, logs and records what becomes of one call."""
 
     def __init__(
-        self, notes: summary.Summary, sink: Callable[[records.Record], None], mask: Mask, context: str = ""
+        self, calls: summary.Summary, sink: Callable[[records.Record], None], mask: Mask, context: str = ""
     ) -> None:
-        """`notes` is the summary of the call's script; `context` names the cluster when the server has several."""
-        self.summary = notes
+        """`calls` is the summary of the call's script; `context` names the cluster when the server has several."""
+        self.summary = calls
         self.context = context
         self.call: request.Request | None = None
         """The request; None until the call is parsed."""
@@ -65,33 +71,43 @@ class CallLog:
         self._is_recorded = False
 
     @property
-    def kind(self) -> str:
+    def what(self) -> notes.Note:
         """Describes the call without the name of its object."""
-        if self.call is None:
-            return ""
+        call = self.call
+        if call is None:
+            return notes.Note("")
+        if not call.is_resource:
+            return notes.of([(f"{call.method} ", True), (call.path, False)])
         # Without the name, the same failure for a hundred pods is one note.
-        unnamed = replace(self.call, name="")
-        return request.describe(unnamed if unnamed.resource != "namespaces" else replace(unnamed, namespace=""))
+        is_known = (call.group, call.resource) in _METRICS or kinds.kind_of(call.group, call.resource) is not None
+        parts = [(f"{call.verb} ", True), (call.resource, is_known)]
+        if call.subresource:
+            parts += [("/", True), (call.subresource, call.subresource in _SUBRESOURCES)]
+        if call.group:
+            parts += [(".", True), (call.group, is_known or call.group in kinds.BUILT_IN)]
+        if call.namespace and call.resource != "namespaces":
+            parts += [(IN_NAMESPACE, True), (call.namespace, False)]
+        return notes.of(parts)
 
-    def located(self, text: str) -> str:
-        """Returns `text` with the cluster's name before it when the server has several."""
-        return f"{self.context}: {text}" if self.context else text
+    def located(self, note: notes.Note) -> notes.Note:
+        """Returns the note with the cluster's name before it when the server has several."""
+        return note.within(f"{self.context}: ") if self.context else note
 
     # The ways in which a call can end. Each method raises AuditError when the call cannot be recorded.
 
     def malformed(self, method: str, code: str) -> None:
         """Notes and records a call that could not be parsed."""
-        self._note(self.summary.failed, f"{code} {method}")
+        self._note(self.summary.failed, notes.Note(f"{code} {method}"))
         self._write(records.Record(f"unparsed {method}", "refuse", fault=code))
 
     def misdirected(self, method: str, code: str) -> None:
         """Notes and records a call that names no known cluster."""
-        self._note(self.summary.denied, f"{method} ({code})")
+        self._note(self.summary.denied, notes.Note(f"{method} ({code})"))
         self._write(records.Record(f"unparsed {method}", "deny", code, fault=code))
 
     def denied(self, call: request.Request, verdict: str, rule: str) -> None:
         """Notes and records a call that the policy did not allow."""
-        self._note(self.summary.denied, f"{self.kind} ({rule})")
+        self._note(self.summary.denied, self.what.within("", f" ({rule})"))
         self._write(records.Record(request.describe(call), verdict, rule, fault=rule, call=call))
 
     def refusal(self, call: request.Request, decision: policy.Decision) -> errors.PolicyDenied:
@@ -112,7 +128,7 @@ class CallLog:
 
     def failed(self, error: errors.KubescriptError) -> None:
         """Notes and records a call that was allowed and got no answer from the cluster."""
-        self._note(self.summary.failed, f"{error.code} {self.kind}")
+        self._note(self.summary.failed, self.what.within(f"{error.code} "))
         if error.remedy:
             about = {"event": "cluster.remedy", "context": self.context}
             log.warning("%s: %s", self.text(error.message), error.remedy, extra=about)
@@ -120,23 +136,40 @@ class CallLog:
 
     def answered(self, call: request.Request, response: types.Response) -> None:
         """Notes the head of an answer; the body comes later."""
-        about_request = response.status in _HARMLESS and call.verb != "list"
-        if response.status >= 400 and not about_request:
-            self._note(self.summary.failed, f"{response.status} {self.kind}")
+        if response.status >= 400 and not _is_harmless(call, response.status):
+            self._note(self.summary.failed, self.what.within(f"{response.status} "))
         if "warning" in response.headers:
-            self._note(self.summary.warnings, self.text(response.headers["warning"]))
+            self._note(self.summary.warnings, notes.of([(self.text(response.headers["warning"]), False)]))
 
-    def ended(self, status: int, fault: str, size: int, redacted: Mapping[str, int], *, empty: bool) -> None:
-        """Records how the body ended; `empty` says that it was a list without items."""
+    def event_error(self, status: int) -> None:
+        """Notes that a watch has ended with an error."""
+        self._note(self.summary.failed, self.what.within(f"{status} "))
+
+    def ended(
+        self,
+        status: int,
+        fault: str = "",
+        size: int = 0,
+        redacted: Mapping[str, int] = _NOTHING,
+        trailer: masking.Trailer | None = None,
+    ) -> None:
+        """Records how the body ended; `trailer` says what it was, when it was read to its end."""
         if fault not in {"", CLOSED}:
-            self._note(self.summary.failed, f"{fault} {self.kind}")
+            self._note(self.summary.failed, self.what.within(f"{fault} "))
         for kind, count in redacted.items():
-            self.summary.note(self.summary.redacted, kind, count)
-        call = self.call
-        if call is not None and call.verb == "list" and call.namespace and status == 200:
-            self.summary.listed_namespaces.listed(self.context, call.namespace, empty=empty)
+            self.summary.found(kind, count)
+        if trailer is not None and status == 200 and self.call is not None:
+            self._seen(self.call, trailer)
         record = self._performed(status=status, fault=fault, size=size)
         self._write(replace(record, redacted=redacted))
+
+    def _seen(self, call: request.Request, trailer: masking.Trailer) -> None:
+        """Notes what a read has shown."""
+        if call.namespace and call.verb in _READS:
+            is_empty = call.verb != "get" and not trailer.items
+            self.summary.listed_namespaces.listed(self.context, call.namespace, empty=is_empty)
+        if call.verb == "list":
+            self.summary.pages.read(call, self.located(self.what), trailer)
 
     # Masking of the texts of a call
 
@@ -180,8 +213,8 @@ class CallLog:
             names.append(call.subresource)
         return tuple(filter(None, names))
 
-    def _note(self, notes: dict[str, int], text: str) -> None:
-        self.summary.note(notes, self.located(text))
+    def _note(self, noted: dict[notes.Note, int], note: notes.Note) -> None:
+        self.summary.note(noted, self.located(note))
 
     def _performed(self, *, status: int = 0, fault: str = "", size: int = 0) -> records.Record:
         """Returns the record of a call that was allowed and has ended."""
@@ -199,3 +232,10 @@ class CallLog:
         self.summary.add_record(record)
         self._sink(record)
         self.summary.journal.record(record)
+
+
+def _is_harmless(call: request.Request, status: int) -> bool:
+    """Says whether a script that swallows this error has missed nothing."""
+    if call.method == "GET":  # an object or a document that does not exist has nothing to be seen
+        return status == 404 and call.verb == "get" and (bool(call.name) or not call.is_resource)
+    return status in _REFUSED_WRITE

@@ -11,12 +11,13 @@ import threading
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
-from kubescript import types
+from kubescript import errors, types
 from kubescript.broker import namespaces, pagination, records
+from kubescript.output import notes
 
-__all__ = ["Summary", "notes"]
+__all__ = ["IN_NAMESPACE", "Summary", "missing"]
 
 # Distinct texts that are remembered. Attack: a script invents names without end, to fill the server's memory.
 _MAX_NOTES: Final = 100
@@ -24,6 +25,8 @@ _MAX_NOTES: Final = 100
 _MAX_RECORDS: Final = 10_000
 _MASK: Final = re.compile("(?:\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}|\\\\u00ab)redacted:([a-z0-9-]{1,40}):")
 _SAW_MASKS: Final = "redacted: values that the script compared or measured"
+_TOOL: Final = "tool."
+"""How the codes of a classic tool's errors begin."""
 _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
 """What tells one failure from another: a code of ours, or an HTTP status."""
@@ -31,9 +34,14 @@ _QUOTING: Final = frozenset({"plan.no_dry_run", "plan.overlap", "plan.unreadable
 """Denials that quote more of an object than its names. Attack: a key of a ConfigMap's data that is an instruction."""
 _OWN_FAILURES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
 """Failures whose text holds an address of the operator's and words of the system, and nothing of the cluster's."""
-_NAMESPACE: Final = re.compile(r"in namespace \S+")
+IN_NAMESPACE: Final = " in namespace "
+_IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
 """From this number on, a note counts the namespaces instead of naming them."""
+_Counted = TypeVar("_Counted")
+_OTHERS: Final = notes.Note("others")
+_OTHER_KINDS: Final = "other"
+_LIMITS: Final = types.Limits()
 _MAX_PHRASES: Final = 8
 """Phrases of one kind that a note names."""
 
@@ -44,27 +52,30 @@ class Summary:
 
     calls: int = 0
     bytes: int = 0
+    """Of the answers, as they came from the API server, decompressed."""
+    most_bytes: int = _LIMITS.response_bytes
+    """Bytes of answers that the script may fetch."""
     pages: pagination.Pages = field(default_factory=pagination.Pages, compare=False)
     """Lists that the script read page by page."""
     listed_namespaces: namespaces.Namespaces = field(default_factory=namespaces.Namespaces, compare=False)
     """Namespaces that the script has listed."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
-    denied: dict[str, int] = field(default_factory=dict)
+    denied: dict[notes.Note, int] = field(default_factory=dict)
     """`list secrets (policy.denied_resource)` → how often."""
-    failed: dict[str, int] = field(default_factory=dict)
+    failed: dict[notes.Note, int] = field(default_factory=dict)
     """`403 list nodes`, `cluster.timeout list pods` → how often."""
-    warnings: dict[str, int] = field(default_factory=dict)
+    warnings: dict[notes.Note, int] = field(default_factory=dict)
     """Warnings of the API server or the snapshot → how often."""
-    absent: dict[str, int] = field(default_factory=dict)
+    absent: dict[notes.Note, int] = field(default_factory=dict)
     """Namespaces that were listed and do not exist."""
-    unknown: dict[str, int] = field(default_factory=dict)
+    unknown: dict[notes.Note, int] = field(default_factory=dict)
     """Namespaces that were listed, had nothing to show, and may not exist: nobody may look."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
     denials: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     """Messages that the script got when the policy denied a call or no API server answered, each with the names in
     it."""
-    replayed: list[str] | None = None
+    replayed: list[notes.Note] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
     session: str = ""
@@ -97,60 +108,79 @@ class Summary:
             for message, names in self.denials
         ]
 
-    def found(self, kind: str) -> None:
-        """Counts a value that was masked."""
-        self.note(self.redacted, kind)
+    def found(self, kind: str, times: int = 1) -> None:
+        """Counts values that were masked."""
+        self._count(self.redacted, kind, times, _OTHER_KINDS)
 
-    def note(self, notes: dict[str, int], text: str, times: int = 1) -> None:
-        """Counts `text` in `notes`. Beyond the cap, new texts are dropped and known texts are still counted."""
-        with self.lock:
-            if text in notes or len(notes) < _MAX_NOTES:
-                notes[text] = notes.get(text, 0) + times
+    def note(self, noted: dict[notes.Note, int], note: notes.Note, times: int = 1) -> None:
+        """Counts a note."""
+        self._count(noted, note, times, _OTHERS)
 
-    def count(self, *, calls: int = 0, size: int = 0) -> None:
-        """Counts calls and bytes."""
+    def _count(self, counts: dict[_Counted, int], one: _Counted, times: int, others: _Counted) -> None:
+        """Counts what is new beyond the cap as others: how much is missing stays right."""
         with self.lock:
-            self.calls += calls
+            key = one if one in counts or len(counts) < _MAX_NOTES - 1 else others
+            counts[key] = counts.get(key, 0) + times
+
+    def count_call(self) -> None:
+        """Counts a call."""
+        with self.lock:
+            self.calls += 1
+
+    def take(self, size: int = 0) -> None:
+        """Counts bytes of an answer. Raises LimitExceeded when there are more than the script may fetch."""
+        with self.lock:
             self.bytes += size
+            is_over = self.bytes > self.most_bytes
+        if is_over:
+            mib = self.most_bytes >> 20
+            message = f"API answers exceed {mib} MiB; use limit=, selectors or one namespace"
+            raise errors.LimitExceeded(message, code="limit.bytes")
+
+    def refuse(self, code: str, times: int = 1) -> None:
+        """Notes calls that a limit of the script kept from being made."""
+        self.note(self.failed, notes.Note(code), times)
 
 
-def notes(summary: Summary, outcome: types.Outcome) -> list[str]:
-    """Returns one phrase for each kind of thing that is missing from the answer."""
+def missing(summary: Summary, outcome: types.Outcome) -> list[notes.Note]:
+    """Returns one note for each kind of thing that is missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
     said = _missed_calls(summary, outcome)
     kinds = (
-        ("partial", summary.pages.notes()),
-        ("no such namespace", summary.absent),
-        ("empty, or no such namespace", summary.unknown),
-        ("warning", summary.warnings),
+        ("partial: ", summary.pages.unfinished()),
+        ("no such namespace: ", summary.absent),
+        ("empty, or no such namespace: ", summary.unknown),
+        (notes.WARNING, summary.warnings),
     )
-    said += [f"{kind}: {_counted(texts)}" for kind, texts in kinds if texts]
+    said += [_counted(found).within(kind) for kind, found in kinds if found]
     if masks := _masks(outcome, summary.redacted):
-        said.append(masks)
+        said.append(notes.Note(masks))
     return said
 
 
-def _missed_calls(summary: Summary, outcome: types.Outcome) -> list[str]:
+def _missed_calls(summary: Summary, outcome: types.Outcome) -> list[notes.Note]:
     """Returns phrases about the calls that were denied or failed, unless the script's error is about the only one."""
     missed = {**summary.denied, **summary.failed}
     if not missed or _is_told(missed, outcome):
         return []
     said = []
-    for verb, texts in (("denied", summary.denied), ("failed", summary.failed)):
-        if texts:
-            count = sum(texts.values())
-            said.append(f"{count} call{'s' if count > 1 else ''} {verb}: {_counted(texts)}")
+    for verb, found in (("denied", summary.denied), ("failed", summary.failed)):
+        if found:
+            count = sum(found.values())
+            said.append(_counted(found).within(f"{count} call{'s' if count > 1 else ''} {verb}: "))
     if outcome.fault is None:
-        said.append(_INCOMPLETE)
+        said.append(notes.Note(_INCOMPLETE))
     return said
 
 
-def _is_told(missed: Mapping[str, int], outcome: types.Outcome) -> bool:
+def _is_told(missed: Mapping[notes.Note, int], outcome: types.Outcome) -> bool:
     """Whether one call was missed, and the script ended with its error."""
     if outcome.fault is None or sum(missed.values()) != 1:
         return False
-    code = _CODE.search(next(iter(missed)))
+    if outcome.fault.code.startswith(_TOOL):  # a tool says in its own words what it has missed
+        return True
+    code = _CODE.search(next(iter(missed)).sentence)
     return code is not None and code[0] in outcome.fault.message
 
 
@@ -167,23 +197,29 @@ def _masks(outcome: types.Outcome, redacted: Mapping[str, int]) -> str:
     return _SAW_MASKS if outcome.saw_masks else ""
 
 
-def _counted(texts: Mapping[str, int]) -> str:
-    """Returns all texts of one kind. Texts that differ only in the namespace are one phrase; of many phrases the first
-    are named."""
-    groups: dict[str, dict[str, int]] = {}
-    for text, count in dict(texts).items():
-        template = _NAMESPACE.sub("in {}", text, count=1)
-        groups.setdefault(template, {})[text] = count
+def _counted(found: Mapping[notes.Note, int]) -> notes.Note:
+    """Returns all notes of one kind as one. Those that differ only in the namespace are one phrase; of many phrases the
+    first are named."""
+    groups: dict[notes.Note, dict[notes.Note, int]] = {}
+    for note, count in dict(found).items():
+        groups.setdefault(_without_namespace(note), {})[note] = count
     phrases = []
-    for template, group in groups.items():
-        phrases += _phrases(template, group)
+    for alike, group in groups.items():
+        phrases += _phrases(alike, group)
     named = phrases[:_MAX_PHRASES]
     if len(phrases) > len(named):
-        named.append(f"and {len(phrases) - len(named)} more")
-    return ", ".join(named)
+        named.append(notes.Note(f"and {len(phrases) - len(named)} more"))
+    sentence = ", ".join(phrase.sentence for phrase in named)
+    return notes.Note(sentence, tuple(value for phrase in named for value in phrase.values))
 
 
-def _phrases(template: str, group: Mapping[str, int]) -> list[str]:
+def _without_namespace(note: notes.Note) -> notes.Note:
+    """Returns the note with the same place for any namespace; it is the last of a call's values."""
+    before, is_in, after = note.sentence.partition(IN_NAMESPACE + notes.PLACE)
+    return notes.Note(f"{before}{_IN_MANY}{after}", note.values[:-1]) if is_in else note
+
+
+def _phrases(alike: notes.Note, group: Mapping[notes.Note, int]) -> list[notes.Note]:
     if len(group) < _MANY_NAMESPACES:
-        return [text if count == 1 else f"{text} x{count}" for text, count in group.items()]
-    return [template.replace("in {}", f"in {len(group)} namespaces", 1)]
+        return [note if count == 1 else note.within("", f" x{count}") for note, count in group.items()]
+    return [alike._replace(sentence=alike.sentence.replace(_IN_MANY, f" in {len(group)} namespaces"))]

@@ -10,7 +10,7 @@ import contextlib
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -101,7 +101,7 @@ class Writer:
             draft.add(tried, self._context)
             return tried.answer, True
         dry = entry.call or tried.call  # under the dry run's own id
-        self._uncounted(dry, entry).ended(tried.answer.status, "", 0, {}, empty=False)
+        self._uncounted(dry, entry).ended(tried.answer.status)
         return self._send(_guarded(tried), entry, cancel), False
 
     def _too_many(self) -> policy.Decision:
@@ -128,7 +128,7 @@ class Writer:
         if isinstance(tried, types.Response):
             return self._refusal(tried, entry)
         entry.verdict = "plan"
-        entry.ended(tried.answer.status, "", 0, {}, empty=False)
+        entry.ended(tried.answer.status)
         return tried
 
     def send(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> Sent:
@@ -145,7 +145,7 @@ class Writer:
         try:
             if response.status >= 300:
                 return self._refusal(response, entry)
-            entry.ended(response.status, "", len(attempts.whole(response)), {}, empty=False)
+            entry.ended(response.status, size=len(attempts.whole(response)))
         except errors.KubescriptError as error:
             return Sent(response.status, fault=error)
         return Sent(response.status)
@@ -215,8 +215,8 @@ class Writer:
                 log.failed(error)
                 raise
             log.answered(call, response)
-            log.ended(response.status, "", 0, {}, empty=False)
-            return response
+            log.ended(response.status)
+            return replace(response, chunks=_counted(response.chunks, entry.summary))
 
         return read
 
@@ -239,9 +239,16 @@ class Writer:
 
     def _refusal(self, response: types.Response, entry: call_log.CallLog) -> Sent:
         text = attempts.whole(response).decode("utf-8", "replace")
-        entry.ended(response.status, "", len(text), {}, empty=False)
+        entry.ended(response.status, size=len(text))
         # A secret at the end of what is masked is not cut in two: more is masked than is kept.
         return Sent(response.status, entry.text(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
+
+
+def _counted(chunks: Iterator[bytes], notes: summary.Summary) -> Iterator[bytes]:
+    """Yields a body whose bytes count like those of a script's own reads."""
+    for chunk in chunks:
+        notes.take(len(chunk))
+        yield chunk
 
 
 def _guarded(tried: records.Attempt) -> request.Request:

@@ -199,7 +199,7 @@ def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
     """The layers of a masking process. Raises ConfigError, RedactionError."""
     engine = redaction.Engine(settings.redaction)
     try:
-        return engine.prepare()
+        return engine.prepare() if engine.enabled else ()
     finally:
         engine.close()
 

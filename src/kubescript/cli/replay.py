@@ -19,7 +19,7 @@ from kubescript import cancellation, config, errors, evaluator, types
 from kubescript.audit import capture, reader, record, store
 from kubescript.broker import summary
 from kubescript.executor import executor
-from kubescript.output import fencing
+from kubescript.output import fencing, notes
 from kubescript.wire import protocol
 
 __all__ = ["Verdict", "replay"]
@@ -157,7 +157,7 @@ class _RecordedCluster:
         for name, value in self.document.summary.items():
             if type(getattr(tally, name, None)) is type(value):
                 setattr(tally, name, value)
-        tally.replayed = self.document.notes
+        tally.replayed = [notes.Note(note) if isinstance(note, str) else note for note in self.document.notes]
         reply = seen.reply
         return reply, self._response(reply, seen) if reply.fault is None else None
 

@@ -91,9 +91,6 @@ class Answers(Protocol):
     def reading(self, response: types.Response) -> contextlib.AbstractContextManager[None]:
         """Within it, a body is read; it may be closed meanwhile."""
 
-    def take(self, size: int) -> None:
-        """Counts bytes of a body. Raises LimitExceeded."""
-
 
 class Connection:
     """One connection, request after request."""
@@ -138,7 +135,6 @@ class Connection:
             with self._answers.reading(answer.response):
                 self._send(h11.Response(status_code=answer.status, headers=headers))
                 for chunk in answer.response.chunks:
-                    self._answers.take(len(chunk))
                     self._send(h11.Data(data=bytes(chunk)))
                 self._send(h11.EndOfMessage())
         except errors.KubescriptError:  # the body has broken off, and so does this one

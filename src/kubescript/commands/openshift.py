@@ -78,7 +78,6 @@ class Runner:
             cpu_ms=output.cpu_ms,
             peak_bytes=output.peak_bytes,
             api_calls=asked.calls,
-            bytes_fetched=asked.bytes,
         )
         notes: tuple[str, ...] = (_NOT_OC,) if is_stand_in(self._settings, Path(order.binary)) else ()
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself

@@ -58,7 +58,6 @@ class Proxy:
         self._has_ended = False
         self._running = 0
         self.calls = 0
-        self.bytes = 0
         self.faults: dict[str, str] = {}
         """Why there was no answer of the cluster: a message for each code that is not about the request."""
 
@@ -167,6 +166,7 @@ class Proxy:
             self.calls += 1
             is_over = self.calls > self._job.limits.api_calls
         if is_over:
+            self._job.on_refused("limit.calls")
             return connection.failed("limit.calls", f"more than {self._job.limits.api_calls} API calls")
         reply, response = self._asked(call)
         if response is None:
@@ -187,11 +187,3 @@ class Proxy:
         finally:
             with self._lock:
                 self._running -= 1
-
-    def take(self, size: int) -> None:
-        """Counts bytes of answers. Raises LimitExceeded."""
-        with self._lock:
-            self.bytes += size
-            is_over = self.bytes > self._job.limits.response_bytes
-        if is_over:
-            raise errors.LimitExceeded("the answers are larger than limits.response_mib", code="limit.bytes")

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from kubescript import cancellation, config, errors, types
 from kubescript.broker import call_log, summary
 from kubescript.evaluator import asked as asking
-from kubescript.output import fencing, render
+from kubescript.output import fencing, notes, render
 from kubescript.wire import protocol
 
 __all__ = ["BUG", "Answers", "CallHandler"]
@@ -56,24 +56,24 @@ class Answers:
         calls: summary.Summary,
         deadline: float,
         plan_note: str,
-    ) -> tuple[types.Answer, list[str]]:
+    ) -> tuple[types.Answer, list[notes.Note]]:
         """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in
         time.
 
         It never raises: whatever fails here, the script and its calls go on record under their own id.
         """
-        notes: list[str] = []
+        missed: list[notes.Note] = []
         try:
             self._note_missing_namespaces(asked, calls)
-            notes = [*summary.notes(calls, outcome), *outcome.notes]
-            notes += [plan_note] if plan_note else []
-            return self._rendered(asked, outcome, calls, notes, deadline), notes
+            missed = [*summary.missing(calls, outcome), *map(notes.Note, outcome.notes)]
+            missed += [notes.Note(plan_note)] if plan_note else []
+            return self._rendered(asked, outcome, calls, missed, deadline), missed
         except (errors.LimitExceeded, errors.RedactionError) as error:
             failure: errors.KubescriptError = error
         except Exception:
             log.exception("an answer could not be written", extra={"event": "output.bug"})
             failure = errors.KubescriptError(_UNWRITTEN, code="output.failed")
-        return self.failure(failure, "answer withheld"), notes
+        return self.failure(failure, "answer withheld"), missed
 
     def quoted(self, text: str) -> types.Answer:
         """Returns a text that may have words of the cluster as it stands in an answer: cleaned, masked and marked.
@@ -101,7 +101,7 @@ class Answers:
         asked: asking.Asked,
         outcome: types.Outcome,
         calls: summary.Summary,
-        notes: Sequence[str],
+        missed: Sequence[notes.Note],
         deadline: float,
     ) -> types.Answer:
         """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
@@ -110,8 +110,9 @@ class Answers:
         own = None
         if calls.calls or outcome.foreign:
             denials = calls.own_denials(asked.script, self._handler.namespace)
-            own = fencing.Own(asked.script, tuple(map(style.text, outcome.limit_messages)), tuple(denials))
-        return render.render(outcome, asked.limits, notes, own=own, style=style)
+            texts = tuple(map(style.text, outcome.limit_messages))
+            own = fencing.Own(asked.script, texts, tuple(denials), (self._handler.namespace,))
+        return render.render(outcome, asked.limits, missed, own=own, style=style)
 
     def _note_missing_namespaces(self, asked: asking.Asked, calls: summary.Summary) -> None:
         """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
@@ -125,7 +126,7 @@ class Answers:
             return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
 
         for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle, asked.switch):
-            where = f"{context}: {namespace}" if context else namespace
+            where = notes.Note(notes.PLACE, (namespace,)).within(f"{context}: " if context else "")
             calls.note(calls.absent if is_missing else calls.unknown, where)
 
     def _masked_error(self, text: str) -> str:

@@ -26,7 +26,7 @@ from kubescript.broker import call_log, records, summary
 from kubescript.evaluator import answers
 from kubescript.evaluator import asked as asking
 from kubescript.executor import conversation
-from kubescript.output import render
+from kubescript.output import notes, render
 from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
 from kubescript.wire import protocol
@@ -52,7 +52,7 @@ class Entry(records.Journal, Protocol):
         """Records the plan that the script has made. Raises AuditError."""
 
     def close(
-        self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, notes: Sequence[str]
+        self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, missed: Sequence[notes.Note]
     ) -> None:
         """Records the end of the script. Raises AuditError when that fails: the answer must not leave then."""
 
@@ -173,7 +173,12 @@ class Evaluator:
         # Attack: a client without a session, of which each call would have a limit of its own on writes; and a known
         # caller with ever other sessions.
         session = asked.caller.session if asked.caller.lasts and not self._owner else ""
-        calls = summary.Summary(journal=records.NOWHERE if entry is None else entry, session=session, draft=drafted)
+        calls = summary.Summary(
+            most_bytes=asked.limits.response_bytes,
+            journal=records.NOWHERE if entry is None else entry,
+            session=session,
+            draft=drafted,
+        )
         deadline = time.monotonic() + asked.limits.timeout_ms / 1000
         outcome = self._outcome(self._runner, self._job(asked, where, calls, entry, deadline), calls)
         planned = _Planned()
@@ -182,14 +187,14 @@ class Evaluator:
             outcome = replace(outcome, fault=planned.fault or outcome.fault)
         ended = time.time()  # the masking of the answer is no part of the script's time
         self._runner.later(functools.partial(contextvars.copy_context().run, _log_outcome, outcome))
-        answer, notes = self.answers.written(asked, outcome, calls, deadline, planned.note)
+        answer, missed = self.answers.written(asked, outcome, calls, deadline, planned.note)
         refused = {record.rule for record in calls.call_records if record.verdict == "deny"}
         answer = replace(answer, refused=tuple(sorted(refused)))
         if planned.plan is not None and not answer.is_error:
             answer = replace(answer, plan=planned.plan.id)
         try:
             if entry is not None:
-                entry.close(outcome, answer, calls, notes)  # raises, so that no answer leaves unrecorded
+                entry.close(outcome, answer, calls, missed)  # raises, so that no answer leaves unrecorded
         except errors.AuditError as error:
             answer = self.answers.failure(error, "answer withheld")
         self._observe(_evaluation(outcome, calls, answer, waited_ms, ended))
@@ -217,6 +222,7 @@ class Evaluator:
             contexts=names,
             on_call=on_call if entry is None else entry.captured(on_call),
             on_progress=_progress_reporter(asked.on_progress, style),
+            on_refused=calls.refuse,
             cancellation=asked.switch,
         )
 
@@ -224,7 +230,10 @@ class Evaluator:
     def _outcome(runner: Runner, job: conversation.Job, calls: summary.Summary) -> types.Outcome:
         """Runs the job. Raises KubescriptError when it was not run."""
         try:
-            return runner.run(job)
+            outcome = runner.run(job)
+            if outcome.unsent:
+                calls.refuse("limit.calls", outcome.unsent)
+            return replace(outcome, usage=replace(outcome.usage, bytes_fetched=calls.bytes))
         except errors.KubescriptError:
             raise
         except Exception:  # a bug of ours; the script may have made calls, and its record must say so

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -47,7 +48,7 @@ _WORKERS_CODES: Final = frozenset(
 # recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
-# Bytes that the note of cut prints counts. Attack: a number of 4,300 digits, which no text holds once it is added to.
+# Bytes or calls that a note counts. Attack: a number of 4,300 digits, which no text holds once it is added to.
 _MAX_DROPPED: Final = 1 << 50
 
 
@@ -66,6 +67,8 @@ class Job:
     """The clusters that the script may name, the default one first."""
     deadline: float | None = None
     """When the script ends, by `time.monotonic`; None: its timeout, counted from its beginning."""
+    on_refused: Callable[[str], None] = lambda _: None
+    """Told the code of the limit that keeps a call from being made."""
 
 
 def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
@@ -92,7 +95,9 @@ class Conversation:
         self._printed_bytes = 0
         self._progress = 0
         self._reports = progress.Reports(job.on_progress)
-        self._replies = replies.Replies(job.on_call, job.limits, frames, self._deadline, self._hear, self._end_calls)
+        self._replies = replies.Replies(
+            job.on_call, job.on_refused, job.limits, frames, self._deadline, self._hear, self._end_calls
+        )
         # True when the script ended while calls were running. The host cancels those calls then, and not the client.
         self._script_ended = False
         self._done: protocol.Done | None = None
@@ -146,6 +151,7 @@ class Conversation:
             usage=self._usage(used or end),
             limit_messages=tuple(self._replies.limit_messages),
             limits_hit=frozenset(self._replies.limit_messages.values()),
+            unsent=min(max(0, done.unsent), _MAX_DROPPED),
             saw_masks=done.saw_masks,
         )
 
@@ -253,7 +259,6 @@ class Conversation:
             cpu_ms=known.cpu_ms if known is not None else 0.0,
             peak_bytes=known.peak_bytes if known is not None else 0,
             api_calls=self._replies.calls,
-            bytes_fetched=self._replies.fetched,
         )
 
 

@@ -1,7 +1,7 @@
 """The host's replies to a worker's calls: one, several at a time, or a stream piece by piece. Used by `conversation`.
 
-It counts calls and bytes against the limits. A worker may give up an answer at any time (STOP); the host then ends the
-request to the cluster too.
+It counts calls and streams against the limits; bytes are counted where they arrive (`broker.body`). A worker may give
+up an answer at any time (STOP); the host then ends the request to the cluster too.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Replies:
     def __init__(
         self,
         on_call: OnCall,
+        on_refused: Callable[[str], None],
         limits: types.Limits,
         frames: framing.FrameSocket,
         deadline: float,
@@ -41,6 +42,7 @@ class Replies:
         end_calls: Callable[[], None],
     ) -> None:
         self._on_call = on_call
+        self._on_refused = on_refused
         self._limits = limits
         self._frames = frames
         self._hear = hear
@@ -50,8 +52,6 @@ class Replies:
         self._end_calls = end_calls
         """Aborts the calls that are running: the script is over, and nobody waits for them."""
         self.calls = 0
-        self.fetched = 0
-        """Bytes of all bodies."""
         self.limit_messages: dict[str, str] = {}
         """The messages about limits that the script got, each with the limit's code."""
         self._unwanted: set[int] = set()
@@ -60,6 +60,7 @@ class Replies:
     def one(self, call: protocol.Call) -> None:
         """Answers one call; of a stream only the head."""
         reply, response = self._counted(call) or self._on_call(call, self._seconds_left())
+        self._keep(reply.fault)
         if call.stream and response is not None:
             self._streams[self.calls] = _Stream(response)
             self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
@@ -83,6 +84,7 @@ class Replies:
         with contextlib.closing(batch.Batch(fetch, len(calls))) as under_way:
             try:
                 for number, answer in enumerate(under_way.answers(self._listen), first):
+                    self._keep(answer.reply.fault)
                     self._send(number, answer.reply, answer.chunks(), answer.close)
             except BaseException:
                 self._end_calls()
@@ -93,12 +95,11 @@ class Replies:
         if number not in self._streams:
             raise protocol.ProtocolError("MORE of no open stream")
         stream = self._streams[number]
+        fault = None
         try:
             piece = stream.piece()
-            self.fetched += len(piece)
-            fault = self._too_many_bytes()
         except errors.KubescriptError as error:
-            piece, fault = b"", protocol.ScriptFault(error.code, error.message)
+            piece, fault = b"", self._fault(error)
         if piece and fault is None:
             self._frames.send(protocol.FrameType.BODY, piece, self._hear)
         else:
@@ -140,12 +141,9 @@ class Replies:
             except (
                 errors.KubescriptError
             ) as error:  # an error of the cluster's; an error of the worker's ends the script
-                return protocol.ScriptFault(error.code, error.message)
+                return self._fault(error)
             if chunk is None:
                 break
-            self.fetched += len(chunk)
-            if fault := self._too_many_bytes():
-                return fault
             for start in range(0, len(chunk), _BODY_CAP):
                 self._frames.send(protocol.FrameType.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
         return None
@@ -159,16 +157,26 @@ class Replies:
             raise errors.LimitExceeded(message, code="limit.calls")
         if self.calls > limit:
             return self._refused("limit.calls", message)
-        if fault := self._too_many_bytes():
-            return protocol.Reply(0, fault=fault), None
         if call.stream and len(self._streams) >= _MAX_STREAMS:
             return self._refused("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
         return None
 
     def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
-        """Returns the reply that refuses a call, and keeps its message."""
+        """Returns the reply that refuses a call; tells of it, and keeps its message."""
+        self._on_refused(code)
         self.limit_messages[message] = code
         return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
+
+    def _fault(self, error: errors.KubescriptError) -> protocol.ScriptFault:
+        """Returns the fault of a body that broke off."""
+        fault = protocol.ScriptFault(error.code, error.message)
+        self._keep(fault)
+        return fault
+
+    def _keep(self, fault: protocol.ScriptFault | None) -> None:
+        """Keeps the message of a fault that is about a limit: its text is the host's own."""
+        if fault is not None and fault.code.startswith("limit."):
+            self.limit_messages[fault.message] = fault.code
 
     def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
         try:
@@ -189,14 +197,6 @@ class Replies:
         self._seconds_left()
         while self._hear():
             pass
-
-    def _too_many_bytes(self) -> protocol.ScriptFault | None:
-        if self.fetched <= self._limits.response_bytes:
-            return None
-        size = self._limits.response_bytes >> 20
-        message = f"API answers exceed {size} MiB; use limit=, selectors or one namespace"
-        self.limit_messages[message] = "limit.bytes"
-        return protocol.ScriptFault("limit.bytes", message)
 
 
 class _Stream:

@@ -28,6 +28,7 @@ from kubescript.masker import (
     spans,
     tables,
 )
+from kubescript.masker.lists import TooLargeError
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import loglines, masking
 
@@ -57,19 +58,11 @@ _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
 """What stands behind the first sign of a document."""
 _WARMUP: Final = (
-    (masking.Body(log=True), b"level=info password=hunter22\nok\n"),
+    (masking.Body(form="log"), b"level=info password=hunter22\nok\n"),
     (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
 )
 _WARMUP_RUNS: Final = 8
 """Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
-
-
-class TooLargeError(ValueError):
-    """A part of a body is longer than can be held."""
-
-    def __init__(self, reason: masking.Reason) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class Rules:
@@ -130,17 +123,20 @@ class Rules:
             chunks = releases.written(chunks, brief=about.release == "brief")
         elif about.metadata is not None:
             chunks = _reduced(about, about.metadata, chunks)
+        if not about.masked:
+            yield from chunks
+            return
         masks = self._masks_of(about.owner, echo=about.echo) if about.owner else self._masks[about.echo]
         rules = self._masker.anew(masks)
         chunks, is_json = _sniffed(chunks)
         judge: Callable[[bytes], bytes]
-        if about.log or not is_json:
+        if about.form == "log" or not is_json:
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
             pieces, judge = _lines(chunks) if about.live else _blocks(chunks), logs.LogText(rules, found)
         else:
-            also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.watch).strings]
+            also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
             judge = functools.partial(rules.document, found=found, also=also)
-            pieces = _events(chunks) if about.watch else documents(chunks)
+            pieces = _events(chunks) if about.form == "watch" else documents(chunks)
         for piece in pieces:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
@@ -154,15 +150,13 @@ class Rules:
 
 def _reduced(about: masking.Body, served: masking.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The metadata of a body's objects."""
-    try:
-        if about.echo:
-            yield from metadata.of_error(chunks)
-        elif about.watch:
-            yield from metadata.events(served, _events(chunks))
-        else:
-            yield from metadata.of_list(served, chunks) if served.listing else metadata.of_object(served, chunks)
-    except metadata.TooLargeError:
-        raise TooLargeError("part") from None
+    if about.echo:
+        yield from metadata.of_error(chunks)
+    elif about.form == "watch":
+        yield from metadata.events(served, _events(chunks))
+    else:
+        is_list = about.form in {"list", "table"}
+        yield from metadata.of_list(served, chunks) if is_list else metadata.of_object(served, chunks)
 
 
 def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:

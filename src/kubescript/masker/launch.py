@@ -21,9 +21,9 @@ from typing import NoReturn
 import msgspec
 
 from kubescript.confinement import forkserver, lockdown
-from kubescript.masker import bodies, gzipped
-from kubescript.masker.bodies import TooLargeError
+from kubescript.masker import bodies, completeness, gzipped
 from kubescript.masker.changes import ComparisonError
+from kubescript.masker.lists import FlawError, TooLargeError
 from kubescript.masker.metadata import ShapeError
 from kubescript.masker.releases import ReleaseError
 from kubescript.masker.scanner import RuleError
@@ -66,7 +66,7 @@ def _serve(
     except MemoryError:
         reserve.clear()
         conversation.fail("memory")
-    except (TooLargeError, gzipped.BrokenError, ComparisonError) as error:
+    except (TooLargeError, FlawError, gzipped.BrokenError, ComparisonError) as error:
         conversation.fail(error.reason)
     except ShapeError:
         conversation.fail("shape")
@@ -87,6 +87,8 @@ class _Conversation:
         self._rules = rules
         self._kinds: Counter[str] = Counter()
         self._masked: list[bytes] = []
+        self._check = completeness.Check("text")
+        """Of the body that is read, or was read last."""
 
     def serve_one(self) -> None:
         """Mask one text or one body."""
@@ -98,9 +100,10 @@ class _Conversation:
             return
         about = msgspec.json.decode(payload, type=masking.Body)
         chunks = gzipped.decompressed(self._chunks()) if about.gzip else self._chunks()
-        for piece in self._rules.body(about, chunks, self._found):
+        self._check = completeness.Check(about.form)
+        for piece in self._rules.body(about, self._check.watched(chunks), self._found):
             self._masked.append(piece)
-        self._answer(masking.Answer.MASKED)
+        self._answer(masking.Answer.MASKED, self._check.trailer())
 
     def fail(self, reason: masking.Reason, detail: str = "") -> None:
         """Say why there will be no answer."""
@@ -125,8 +128,9 @@ class _Conversation:
     def _found(self, kind: str) -> None:
         self._kinds[kind] += 1
 
-    def _answer(self, answer: masking.Answer) -> None:
-        self.send(answer, masking.write_kinds(self._kinds), self._masked)
+    def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:
+        notes = masking.Notes(dict(self._kinds), self._check.take(), self._check.error, trailer)
+        self.send(answer, msgspec.json.encode(notes), self._masked)
         self._kinds.clear()
         self._masked.clear()
 

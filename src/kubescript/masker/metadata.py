@@ -12,21 +12,13 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubescript.masker import linear
+from kubescript.masker import linear, lists
 from kubescript.wire import masking
 
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
 
 _MAX_HELD: Final = 32 * 1024 * 1024
 """Bytes of one object at most."""
-_MAX_LIST: Final = 128 * 1024 * 1024
-"""Bytes of a list that are held at most, when its objects cannot be cut out."""
-_ITEMS: Final = b'"items":['
-_MAX_HEAD: Final = 64 * 1024
-"""Bytes before the objects of a list. A list with a longer head is held as a whole."""
-# Attack: each try reads the object again, so one full of marks would cost its length squared.
-_MAX_TRIES: Final = 32
-"""Marks that are tried as the end of one object."""
 _COPIES: Final = ("last-applied", "last-handled")
 """Parts of the names of annotations in which tools keep the object as it was written."""
 _COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
@@ -49,10 +41,6 @@ _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 class ShapeError(ValueError):
     """The body is not the answer that was asked for."""
-
-
-class TooLargeError(ValueError):
-    """A part of the body is longer than can be held."""
 
 
 class _Owner(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -86,17 +74,14 @@ class _Object(msgspec.Struct, omit_defaults=True, rename="camel"):
     metadata: _Metadata | None = None
 
 
+_OBJECT: Final = msgspec.json.Decoder(_Object)
+_OBJECTS: Final = msgspec.json.Decoder(list[_Object] | None)
+
+
 class _ListMetadata(msgspec.Struct, omit_defaults=True, rename="camel"):
     resource_version: str | None = None
     next: str | None = msgspec.field(default=None, name="continue")
     remaining_item_count: int | None = None
-
-
-class _Rest(msgspec.Struct):
-    """A list, or what is left of it."""
-
-    metadata: _ListMetadata | None = None
-    items: list[_Object] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class _Details(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -200,104 +185,57 @@ def _whole(chunks: Iterable[bytes]) -> bytes:
     for chunk in chunks:
         body += chunk
         if len(body) > _MAX_HELD:
-            raise TooLargeError
+            raise lists.TooLargeError("part")
     return bytes(body)
 
 
 class _List:
-    """A list that arrives: in compact JSON its objects are cut out where one ends, any other is held as a whole."""
+    """A list that arrives: each of its objects is written as soon as it is complete."""
 
     def __init__(self, served: masking.Metadata) -> None:
         self._served = served
-        self._buffer = bytearray()
-        """What has not been written; from the first object on without what comes before the objects."""
-        self._mark = b""
-        """The bytes between two objects; empty until the first has begun."""
-        self._looked = 0
-        """Bytes of the buffer that were searched for the mark."""
-        self._tries = 0
-        self._is_whole = False
-        """Whether the list is held as a whole from here on."""
-        self._head: _ListMetadata | None = None
+        self._cutter = lists.Cutter(_OBJECT, _OBJECTS)
+        self._is_open = False
+        """Whether the list is written up to its first object."""
+        self._head: msgspec.Raw | None = None
         """The list's own metadata, if it came before the objects."""
         self._count = 0
 
     def feed(self, chunk: bytes) -> bytes:
         """Takes the next bytes; returns what they make complete."""
-        self._buffer += chunk
-        if len(self._buffer) > _MAX_LIST:
-            raise TooLargeError
-        if self._is_whole:
-            return b""
-        opening = b""
-        if not self._mark:
-            opening = self._begin()
-        return opening + self._cut() if self._mark else b""
+        objects = self._cutter.feed(chunk)
+        return self._opening() + self._written(objects) if self._cutter.has_begun else b""
 
     def end(self) -> bytes:
         """Returns the end of the list."""
-        prefix = b'{"items":[' if self._mark else b""
-        rest = _decoded(prefix + bytes(self._buffer), _Rest)
-        if rest.items is msgspec.UNSET:
-            raise ShapeError
-        written = b"" if self._mark else self._opening(rest.metadata)
-        written += b"".join(self._written(item) for item in rest.items or ())
-        late = b"" if self._head is not None or rest.metadata is None else _metadata_field(rest.metadata)
-        return written + b"]" + late + b"}"
-
-    def _begin(self) -> bytes:
-        """Finds the first object, or holds the list as a whole; returns the list up to its first object."""
-        found = self._buffer.find(_ITEMS)
-        start = found + len(_ITEMS)
-        key_end = self._buffer.find(b'":', start) if found >= 0 else -1
-        if key_end < 0:
-            self._is_whole = len(self._buffer) > _MAX_HEAD
-            return b""
         try:
-            head = _decoded(bytes(self._buffer[:start]) + b"]}", _Rest)
-        except ShapeError:  # the same bytes within another field
-            self._is_whole = True
+            objects = self._cutter.end()
+        except lists.FlawError:
+            raise ShapeError from None
+        written = self._opening() + self._written(objects)
+        late = self._cutter.fields.get("metadata") if self._head is None else None
+        return written + b"]" + _metadata_field(late) + b"}"
+
+    def _opening(self) -> bytes:
+        """Returns the list up to its first object; nothing the second time."""
+        if self._is_open:
             return b""
-        self._mark = b"}," + bytes(self._buffer[start : key_end + 2])
-        del self._buffer[:start]
-        return self._opening(head.metadata)
-
-    def _cut(self) -> bytes:
-        """Takes every complete object out of the buffer."""
-        # A complete JSON object has no proper prefix that is one too, so a mark within an object never passes.
-        start, written, item = 0, [], None
-        while (found := self._buffer.find(self._mark, self._looked)) >= 0:
-            self._looked = found + len(b"},")
-            try:
-                item = _decoded(bytes(self._buffer[start : found + 1]), _Object)
-            except ShapeError:
-                self._tries += 1
-                if self._tries >= _MAX_TRIES:
-                    self._is_whole = True
-                    break
-            else:
-                written.append(self._written(item))
-                start, self._tries = self._looked, 0
-        del self._buffer[:start]
-        self._looked = max(len(self._buffer) - len(self._mark) + 1, 0)
-        return b"".join(written)
-
-    def _opening(self, metadata: _ListMetadata | None) -> bytes:
-        """Returns the list up to its first object."""
+        self._is_open = True
         kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
         if self._served.kind:
             kind, version = f"{self._served.kind}List", self._served.api_version
         head = msgspec.json.encode({"kind": kind, "apiVersion": version})[:-1]
-        if metadata is not None:
-            self._head = metadata
-            head += _metadata_field(metadata)
-        return head + b',"items":['
+        self._head = self._cutter.fields.get("metadata")
+        return head + _metadata_field(self._head) + b',"items":['
 
-    def _written(self, item: _Object) -> bytes:
-        self._count += 1
-        text = msgspec.json.encode(_reduced(self._served, item))
-        return b"," + text if self._count > 1 else text
+    def _written(self, objects: list[_Object]) -> bytes:
+        texts = [msgspec.json.encode(_reduced(self._served, found)) for found in objects]
+        comma = b"," if self._count and texts else b""
+        self._count += len(texts)
+        return comma + b",".join(texts)
 
 
-def _metadata_field(metadata: _ListMetadata) -> bytes:
-    return b',"metadata":' + msgspec.json.encode(metadata)
+def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
+    if metadata is None:
+        return b""
+    return b',"metadata":' + msgspec.json.encode(_decoded(bytes(metadata), _ListMetadata))

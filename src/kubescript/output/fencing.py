@@ -71,6 +71,12 @@ class Own:
     """Whole messages that the server gave the script."""
     denials: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Messages of that kind, each with the names in it that the cluster gave: such a message is not ours."""
+    names: tuple[str, ...] = ()
+    """Names of the operator's, of which each is the whole value of a note."""
+
+    def named(self, value: str) -> bool:
+        """Whether the value of a note did not come from the cluster."""
+        return value in self.names or self.wrote(value)
 
     def wrote(self, text: str, *, as_json: bool = False) -> bool:
         """Whether nothing in the text, or in the strings of JSON text, came from the cluster."""
@@ -90,7 +96,7 @@ class Own:
         """Whether the text is this sentence of the catalogue, in whichever language, with such values."""
         return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
 
-    def named(self, name: str) -> bool:
+    def knows(self, name: str) -> bool:
         """Whether a type has its name from the script or from us."""
         return name in _TOOL_TYPES or name in self._script_names or sentences.is_type(name) or sentences.is_word(name)
 

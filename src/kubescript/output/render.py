@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 
 from kubescript import types
-from kubescript.output import fencing, sanitizing, truncation
+from kubescript.output import fencing, notes, sanitizing, truncation
 
 __all__ = ["Mask", "Style", "render"]
 
@@ -28,8 +28,6 @@ _NOTE_BYTES: Final = 768
 _SMALL_NOTE_BYTES: Final = 512
 _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
-_FOREIGN_NOTE: Final = "warning: "
-"""How a note begins that quotes the API server: whoever defines a custom resource or a webhook writes its warnings."""
 _TOOL: Final = "tool."
 """How the codes of a classic tool's errors begin; the name of the sentence follows."""
 _NO_RESULT: Final = "(no result: {hint})"
@@ -105,14 +103,14 @@ class _MainPart:
 def render(
     outcome: types.Outcome,
     limits: types.Limits,
-    notes: Sequence[str] = (),
+    missed: Sequence[notes.Note] = (),
     *,
     own: fencing.Own | None = None,
     style: Style = Style(),
 ) -> types.Answer:
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
-    `notes` name what the result lacks, one phrase each. `own` tells what did not come from the cluster; None stands for
+    `missed` is what the result lacks, one phrase each. `own` tells what did not come from the cluster; None stands for
     a script that has read nothing there.
     """
     own = own if style.mark else None
@@ -127,15 +125,14 @@ def render(
     main = fault
     if main is None:
         main = _main_part(outcome, limits, room - _size(printed), style, own, alone=not printed)
-    missing = [printed_note, main.note, _hidden_note(outcome), *map(style.text, notes)]
-    foreign = [note for note in missing if own is not None and note.startswith(_FOREIGN_NOTE)]
+    plain, foreign = notes.told(missed, own, style.text)
     foreign_line = _note_line(foreign, notes_room // 2)
     content, marked = _content(printed, main, foreign_line, own)
-    ours = [note for note in missing if note and note not in foreign]
+    ours = list(filter(None, (printed_note, main.note, _hidden_note(outcome), *plain)))
     note_line = _note_line(ours, notes_room - 16 - _size(foreign_line))
     structured = None
     if style.structured and fault is None:
-        structured = _structured(printed, main, missing)
+        structured = _structured(printed, main, [*ours, *foreign])
     return types.Answer(
         _joined(content, note_line),
         is_error=fault is not None,
@@ -152,18 +149,18 @@ def _joined(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _content(printed: str, main: _MainPart, notes: str, own: fencing.Own | None) -> tuple[str, bool]:
+def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | None) -> tuple[str, bool]:
     """Returns prints, main part and the notes that quote the cluster, its text fenced, and whether there was any."""
     whole = _joined(printed, main.text)
     if own is None:
         return whole, False
     ours = main.ours or own.wrote(main.text, as_json=main.as_json)
-    if own.wrote(printed) and ours and not notes:
+    if own.wrote(printed) and ours and not foreign:
         return whole, False
     # An error that is ours stays outside of the fence round the prints.
     if main.ours:
-        return _joined(fencing.fence(_joined(printed, notes)), main.text), True
-    return _joined(fencing.fence(_joined(whole, notes)), main.told), True
+        return _joined(fencing.fence(_joined(printed, foreign)), main.text), True
+    return _joined(fencing.fence(_joined(whole, foreign)), main.told), True
 
 
 def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:
@@ -229,8 +226,8 @@ def _says(own: fencing.Own | None, fault: types.Fault, kind: str) -> bool:
     if not fault.told:
         return True
     if fault.code.startswith(_TOOL):
-        return own.named(fault.type) and own.said_by_tool(fault.code.removeprefix(_TOOL), message)
-    return own.named(fault.type) and own.said(message, by_worker=fault.by_worker)
+        return own.knows(fault.type) and own.said_by_tool(fault.code.removeprefix(_TOOL), message)
+    return own.knows(fault.type) and own.said(message, by_worker=fault.by_worker)
 
 
 def _cut(text: str, room: int) -> str:
@@ -248,11 +245,11 @@ def _hidden_note(outcome: types.Outcome) -> str:
     return f"hidden characters removed: {count}" if count else ""
 
 
-def _note_line(notes: Sequence[str], room: int) -> str:
+def _note_line(texts: Sequence[str], room: int) -> str:
     """Returns the notes on one line in brackets, cut to `room` bytes; empty when there is none."""
-    if not notes:
+    if not texts:
         return ""
-    shown = [note.replace("\n", " ") for note in notes]
+    shown = [text.replace("\n", " ") for text in texts]
     left = room - 2 * len(shown)
     shortest_first = sorted(range(len(shown)), key=lambda at: _size(shown[at]))
     for number, at in enumerate(shortest_first):
@@ -307,16 +304,15 @@ def _shrunk(value: Any, text: str, room: int) -> _MainPart:
     return _MainPart(shrunk, note, as_json=True)
 
 
-def _structured(printed: str, main: _MainPart, notes: Sequence[str]) -> dict[str, Any]:
+def _structured(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
     """Returns the answer as data, cut as the text is."""
     data: dict[str, Any] = {"result": None}
     if not main.ours:
         data["result"] = _load(main.text) if main.as_json else main.text or None
-    missing = [note for note in notes if note]
     if printed:
         data["printed"] = printed
     if missing:
-        data["missing"] = missing
+        data["missing"] = list(missing)
     return data
 
 

@@ -6,6 +6,7 @@ settings and the deadline.
 """
 
 from kubescript.config import Redaction as Settings
+from kubescript.redaction.conversation import Report
 from kubescript.redaction.engine import WITHHELD, Engine, carried
 
-__all__ = ["WITHHELD", "Engine", "Settings", "carried"]
+__all__ = ["WITHHELD", "Engine", "Report", "Settings", "carried"]

@@ -10,20 +10,37 @@ import select
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Generator, Iterator
+from typing import Final, Protocol
 
 import msgspec
 
 from kubescript import errors, spawner
 from kubescript.wire import masking, protocol
 
-__all__ = ["Check", "Found", "Masker", "SourceBrokenError"]
+__all__ = ["Check", "Found", "Masker", "Report", "SourceBrokenError"]
 
 Found = Callable[[str], None]
 """Told the kind of each value that is masked."""
+
+
+class Report(Protocol):
+    """Told what a masker says of a body while it reads it. What `read` raises ends the body."""
+
+    def found(self, kind: str) -> None:
+        """A value was masked."""
+
+    def read(self, size: int) -> None:
+        """So many bytes more were read, decompressed."""
+
+    def event_error(self, status: int) -> None:
+        """A watch has ended with this error."""
+
+
 Check = Callable[[], None]
 """Asked again and again while a masker works; raises when nobody waits for its answer any more."""
+# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+_NOTES: Final = msgspec.json.Decoder(masking.Notes)
 _CHECK_MS: Final = 20
 """Milliseconds between two checks."""
 _BLOCK: Final = 256 * protocol.KIB
@@ -60,11 +77,19 @@ _WHY: Final[dict[bytes, str]] = {
     b"memory": "masking the text needs more memory than a masker may use; ask for less text",
 }
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
-_BROKEN: Final[dict[bytes, str]] = {
-    b"gzip-bad": "the answer is damaged: it is marked as gzip, but cannot be decompressed",
-    b"gzip-cut": "the answer ends before its compressed data do; what arrived is incomplete",
-    b"gzip-more": "the answer continues after the end of its compressed data",
+_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
+_BROKEN: Final[dict[bytes, tuple[str, str]]] = {
+    b"gzip-bad": ("the answer is damaged: it is marked as gzip, but cannot be decompressed", _PROXY),
+    b"gzip-cut": ("the answer ends before its compressed data do; what arrived is incomplete", _PROXY),
+    b"gzip-more": ("the answer continues after the end of its compressed data", _PROXY),
+    b"json": ("the answer ends in the middle of its JSON, or is none", _NO_API_SERVER),
+    b"list": (
+        "the answer is no list: it needs a kind that ends with List, and one array of items",
+        _NO_API_SERVER,
+    ),
+    b"event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
 }
+"""What is wrong with a body, and what to do about it."""
 
 
 class SourceBrokenError(Exception):
@@ -94,6 +119,8 @@ class Masker:
         """Bytes that it may still answer."""
         self._reported = 0
         self._kinds: set[str] = set()
+        self._trailer: masking.Trailer | None = None
+        """What the last answer says of the body."""
 
     @property
     def is_fit(self) -> bool:
@@ -123,7 +150,7 @@ class Masker:
         content, form = _encoded(text)
         self._begin(_GROWTH)
         self._send(masking.Order.TEXT, content)
-        answer, size = self._answer(found, check, same=True)
+        answer, size, _ = self._answer(found, check, same=True)
         masked = b"".join(self._link.blocks(size, check))
         self.waiting -= 1
         try:
@@ -131,11 +158,15 @@ class Masker:
         except UnicodeDecodeError:
             raise protocol.ProtocolError("a text that is no UTF-8") from None
 
-    def body(self, about: masking.Body, chunks: Iterator[bytes], found: Found, check: Check) -> Iterator[bytes]:
-        """A body, masked, in pieces. Of a live one, whose next chunk may come much later, nothing is held back.
+    def body(
+        self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check
+    ) -> Generator[bytes, None, masking.Trailer | None]:
+        """A body, masked, in pieces, and its trailer. Of a live one, whose next chunk may come much later, nothing is
+        held back.
 
         Raises SourceBrokenError when `chunks` raises, behind all that came before.
         """
+        self._trailer = None
         self._begin(*_bounds(about))
         size = masking.MAX_GZIP_CHUNK if about.gzip else masking.MAX_CHUNK
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
@@ -153,8 +184,15 @@ class Masker:
             for at in range(0, len(chunk), size):
                 self._send(masking.Order.CHUNK, memoryview(chunk)[at : at + size])
                 while self.waiting > ahead or (self.waiting and self._link.has_input):
-                    yield from self._pieces(found, check)
+                    yield from self._pieces(report, check)
             check()
+        yield from self._rest(report, check, is_broken=broken is not None)
+        if broken is not None:
+            raise SourceBrokenError(broken)
+        return self._trailer
+
+    def _rest(self, report: Report, check: Check, *, is_broken: bool) -> Iterator[bytes]:
+        """All that it still owes of a body."""
         # Read before any of it is passed on: scripts often give up a short answer, and a masker that still has
         # something to say could serve nobody else.
         # Attack: 128 KB of gzip, all of which is sent ahead, unfold to 135 MB; a masker that was taken over answers
@@ -162,17 +200,15 @@ class Masker:
         rest: list[bytes] = []
         held = 0
         while self.waiting:
-            for piece in self._pieces(found, check):
+            for piece in self._pieces(report, check):
                 rest.append(piece)
                 held += len(piece)
                 if held > _MAX_REST:
                     yield from rest
                     rest.clear()
         # Attack: it is given to another while it holds the end of a body that broke off, and hands that on.
-        self.waiting = int(broken is not None)
+        self.waiting = int(is_broken)
         yield from rest
-        if broken is not None:
-            raise SourceBrokenError(broken)
 
     def _begin(self, growth: int, most: int = _SLACK) -> None:
         self.uses += 1
@@ -186,12 +222,16 @@ class Masker:
         self.waiting += 1
         self._link.send(order, payload)
 
-    def _pieces(self, found: Found, check: Check) -> Iterator[bytes]:
-        _, size = self._answer(found, check)
+    def _pieces(self, report: Report, check: Check) -> Iterator[bytes]:
+        _, size, notes = self._answer(report.found, check)
+        report.read(notes.read)
+        if notes.error:
+            report.event_error(notes.error)
+        self._trailer = notes.trailer
         yield from self._link.blocks(size, check)
         self.waiting -= 1
 
-    def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int]:
+    def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int, masking.Notes]:
         """Read the head of an answer and report what was masked. Raises RedactionError, ClusterError, ProtocolError and
         StreamClosed."""
         answer, notes, size = self._link.head(check)
@@ -199,7 +239,8 @@ class Masker:
             if notes in _WHY:
                 raise errors.RedactionError(_WHY[notes])
             if notes in _BROKEN:
-                raise errors.ClusterError(_BROKEN[notes], code="cluster.broken", remedy=_PROXY)
+                message, remedy = _BROKEN[notes]
+                raise errors.ClusterError(message, code="cluster.broken", remedy=remedy)
             about = notes[:_MAX_DETAIL].decode("ascii", "replace")
             raise protocol.ProtocolError(f"it gave up: {about!r}")
         is_same = same and answer == masking.Answer.SAME and not size
@@ -208,9 +249,13 @@ class Masker:
         self._most -= size
         if self._most < 0:
             raise protocol.ProtocolError("more bytes than masking can have made")
-        for kind, count in masking.read_kinds(notes).items():
+        try:
+            said = _NOTES.decode(notes)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            raise protocol.ProtocolError("notes that are none") from None
+        for kind, count in said.kinds.items():
             self._report(kind, count, found)
-        return answer, size
+        return answer, size, said
 
     def _report(self, kind: str, count: int, found: Found) -> None:
         # Attack: a million kinds, which whoever counts them keeps.

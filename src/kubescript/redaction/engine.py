@@ -15,7 +15,7 @@ import secrets
 import subprocess
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kubescript import cancellation, config, errors, spawner
 from kubescript.redaction import changes, pool
-from kubescript.redaction.conversation import Check, Found, SourceBrokenError
+from kubescript.redaction.conversation import Check, Found, Report, SourceBrokenError
 from kubescript.request import request
 from kubescript.wire import masking, protocol
 
@@ -32,6 +32,7 @@ __all__ = ["WITHHELD", "Engine", "carried", "described"]
 
 log = logging.getLogger(__name__)
 
+Masked = Generator[bytes, None, masking.Trailer | None]
 WITHHELD: Final = "(withheld: it could not be masked in time)"
 """What stands in the place of a text that could not be masked."""
 _HARMLESS: Final = frozenset(
@@ -83,43 +84,39 @@ class Engine:
     def prepare(self) -> tuple[protocol.Layer, ...]:
         """Wait until a masker is ready, instead of at the first answer; returns the layers of its lockdown. Raises
         RedactionError."""
-        if not self.enabled:
-            return ()
         layers = self._pool.prepare()
         self._ready = True
         return layers
 
     def start(self) -> None:
         """Start the maskers and do not wait for them. Raises RedactionError."""
-        if self.enabled:
-            self._pool.start()
+        self._pool.start()
 
     def close(self) -> None:
         """End the processes. Nothing can be masked any more."""
         self._pool.close()
 
-    def body(self, call: request.Request, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
-        """A body as the script may see it; the broker's hook."""
-        return self._masked(call, chunks, found, echo=False) if self._is_read(call) else chunks
+    def body(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> Masked:
+        """A body as the script may see it, and its trailer; the broker's hook."""
+        return self._masked(call, chunks, report, echo=False)
 
-    def echo(self, call: request.Request, chunks: Iterator[bytes], found: Found) -> Iterator[bytes]:
+    def echo(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> Masked:
         """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
-        return self._masked(call, chunks, found, echo=True) if self._is_read(call) else chunks
+        return self._masked(call, chunks, report, echo=True)
 
-    def _is_read(self, call: request.Request) -> bool:
-        """Whether a masker must read the body: where only metadata may pass, it leaves out the rest, whatever the
-        operator has decided about masks."""
+    def _masks(self, call: request.Request) -> bool:
+        """Whether values are masked: where only metadata may pass, whatever the operator has decided."""
         return self.enabled or bool(call.metadata_rule)
 
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> masking.Changes:
         """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
         none. What is shown of values is masked as the operator has decided. Raises RedactionError, ClusterError."""
-        compared = _comparison(call, before, after, self._user, masked=self._is_read(call))
+        compared = _comparison(call, before, after, self._user, masked=self._masks(call))
         about = masking.Body(secrets=_is_secret(call), comparison=compared, owner=self._owner)
         documents = iter((before, after, call.body or b""))
         check = functools.partial(_check, call)
         with self._pool.lent(check, call.script, self._owner) as masker:
-            answer = b"".join(masker.body(about, documents, found, check))
+            answer = b"".join(masker.body(about, documents, _Found(found), check))
             return changes.read(answer, has_before=bool(before), has_after=bool(after))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
@@ -143,14 +140,29 @@ class Engine:
             log.exception("a text could not be masked", extra={"event": "redaction.bug"})
             return WITHHELD
 
-    def _masked(self, call: request.Request, chunks: Iterator[bytes], found: Found, *, echo: bool) -> Iterator[bytes]:
-        about = replace(described(call, echo=echo), owner=self._owner)
+    def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> Masked:
+        # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
+        # leaves out all but metadata where only that may pass.
+        about = replace(described(call, echo=echo), owner=self._owner, masked=self._masks(call))
         check = functools.partial(_check, call)
         try:
             with self._pool.lent(check, call.script, self._owner) as masker:
-                yield from masker.body(about, chunks, found, check)
+                return (yield from masker.body(about, chunks, report, check))
         except SourceBrokenError as broken:
             raise broken.cause from None
+
+
+class _Found:
+    """Reports what is found, and nothing else."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+
+    def read(self, size: int) -> None:
+        """Counts nothing: the documents are the host's own copies."""
+
+    def event_error(self, status: int) -> None:
+        """There are no events."""
 
 
 def carried(body: bytes) -> bool:
@@ -161,8 +173,7 @@ def carried(body: bytes) -> bool:
 def described(call: request.Request, *, echo: bool) -> masking.Body:
     """What a masker has to know of the body that answers this call."""
     return masking.Body(
-        log=call.subresource == "log",
-        watch=call.verb == "watch",
+        form=call.form,
         live=call.is_live,
         secrets=_is_secret(call),
         gzip=call.gzip,
@@ -198,7 +209,7 @@ def _is_secret(call: request.Request) -> bool:
 
 def _metadata(call: request.Request) -> masking.Metadata:
     version = f"{call.group}/{call.version}" if call.group else call.version
-    return masking.Metadata(call.kind, version, call.verb == "list")
+    return masking.Metadata(call.kind, version)
 
 
 def _check(call: request.Request) -> None:

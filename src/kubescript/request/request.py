@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from kubescript.request import body as request_body
 from kubescript.request import info, query
-from kubescript.wire import protocol
+from kubescript.wire import masking, protocol
 
 __all__ = ["CONNECT", "Request", "describe", "parse"]
 
@@ -43,6 +43,10 @@ class Request:
     accept: str = "application/json"
     gzip: bool = False
     """The answer may come compressed with gzip; of a body that is masked: it did."""
+    form: masking.Form = "text"
+    """Of a body that is masked: what it must be, to be whole."""
+    is_look_up: bool = False
+    """Whether the SDK asks by itself which names there are."""
     audit_id: str = ""
     """Sent as `Audit-ID`, which kube-apiserver uses as the id of its own audit event."""
     agent: str = ""
@@ -80,7 +84,9 @@ _ACCEPT: Final = {
     "discovery": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
     "table": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
     "metadata": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
+    "names": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json",
 }
+_METADATA: Final = frozenset({"metadata", "names"})
 _ACCEPT_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -93,6 +99,7 @@ def parse(call: protocol.Call) -> Request:
     options = query.check(
         call.query, tunnel=parsed.subresource in CONNECT or parsed.verb == "proxy", resource=parsed.is_resource
     )
+    is_partial_list = call.accept in _METADATA and parsed.verb == "list"
     content_type, body = request_body.check(call.method, call.body, call.content_type)
     return Request(
         method=call.method,
@@ -108,7 +115,8 @@ def parse(call: protocol.Call) -> Request:
         name=parsed.name,
         body=body,
         content_type=content_type,
-        accept=_ACCEPT_METADATA_LIST if (call.accept, parsed.verb) == ("metadata", "list") else _ACCEPT[call.accept],
+        accept=_ACCEPT_METADATA_LIST if is_partial_list else _ACCEPT[call.accept],
+        is_look_up=call.accept == "names",
     )
 
 

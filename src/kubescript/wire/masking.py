@@ -17,8 +17,9 @@ come. It may send further chunks before it reads an answer. In place of any answ
 reason, and end.
 
 A frame of the host is a little-endian u32 length, a byte of type, and the payload. A frame of the masker is a byte of
-type, the u32 length of its notes, the u32 length of its bytes, and both. The notes of an answer are the kinds of what
-was masked, as `token=2,password=1`. A masker reads hostile bytes, so the host treats its frames as hostile too.
+type, the u32 length of its notes, the u32 length of its bytes, and both. The notes of an answer are a `Notes` as JSON;
+those of the answer to END have the `Trailer`, which says whether the body is whole. A masker reads hostile bytes, so
+the host treats its frames as hostile too.
 """
 
 from __future__ import annotations
@@ -26,8 +27,7 @@ from __future__ import annotations
 import base64
 import enum
 import struct
-from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -39,7 +39,6 @@ __all__ = [
     "MAX_CHANGES",
     "MAX_CHUNK",
     "MAX_GZIP_CHUNK",
-    "MAX_KIND",
     "MAX_NOTES",
     "MAX_ROWS",
     "MAX_UNDO",
@@ -51,7 +50,9 @@ __all__ = [
     "Comparison",
     "Expression",
     "Facts",
+    "Form",
     "Metadata",
+    "Notes",
     "Objection",
     "Order",
     "Reason",
@@ -59,9 +60,8 @@ __all__ = [
     "Rule",
     "Settings",
     "State",
+    "Trailer",
     "alignments",
-    "read_kinds",
-    "write_kinds",
 ]  # fmt: skip
 
 HEADER: Final = struct.Struct("<IB")
@@ -70,25 +70,68 @@ MAX_CHUNK: Final = protocol.MIB
 """Bytes of a CHUNK at most."""
 MAX_GZIP_CHUNK: Final = 16 * protocol.KIB
 """Bytes of a CHUNK of a compressed body, which unfolds to a thousand times as much at most."""
-MAX_NOTES: Final = 32 * protocol.KIB
-MAX_KIND: Final = 80
+MAX_NOTES: Final = 256 * protocol.KIB
 MAX_ROWS: Final = 20_000
 """Fields that one write may change."""
 MAX_CHANGES: Final = 8 * protocol.MIB
 """Bytes of a `Changes` as JSON."""
 MAX_UNDO: Final = 256 * protocol.KIB
 """Characters of the patch in it that would take the write back."""
-_MAX_DIGITS: Final = 7
-_KIND: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-"
+_Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
 Reason = Literal[
-    "part", "line", "shape", "memory", "release", "gzip-bad", "gzip-cut", "gzip-more", "object", "values", "rows", "bug"
+    "part",
+    "line",
+    "shape",
+    "memory",
+    "release",
+    "gzip-bad",
+    "gzip-cut",
+    "gzip-more",
+    "json",
+    "list",
+    "event",
+    "object",
+    "values",
+    "rows",
+    "bug",
 ]
 """Why a masker gave up: a part of a document or a line longer than it can hold, a body that is not the metadata that
 was asked for, no release as Helm keeps it, its memory, a compressed body that is damaged, cut short or followed by
-more, documents to compare that are no objects or too large, more changes than it may answer, or a fault of its own."""
+more, one that is no JSON or ends in the middle of it, no list with one array of items, a line of a watch that is no
+event, documents to compare that are no objects or too large, more changes than it may answer, or a fault of its own."""
+
+
+Form = Literal["text", "log", "json", "object", "list", "table", "watch"]
+"""What a body must be, to be whole: any text, the lines of a log, one JSON document, one JSON object, a list of
+objects, a Table or such a list, or events that are a line each."""
+
+
+class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a whole body was, which a masker has read to its end. Whoever says what a script has not seen goes by it
+    alone; of a body that is not what it must be there is none."""
+
+    items: _Count = 0
+    """Items of a list, rows of a Table, or events of a watch about objects."""
+    next: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
+    """SHA-256 of the token by which the next page is asked for; empty when there is no further page."""
+    remaining: _Count = 0
+    """Items of further pages, where the API server tells."""
+
+
+class Notes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a masker says beside the masked bytes of one answer."""
+
+    kinds: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9-]{1,80}\Z")], _Count] = {}
+    """How often each kind was masked."""
+    read: _Count = 0
+    """Bytes that it has read since the answer before, decompressed."""
+    error: Annotated[int, msgspec.Meta(ge=0, le=599)] = 0
+    """The status of an event that ends a watch with an error."""
+    trailer: Trailer | None = None
+    """In the answer to END: what the body was."""
 
 
 class Order(enum.IntEnum):
@@ -151,7 +194,6 @@ class Metadata(msgspec.Struct, frozen=True):
     kind: str = ""
     """Empty when it is not known."""
     api_version: str = ""
-    listing: bool = False
 
 
 class UserInfo(msgspec.Struct, frozen=True):
@@ -188,8 +230,9 @@ class Comparison(msgspec.Struct, frozen=True):
 class Body(msgspec.Struct, frozen=True):
     """What has to be known of a body to mask it."""
 
-    log: bool = False
-    watch: bool = False
+    form: Form = "text"
+    masked: bool = True
+    """Whether values are masked. The operator may have decided otherwise; a body is checked all the same."""
     live: bool = False
     """Its next bytes may come much later."""
     secrets: bool = False
@@ -295,27 +338,3 @@ def alignments(text: bytes) -> tuple[bytes, ...]:
         whole = base64.b64encode(bytes(before) + text)
         pieces.append(whole[(before * 8 + 5) // 6 : (before + len(text)) * 8 // 6])
     return tuple(pieces)
-
-
-def write_kinds(counts: Mapping[str, int]) -> bytes:
-    """Write how often each kind was masked. Kinds that do not fit into the notes of one frame are left out."""
-    notes = b""
-    most = 10**_MAX_DIGITS - 1
-    for kind, count in counts.items():
-        note = f"{kind}={min(count, most)}".encode()
-        if len(notes) + len(note) < MAX_NOTES:
-            notes += b"," + note if notes else note
-    return notes
-
-
-def read_kinds(notes: bytes) -> dict[str, int]:
-    """Read them. Raises ProtocolError for anything that `write_kinds` does not write."""
-    counts: dict[str, int] = {}
-    for note in notes.split(b",") if notes else ():
-        kind, _, digits = note.partition(b"=")
-        if not kind or len(kind) > MAX_KIND or kind.strip(_KIND):
-            raise protocol.ProtocolError("a kind of secret has no proper name")
-        if not digits.isdigit() or len(digits) > _MAX_DIGITS:
-            raise protocol.ProtocolError("a kind of secret has no proper count")
-        counts[kind.decode()] = int(digits)
-    return counts

@@ -39,8 +39,9 @@ __all__ = [
 
 VERSION: Final = 2
 
-Accept = Literal["json", "table", "metadata", "text", "discovery"]
-"""The representations a script may ask for; the host maps each to a fixed Accept header."""
+Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
+"""The representations a script may ask for; the host maps each to a fixed Accept header. `names` is the metadata that
+the SDK itself looks up, for an error or a count: that there is more of it is no news for the script."""
 
 
 NULL: Final = msgspec.Raw(b"null")
@@ -229,6 +230,8 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Bytes printed beyond the output limit."""
     saw_masks: bool = False
     """Whether the script was given a text with a masked value."""
+    unsent: int = 0
+    """Calls beyond the script's budget that the worker has refused by itself."""
 
 
 class ProtocolError(Exception):

@@ -103,7 +103,7 @@ class Channel:
         for exchange in self._incoming:
             exchange.stop()
         self._take_turn()
-        done = msgspec.structs.replace(done, dropped_bytes=self._dropped)
+        done = msgspec.structs.replace(done, dropped_bytes=self._dropped, unsent=self._left.unsent)
         self._frames.send_message(protocol.FrameType.DONE, done)
         with contextlib.suppress(protocol.ProtocolError, OSError):
             self._frames.receive(frozenset())  # the host first reads from the kernel what this process used

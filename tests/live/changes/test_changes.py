@@ -19,6 +19,7 @@ from kubescript.broker import attempts, records
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.wire import masking, protocol
+from tests.kit import reading
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -465,7 +466,7 @@ def test_a_secret_that_changes_is_a_row_of_two_masks(engine: redaction.Engine) -
     assert row.masked and row.old != row.new
     for text in (row.old, row.new):
         assert text is not None and text.startswith('"«redacted:password:')
-    read = b"".join(engine.body(dataclasses.replace(call(), verb="get"), iter((before,)), lambda _: None)).decode()
+    read = b"".join(engine.body(dataclasses.replace(call(), verb="get"), iter((before,)), reading.Report())).decode()
     assert str(row.old)[1:-1] in read
     assert kinds == ["env-password"] * 2
     assert compared(engine, with_variable(SECRET), with_variable(SECRET)).rows == ()

@@ -23,7 +23,7 @@ from kubescript_safety.controlplane import kubelets
 from security_tests.redaction import engine, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered
-from tests.kit import clients
+from tests.kit import clients, reading
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
 
@@ -269,11 +269,11 @@ def test_what_a_real_api_server_says_of_itself_is_not_touched(live: Path, source
     with app.opened(config.Settings(kubeconfig=live), source) as parts:
 
         def get(path: str, accept: protocol.Accept = "json") -> tuple[bytes, bytes]:
-            call = request.parse(protocol.Call("GET", tuple(path.split("/")), accept=accept))
+            call = reading.formed(request.parse(protocol.Call("GET", tuple(path.split("/")), accept=accept)))
             body = b"".join(
                 parts.operator.contexts.default.cluster.perform(call, 60, cancellation.Cancellation()).chunks
             )
-            return body, b"".join(masking.body(call, iter([body]), lambda _: None))
+            return body, b"".join(masking.body(call, iter([body]), reading.Report()))
 
         versions = [
             "api/v1",

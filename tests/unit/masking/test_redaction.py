@@ -20,7 +20,8 @@ from hypothesis import strategies
 from kubescript import errors, redaction
 from kubescript.masker import bodies, spans
 from kubescript.request import request
-from tests.kit import cases
+from kubescript.wire import masking
+from tests.kit import cases, reading
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 GITHUB = "ghp_Ab3dEf9hIj1kLm2nOp4qRs5tUv6wXy7zA8b9"
@@ -40,12 +41,15 @@ def engine() -> redaction.Engine:
 
 
 def call(resource: str = "pods", verb: str = "list", subresource: str = "") -> request.Request:
-    return request.Request("GET", "/", (), verb, True, version="v1", resource=resource, subresource=subresource)
+    form: masking.Form = "watch" if verb == "watch" else "log" if subresource == "log" else "text"
+    return request.Request(
+        "GET", "/", (), verb, True, version="v1", resource=resource, subresource=subresource, form=form
+    )
 
 
 def masked(engine: redaction.Engine, body: bytes | list[bytes], what: request.Request | None = None) -> bytes:
     chunks = iter(body if isinstance(body, list) else [body])
-    return b"".join(engine.body(what or call(), chunks, lambda _: None))
+    return b"".join(engine.body(what or call(), chunks, reading.Report()))
 
 
 def dumped(value: Any) -> bytes:
@@ -233,7 +237,7 @@ def test_reported(engine: redaction.Engine) -> None:
     """Each masked value is reported by its kind, once."""
     found: list[str] = []
     body = dumped({"env": [{"name": "DB_PASSWORD", "value": "hunter2"}, {"name": "X", "value": JWT}]})
-    b"".join(engine.body(call(), iter([body]), found.append))
+    b"".join(engine.body(call(), iter([body]), reading.Report(found.append)))
     assert Counter(found) == {"env-password": 1, "jwt": 1}
 
 
@@ -260,7 +264,8 @@ def cut(body: bytes, places: list[int]) -> list[bytes]:
 @hypothesis.settings(max_examples=60, deadline=None)
 def test_any_split(engine: redaction.Engine, what: request.Request, places: list[int]) -> None:
     """However a body is cut into chunks, the output is the same: no cut hides a secret."""
-    body = LOG if what.subresource == "log" else MIXED + b"\n" + MIXED if what.verb == "watch" else MIXED
+    event = b'{"type":"ADDED","object":' + MIXED + b"}\n"
+    body = LOG if what.subresource == "log" else event + event if what.verb == "watch" else MIXED
     whole = masked(engine, body, what)
     assert masked(engine, cut(body, places), what) == whole
     assert b"hunter2" not in whole and b"MIIEpAIBAAKCAQEA" not in whole
@@ -340,7 +345,7 @@ def test_watch_and_log_flow(engine: redaction.Engine) -> None:
     log = dataclasses.replace(call(subresource="log", verb="get"), query=(("follow", "true"),))
     for what, part in ((call(verb="watch"), event), (log, b"password=hunter2\n")):
         given.clear()
-        stream = engine.body(what, source([part, part]), lambda _: None)
+        stream = engine.body(what, source([part, part]), reading.Report())
         assert b"redacted" in next(stream) and len(given) == 1
 
 
@@ -529,4 +534,4 @@ def test_tables(engine: redaction.Engine) -> None:
         dumped({"type": "ADDED", "object": {"kind": "Table", **(head if not number else {}), "rows": [row]}})
         for number, row in enumerate(rows)
     )
-    assert b'"hunter2"' not in masked(engine, [events + b"\n"], dataclasses.replace(what, verb="watch"))
+    assert b'"hunter2"' not in masked(engine, [events + b"\n"], dataclasses.replace(what, verb="watch", form="watch"))

@@ -159,6 +159,7 @@ class Relay:
                     unused.stop()
         # The host would refuse these calls, and end the script soon.
         for _ in calls[limit:]:
+            self._below.left.unsent += 1
             yield _Unsent()
 
 

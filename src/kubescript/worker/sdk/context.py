@@ -25,6 +25,8 @@ class Left:
     api_calls: int
     response_bytes: int
     output_bytes: int
+    unsent: int = 0
+    """Calls beyond the first of these, which were refused here."""
 
 
 _NAMES: Final = ("api_calls", "response_bytes", "output_bytes", "remaining_ms")

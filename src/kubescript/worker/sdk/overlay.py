@@ -27,6 +27,9 @@ Object = dict[str, Any]
 Key = tuple[str, str, str, str]
 """Group, resource, namespace and name of an object."""
 
+METADATA: Final = frozenset({"metadata", "names"})
+"""Representations of an object that leave its content out."""
+_OBJECTS: Final = METADATA | {"json"}
 _OF_NAMESPACES: Final = frozenset({"status", "finalize"})
 """The subresources of a namespace: any other word in their place is a resource in the namespace."""
 
@@ -165,7 +168,7 @@ class Overlay:
         """Returns the answer to a call: the cluster's, or for a planned object the plan's."""
         target = _target(call.path) if call.method == "GET" and not call.stream else None
         planned = self._objects.get(target.key) if target is not None else None
-        if target is None or planned is None or call.accept not in ("json", "metadata"):
+        if target is None or planned is None or call.accept not in _OBJECTS:
             return perform(call)
         if target.subresource not in ("", "status", "scale"):
             return perform(call)
@@ -173,7 +176,7 @@ class Overlay:
             return Answer(protocol.Reply(404, "Not Found", "application/json"), iter([_missing(target)]))
         if target.subresource != "scale" and planned.shows_in(target.version):
             reply = protocol.Reply(200, "OK", "application/json", metadata_rule=planned.rule)
-            shown = _shown(planned, metadata_only=call.accept == "metadata")
+            shown = _shown(planned, metadata_only=call.accept in METADATA)
             return Answer(reply, iter([lazy_json.encode(shown)]))
         return _scaled(perform(call), planned)
 
@@ -181,7 +184,7 @@ class Overlay:
 
     def concerns(self, call: Call) -> bool:
         """Whether the answer to a call is a list in which planned objects may stand."""
-        target = _target(call.path) if call.method == "GET" and call.accept in ("json", "metadata") else None
+        target = _target(call.path) if call.method == "GET" and call.accept in _OBJECTS else None
         return target is not None and not target.name and bool(self._of(target))
 
     def merge(self, call: Call, head: Object, items: list[Any], *, metadata_only: bool) -> None:

@@ -105,7 +105,7 @@ class Session:
 
     def _list_names(self, path: tuple[str, ...]) -> list[str]:
         """Returns the names of a collection's objects, the first page of them."""
-        call = Call("GET", path, (("limit", str(MAX_NAMES)),), accept="metadata")
+        call = Call("GET", path, (("limit", str(MAX_NAMES)),), accept="names")
         found, _ = self.fetch_list(call, schemas.OBJECT, "")
         return [each["metadata"]["name"] for each in found]
 
@@ -142,7 +142,7 @@ class Session:
         found = lists.ListObject(arrival, shape, name, arrival.keep())
         if self._overlay is not None and self._overlay.concerns(call):
             arrival.drain()
-            reduced = call.accept == "metadata" or bool(shape.metadata_rule)
+            reduced = call.accept in overlay.METADATA or bool(shape.metadata_rule)
             self._overlay.merge(call, arrival.head, arrival.items, metadata_only=reduced)
         elif self._lazy:
             self.relay.arriving = arrival

@@ -14,7 +14,7 @@ from kubescript.worker.tools.errors import ToolError
 __all__ = ["cluster_list"]
 
 _FORMATS: Final = ("table", "detailed", "json")
-_ONE_POD: Final = Call("GET", ("api", "v1", "pods"), (("limit", "1"),), accept="metadata")
+_ONE_POD: Final = Call("GET", ("api", "v1", "pods"), (("limit", "1"),), accept="names")
 """The API server says beside the first pod how many more there are."""
 _STATS: Final = ("version", "nodes", "ready", "pods")
 _MOST_REASON: Final = 300

@@ -116,7 +116,7 @@ def _split(k8s: client.K8s, scope: Scope) -> list[str]:
     if scope.selector or scope.name or not scope.kind.model:
         return []
     try:
-        first, reply = k8s._session.fetch(scope.call("metadata", ("limit", "1")), schemas.OBJECT)
+        first, reply = k8s._session.fetch(scope.call("names", ("limit", "1")), schemas.OBJECT)
         # A snapshot that holds some namespaces only warns of it, and refuses to be asked for the others.
         if "warning" in reply.headers or (first.metadata.get("remainingItemCount") or 0) < LARGE:
             return []

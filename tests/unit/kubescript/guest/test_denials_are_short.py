@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from kubescript import contexts, errors, types
-from kubescript.broker import broker, summary
+from kubescript.broker import summary
 from kubescript.cluster import snapshot
 from kubescript.output import fencing, render
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol
 from kubescript.worker.language import compiler, refusals
-from tests.kit import cases, stage, tokens, trails
+from tests.kit import cases, reading, stage, tokens, trails
 
 MOST = 45
 
@@ -67,7 +67,7 @@ def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) 
     tally = summary.Summary()
     file = folder / "cluster.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [trails.POD, SECRET]}))
-    door = broker.Broker(snapshot.Snapshot(file), rules)
+    door = reading.made(snapshot.Snapshot(file), rules)
 
     def ask(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
         return door.handle(call, tally, left)
@@ -75,7 +75,7 @@ def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) 
     bench.stage.answer = ask  # type: ignore[method-assign]
     outcome = bench.run(script)
     own = fencing.Own(script, denials=tuple(tally.own_denials(script, "default"))) if tally.calls else None
-    return render.render(outcome, types.Limits(), summary.notes(tally, outcome), own=own)
+    return render.render(outcome, types.Limits(), summary.missing(tally, outcome), own=own)
 
 
 @pytest.mark.parametrize("case", POLICY)
@@ -95,7 +95,7 @@ def test_an_unknown_context_is_denied_in_few_words(bench: stage.Bench, tmp_path:
     cluster = snapshot.Snapshot(trails.snapshot(tmp_path))
     names = [f"gke_my-project-123_europe-west{number}_prod-cluster" for number in range(12)]
     known = contexts.Contexts(
-        {name: contexts.ClusterAccess(cluster, broker.Broker(cluster, READ_ONLY)) for name in names}
+        {name: contexts.ClusterAccess(cluster, reading.made(cluster, READ_ONLY)) for name in names}
     )
     call = protocol.Call("GET", ("api", "v1", "pods"), context="gke_my-project-123_europe-west9_prod")
     reply, _ = known.handle(call, summary.Summary(), 1.0)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from kubescript import types
-from kubescript.output import fencing, render
+from kubescript.output import fencing, notes, render
 from tests.kit import stage, tokens
 
 FENCED = re.compile(r"\[untrusted (?P<number>\d{3,})\]\n(?P<text>.*)\n\[end (?P=number)\]", re.S)
@@ -100,7 +100,7 @@ def test_the_mark_of_an_earlier_version_is_taken_off_too() -> None:
 def test_prints_and_result_stand_in_one_fence_and_notes_outside() -> None:
     """What the server says about the answer is not part of the data."""
     outcome = types.Outcome(printed="the pod says that all is well\n", result=b'["web-0"]')
-    text = render.render(outcome, types.Limits(), ["denied: list secrets"], own=OWN).text
+    text = render.render(outcome, types.Limits(), [notes.Note("denied: list secrets")], own=OWN).text
     found = FENCED.match(text)
     assert found is not None
     assert found["text"] == 'the pod says that all is well\n["web-0"]'
@@ -161,7 +161,7 @@ def test_the_fence_is_cheap_and_its_room_is_kept() -> None:
     assert tokens.count(fencing.fence("")) <= 10
     small = types.Limits(output_bytes=1024)
     for result in (b'"' + b"word after word " * 900 + b'"', json.dumps(["some words in a row here"] * 90).encode()):
-        got = render.render(types.Outcome(result=result), small, ["n" * 600], own=OWN)
+        got = render.render(types.Outcome(result=result), small, [notes.Note("n" * 600)], own=OWN)
         assert got.untrusted
         assert len(got.text.encode()) <= 1024
 

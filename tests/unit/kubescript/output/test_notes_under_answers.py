@@ -12,7 +12,7 @@ import pytest
 
 from kubescript import types
 from kubescript.broker import summary
-from kubescript.output import render
+from kubescript.output import notes, render
 from tests.kit import clients, trails
 
 PASSWORD = "hunter2-canary-receipt"
@@ -132,14 +132,16 @@ def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
     place."""
     tally = summary.Summary()
     for number in range(9):
-        tally.note(tally.denied, f"list secrets in namespace team-{number} (policy.denied_resource)")
-        tally.note(tally.failed, f"404 list {'x' * 60}{number}.example.com in namespace a")
-    tally.note(tally.failed, "cluster.unreachable list pods")
-    tally.note(tally.absent, "shpo")
-    told = summary.notes(tally, types.Outcome())
+        where = [(" in namespace ", True), (f"team-{number}", False)]
+        tally.note(tally.denied, notes.of([("list secrets", True), *where, (" (policy.denied_resource)", True)]))
+        tally.note(tally.failed, notes.of([("404 list ", True), (f"{'x' * 60}{number}.example.com", False), *where]))
+    tally.note(tally.failed, notes.Note("cluster.unreachable list pods"))
+    tally.note(tally.absent, notes.of([("shpo", False)]))
+    missed = summary.missing(tally, types.Outcome())
+    told = list(map(str, missed))
     assert told[0] == "9 calls denied: list secrets in 9 namespaces (policy.denied_resource)"
     assert told[1].endswith(", and 2 more") and told[2] == "the answer may be incomplete"
     assert told[3] == "no such namespace: shpo"
-    line = render.render(types.Outcome(result=b"0"), types.Limits(), told).text.splitlines()[-1]
+    line = render.render(types.Outcome(result=b"0"), types.Limits(), missed).text.splitlines()[-1]
     assert "in 9 namespaces" in line and "no such namespace: shpo]" in line and " …" in line
     assert len(line.encode()) <= 768

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 
 from kubescript import config, types
-from kubescript.output import render
+from kubescript.output import notes, render
 
 SMALL = types.Limits(output_bytes=2048)
 
 
-def answer(limits: types.Limits = SMALL, notes: tuple[str, ...] = (), **outcome: object) -> types.Answer:
+def answer(limits: types.Limits = SMALL, missed: tuple[str, ...] = (), **outcome: object) -> types.Answer:
     """The answer to an outcome with these fields."""
-    return render.render(types.Outcome(**outcome), limits, notes)  # type: ignore[arg-type]
+    return render.render(types.Outcome(**outcome), limits, list(map(notes.Note, missed)))  # type: ignore[arg-type]
 
 
 def test_constants_of_the_script_are_not_masked() -> None:
@@ -92,14 +92,14 @@ def test_the_answer_stays_under_its_limit() -> None:
     ):
         for limits in (SMALL, types.Limits(output_bytes=16 * 1024)):
             for printed in ("", "p" * 9000, "é\n" * 3000):
-                got = answer(limits, result=result, printed=printed, notes=("n" * 300,) * 5)
+                got = answer(limits, result=result, printed=printed, missed=("n" * 300,) * 5)
                 assert len(got.text.encode()) <= limits.output_bytes
 
 
 def test_notes_are_one_line() -> None:
     """What the script did not get to see is said in one line under the result."""
     assert (
-        answer(result=b"[]", notes=("denied: list secrets", "403 list nodes")).text
+        answer(result=b"[]", missed=("denied: list secrets", "403 list nodes")).text
         == "[]\n[denied: list secrets; 403 list nodes]"
     )
 
@@ -169,7 +169,7 @@ def test_nothing_invisible_leaves_by_any_way() -> None:
         {"hint": HIDDEN},
         {"fault": fault},
     ):
-        got = answer(notes=(HIDDEN,), **outcome).text
+        got = answer(missed=(HIDDEN,), **outcome).text
         assert "red" in got
         assert not set(got) & set("\x1b\u202e\u200b\U000e0041\x07"), repr(got)
         assert "\\u" not in got
@@ -194,7 +194,7 @@ def test_every_text_passes_the_mask_whole() -> None:
         types.Outcome(hint=secret),
         types.Outcome(fault=types.Fault("script.exception", secret, "ValueError")),
     ):
-        got = render.render(outcome, small, [secret], style=style).text
+        got = render.render(outcome, small, [notes.Note(secret)], style=style).text
         assert "hunter" not in got
         assert got.count("«masked»") >= 2
 
@@ -217,7 +217,10 @@ def test_structured_answers_hold_what_the_text_holds() -> None:
     style = render.Style(structured=True)
     items = [{"name": f"pod-{n}"} for n in range(500)]
     got = render.render(
-        types.Outcome(printed="hi\n", result=json.dumps(items).encode()), SMALL, ["403 list nodes"], style=style
+        types.Outcome(printed="hi\n", result=json.dumps(items).encode()),
+        SMALL,
+        [notes.Note("403 list nodes")],
+        style=style,
     )
     assert got.structured is not None
     assert got.structured["result"] == items[: len(got.structured["result"])]

@@ -16,12 +16,13 @@ import pytest
 import yaml
 
 from kubescript import cancellation, errors, types
-from kubescript.broker import broker, summary
+from kubescript.broker import summary
 from kubescript.capture import capture
 from kubescript.cluster import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import protocol, selectors
+from tests.kit import reading
 
 
 def ask(cluster: Any, path: str, query: str = "", accept: str = "json") -> tuple[int, Any]:
@@ -134,7 +135,7 @@ class FakeApi:
 
 @pytest.fixture
 def taken(tmp_path: Path) -> tuple[capture.Report, snapshot.Snapshot]:
-    door = broker.Broker(FakeApi(), policy.Policy(rules=(policy.DeniedResource("core", kind="Secret"),)))
+    door = reading.made(FakeApi(), policy.Policy(rules=(policy.DeniedResource("core", kind="Secret"),)))
     report = capture.capture(door, tmp_path / "out", cluster="prod", namespace="a", logs=100)
     return report, snapshot.Snapshot(tmp_path / "out")
 
@@ -302,7 +303,7 @@ def test_archive_stays_inside(tmp_path: Path) -> None:
 def test_capture_of_namespaces(tmp_path: Path) -> None:
     """A capture of one namespace knows it is no more than that: others are a fault, a list of all carries a warning."""
     api = FakeApi()
-    capture.capture(broker.Broker(api, policy.Policy()), tmp_path / "out", namespaces=["a"])
+    capture.capture(reading.made(api, policy.Policy()), tmp_path / "out", namespaces=["a"])
     assert "/api/v1/pods" not in api.asked
     cluster = snapshot.Snapshot(tmp_path / "out")
     assert names(ask(cluster, "api/v1/namespaces/a/pods")) == ["p1", "p2", "p3"] and names(
@@ -310,15 +311,15 @@ def test_capture_of_namespaces(tmp_path: Path) -> None:
     ) == ["n1"]
     assert "captured namespaces: a" in hole(cluster, "api/v1/namespaces/b/pods")
     tally = summary.Summary()
-    broker.Broker(cluster, policy.Policy()).handle(protocol.Call("GET", ("api", "v1", "pods")), tally, 5)
-    assert list(tally.warnings) == ["the snapshot holds pods of these namespaces only: a"]
+    reading.made(cluster, policy.Policy()).handle(protocol.Call("GET", ("api", "v1", "pods")), tally, 5)
+    assert list(map(str, tally.warnings)) == ["the snapshot holds pods of these namespaces only: a"]
 
 
 def test_half_a_list_is_no_list(tmp_path: Path) -> None:
     """A list whose second page fails is missing as a whole."""
     api = FakeApi()
     api.expires = True
-    report = capture.capture(broker.Broker(api, policy.Policy()), tmp_path / "out")
+    report = capture.capture(reading.made(api, policy.Policy()), tmp_path / "out")
     assert "expired" in report.missing["pods"] and "expired" in hole(snapshot.Snapshot(tmp_path / "out"), "api/v1/pods")
 
 
@@ -326,14 +327,14 @@ def test_a_list_of_something_else_is_missing_alone(tmp_path: Path) -> None:
     """An extension API whose items are no objects of Kubernetes costs its own list, and no other."""
     api = FakeApi()
     api.lists["/apis/acme.io/v1/widgets"] = ("Widget", [{"spec": {}}])
-    report = capture.capture(broker.Broker(api, policy.Policy()), tmp_path / "out")
+    report = capture.capture(reading.made(api, policy.Policy()), tmp_path / "out")
     assert report.missing["widgets.acme.io"] == "the answer was not a list"
     assert names(ask(snapshot.Snapshot(tmp_path / "out"), "api/v1/pods"))
 
 
 def test_capture_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A full disk, an existing target or a cluster without discovery leave no folder behind and say why."""
-    door = broker.Broker(FakeApi(), policy.Policy())
+    door = reading.made(FakeApi(), policy.Policy())
     real = os.open
     written: list[Any] = []
 
@@ -351,7 +352,7 @@ def test_capture_leaves_nothing_half(tmp_path: Path, monkeypatch: pytest.MonkeyP
     api = FakeApi()
     api.broken = "/api"
     with pytest.raises(errors.ClusterError, match="etcd is down"):
-        capture.capture(broker.Broker(api, policy.Policy()), tmp_path / "out")
+        capture.capture(reading.made(api, policy.Policy()), tmp_path / "out")
     assert not list(tmp_path.iterdir())
     capture.capture(door, tmp_path / "out")
     with pytest.raises(errors.ConfigError, match="exists already"):
@@ -366,7 +367,7 @@ def test_server_cannot_name_files(tmp_path: Path) -> None:
     evil["spec"]["containers"] = [{"name": "../../../../evil"}]
     api.lists["/api/v1/pods"] = ("Pod", [evil, pod("../../evil", "a"), pod("evil", "..")])
     with pytest.raises(errors.ClusterError, match="cannot be a file name"):
-        capture.capture(broker.Broker(api, policy.Policy()), tmp_path / "out", logs=1)
+        capture.capture(reading.made(api, policy.Policy()), tmp_path / "out", logs=1)
     assert not list(tmp_path.iterdir()) and not [path for path in api.asked if ".." in path]
 
 

@@ -1,0 +1,73 @@
+"""A broker whose answers are read as the masking process reads them, in the test's own process and without masks; and
+what is told of a body while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from kubescript import errors, redaction, types
+from kubescript.broker import answers, body, broker
+from kubescript.cluster import base
+from kubescript.masker import completeness, lists
+from kubescript.policy import policy
+from kubescript.request import request
+
+Change = Callable[[request.Request, Iterator[bytes], Callable[[str], None]], Iterator[bytes]]
+
+
+class Report:
+    """What is told of a body."""
+
+    def __init__(self, found: Callable[[str], None] = lambda _: None) -> None:
+        self.found = found
+        self.size = 0
+        self.error = 0
+
+    def read(self, size: int) -> None:
+        """Bytes were read."""
+        self.size += size
+
+    def event_error(self, status: int) -> None:
+        """A watch has ended with an error."""
+        self.error = status
+
+
+def formed(call: request.Request) -> request.Request:
+    """The request as the broker has the body of its 200 read."""
+    media_type = "text/plain" if answers.is_log(call) else "application/json"
+    head = types.Response(200, "OK", media_type, iter(()), lambda: None)
+    return replace(call, form=answers.form(call, head))
+
+
+def changing(change: Change) -> body.Redactor:
+    """A redactor that checks a body as it comes, and passes on what `change` makes of it."""
+
+    def redact(call: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> body.Masked:
+        check = completeness.Check(call.form)
+
+        def watched() -> Iterator[bytes]:
+            try:
+                for chunk in check.watched(chunks):
+                    if check.error:
+                        report.event_error(check.error)
+                    yield chunk
+            except lists.TooLargeError:
+                raise errors.RedactionError("the answer has a part of more than can be held") from None
+            except lists.FlawError as error:
+                raise errors.ClusterError(f"this is no {error.reason}", code="cluster.broken") from None
+
+        yield from change(call, watched(), report.found)
+        return check.trailer()
+
+    return redact
+
+
+as_it_is = changing(lambda _call, chunks, _found: chunks)
+"""A redactor that masks nothing."""
+
+
+def made(cluster: base.Cluster, rules: policy.Policy, **hooks: Any) -> broker.Broker:
+    """A broker that masks nothing, unless `hooks` do."""
+    return broker.Broker(cluster, rules, **{"redact": as_it_is, **hooks})

@@ -185,26 +185,27 @@ class Policy:
     def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
         # A spelling mistake in a rule must not pass for a permission: a mistaken rule denies its whole group.
-        about = not _any(rule.group) and rule.group in _groups(call)
+        groups = map(_named, kinds.places(call.group, call.resource))
+        about = not _any(rule.group) and rule.group in groups
         return about and not rule.built_in and not self.named(rule)
 
     def _matches(self, rule: DeniedResource, call: request.Request) -> bool | None:
         """Says whether `rule` covers the request; None when that depends on a kind that is not known."""
-        if not (_any(rule.group) or rule.group in _groups(call)):
-            return False
-        if not (_any(rule.resource) or rule.resource in {call.resource, f"{call.resource}/{call.subresource}"}):
-            return False
-        if _any(rule.kind):
-            return True
-        return self._has_kind(rule.kind.lower(), call)
+        # The same objects may be served under a group that the rule does not name.
+        found = [self._matches_place(rule, call, place) for place in kinds.places(call.group, call.resource)]
+        return True if True in found else None if None in found else False
 
-    def _has_kind(self, kind: str, call: request.Request) -> bool | None:
-        below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "")
-        if kind in {call.resource, f"{call.resource}/{call.subresource}"}:  # the rule has the plural in `kind`
+    def _matches_place(self, rule: DeniedResource, call: request.Request, place: kinds.Place) -> bool | None:
+        names = {place.plural, f"{place.plural}/{call.subresource}"}
+        if not (_any(rule.group) or rule.group == _named(place)):
+            return False
+        if not (_any(rule.resource) or rule.resource in names):
+            return False
+        kind = rule.kind.lower()
+        below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "").lower()
+        if _any(kind) or kind in names or kind == below:  # the rule may have the plural in `kind`
             return True
-        known = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
-        if below.lower() == kind:
-            return True
+        known = place.kind or self.resolve(call.group, call.version, call.resource)
         return None if known is None else known.lower() == kind
 
     def _verb(self, call: request.Request) -> Decision:
@@ -300,11 +301,9 @@ def _subresource(call: request.Request) -> Decision | None:
     return Decision("deny", "policy.subresource", reason, "read the object itself")
 
 
-def _groups(call: request.Request) -> tuple[str, ...]:
-    """Returns the groups under which the API server serves the same objects."""
-    # Events are stored once and served by two groups: a rule about one must also hold for the other.
-    own = call.group or "core"
-    return ("core", "events.k8s.io") if call.resource == "events" and own in {"core", "events.k8s.io"} else (own,)
+def _named(place: kinds.Place) -> str:
+    """Returns the group as rules name it."""
+    return place.group or "core"
 
 
 def _write(call: request.Request) -> Decision:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kubescript import config
 from kubescript.policy import policy
-from kubescript.request import request, writes
+from kubescript.request import kinds, request, writes
 
 __all__ = [
     "COMMAND", "RULES", "Policy", "Rule", "by", "check_verb", "is_in", "operation", "permitted", "resource", "some",
@@ -132,7 +132,12 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
     if rules.verbs is None:
         return None
     name = resource(call)
-    allowed = next((rules.verbs[key] for key in (name, name.partition("/")[0], "*") if key in rules.verbs), ())
+    keys = [name, name.partition("/")[0]]
+    # Attack: a Deployment of `extensions`, which is that of `apps` with another rule.
+    for place in kinds.places(call.group, call.resource):
+        also = resource(replace(call, group=place.group, resource=place.plural))
+        keys += [also, also.partition("/")[0]]
+    allowed = next((rules.verbs[key] for key in [*keys, "*"] if key in rules.verbs), ())
     if wanted in allowed:
         return None
     instead = f"permitted: {', '.join(allowed)}" if allowed else COMMAND
@@ -192,8 +197,11 @@ def _known_verbs(call: request.Request) -> frozenset[str]:
 def _covers(rule: Rule, call: request.Request) -> bool:
     if rule is _SUBRESOURCE:
         return not _is_plain(call)
-    names = {"*", call.resource, f"{call.resource}/{call.subresource}"}
-    return any(group == call.group and name in names for group, name in rule.resources)
+    covered = set(rule.resources)
+    return any(
+        covered & {(place.group, name) for name in ("*", place.plural, f"{place.plural}/{call.subresource}")}
+        for place in kinds.places(call.group, call.resource)
+    )
 
 
 def _is_plain(call: request.Request) -> bool:

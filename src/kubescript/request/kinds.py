@@ -9,7 +9,7 @@ resource.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 __all__ = [
     "BUILT_IN",
@@ -17,8 +17,10 @@ __all__ = [
     "READ_SUBRESOURCES",
     "SUBRESOURCE_KINDS",
     "WRITE_SUBRESOURCES",
+    "Place",
     "guess_plural",
     "kind_of",
+    "places",
     "plural_of",
 ]
 
@@ -121,6 +123,56 @@ def kind_of(group: str, resource: str) -> str | None:
 def plural_of(group: str, kind: str) -> str | None:
     """Returns the resource name of a built-in kind; None when the table does not have it."""
     return next((plural for plural, known in BUILT_IN.get(group, {}).items() if known == kind), None)
+
+
+class Place(NamedTuple):
+    """A group and a resource under which objects are served."""
+
+    group: str
+    plural: str
+    kind: str | None
+    """None when it is not known without asking discovery."""
+
+
+# API servers call these cohabitating resources, and up to 1.21 served the older ones too. OpenShift's servers show
+# rights, namespaces and security constraints under groups of their own as well. Its paths below /oapi are not parsed.
+_STORED_TOGETHER: Final = """
+Event=events: core events.k8s.io
+DaemonSet=daemonsets: apps extensions
+Deployment=deployments: apps extensions
+ReplicaSet=replicasets: apps extensions
+HorizontalPodAutoscaler=horizontalpodautoscalers: autoscaling extensions
+Job=jobs: batch extensions
+Ingress=ingresses: networking.k8s.io extensions
+NetworkPolicy=networkpolicies: networking.k8s.io extensions
+PodSecurityPolicy=podsecuritypolicies: policy extensions
+SecurityContextConstraints=securitycontextconstraints: core security.openshift.io
+Role=roles: rbac.authorization.k8s.io authorization.openshift.io
+RoleBinding=rolebindings: rbac.authorization.k8s.io authorization.openshift.io
+ClusterRole=clusterroles: rbac.authorization.k8s.io authorization.openshift.io
+ClusterRoleBinding=clusterrolebindings: rbac.authorization.k8s.io authorization.openshift.io
+"""
+"""Lines of `Kind=plural: group …`, of which each is the same objects: a rule about one of them holds for all."""
+
+
+def _parse_places(table: str) -> dict[tuple[str, str], tuple[Place, ...]]:
+    # A namespace of OpenShift has another name in its own group.
+    found: list[tuple[Place, ...]] = [
+        (Place("", "namespaces", "Namespace"), Place("project.openshift.io", "projects", "Project"))
+    ]
+    for line in table.strip().splitlines():
+        names, _, groups = line.partition(":")
+        kind, _, plural = names.partition("=")
+        found.append(tuple(Place("" if group == "core" else group, plural, kind) for group in groups.split()))
+    return {(place.group, place.plural): places for places in found for place in places}
+
+
+_PLACES: Final = _parse_places(_STORED_TOGETHER)
+
+
+def places(group: str, plural: str) -> tuple[Place, ...]:
+    """Returns all groups and resources under which the objects of a resource are served, itself among them."""
+    return _PLACES.get((group, plural)) or (Place(group, plural, kind_of(group, plural)),)
 
 
 def guess_plural(kind: str) -> str:

@@ -159,6 +159,7 @@ PROMISES: Final = (
     Promise("A-08", "audit", "A stranger's record may be read, exported and run again: it reaches no file but its own, and no terminal.", "issue 6: replay"),
     Promise("C-01", "snapshot", "A saved cluster that a stranger made reaches no file but its own.", "red team: a link in a must-gather"),
     Promise("C-02", "snapshot", "Whatever its files hold, opening and reading it takes bounded time and memory, and the rest is served.", "red team: YAML merge keys"),
+    Promise("C-05", "snapshot", "What a saved cluster may lack is never said not to exist.", "review: loose files, must-gathers of two versions"),
     Promise("C-03", "snapshot", "An archive unpacks below its own folder, and to no more than a bound.", "style guide 17"),
     Promise("V-01", "approval", "No page of another site can frame, forge, rebind or read the page on which plans are approved.", "issue 14: framed, forged"),
     Promise("V-02", "approval", "A link opens one plan once, and no key, cookie or form can be guessed, replayed or used for another plan.", "issue 14: opened twice"),

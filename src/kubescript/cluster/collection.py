@@ -91,6 +91,8 @@ class Collection:
     scope: frozenset[str] | None = None
     metadata_only: bool = False
     """Whether nothing but the metadata of the objects was saved."""
+    is_selection: bool = False
+    """Whether objects were saved one by one: nobody knows which others there were."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -26,6 +26,8 @@ _KIND_NAME: Final = re.compile(r"[A-Za-z0-9]{1,253}")
 _API_VERSION_NAME: Final = re.compile(r"[a-z0-9.-]{1,253}(?:/[a-z0-9.-]{1,253})?")
 _FOLDER: Final = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
 """A group, a resource or a namespace. Attack: names whose bytes are no text."""
+_MAX_VERSIONS: Final = 20
+"""Versions of one resource. Attack: each file of ten thousand has one of its own, and each version reads them all."""
 _HEAD_BYTES: Final = 8 * 1024
 """Bytes of a must-gather's file that are read to learn its kind."""
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
@@ -37,17 +39,21 @@ def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
     """Collections of every object in the files of these names.
 
     What was asked for when they were written is unknown: only namespaces that hold an object of a kind count as
-    captured for it. Raises ClusterError for a file that cannot be read.
+    captured for it, and of objects that are no items of a list there may have been others. Raises ClusterError for a
+    file that cannot be read.
     """
-    sorted_items: dict[Key, tuple[collection.Resource, list[msgspec.Raw]]] = {}
-    for item in _objects(files, names):
-        resource = _resource_of(item)
+    collections: dict[Key, tuple[collection.Resource, list[msgspec.Raw], list[bool]]] = {}
+    for found in _objects(files, names):
+        resource = _resource_of(found.fields)
         if resource is None:
             continue
         key = (resource.group, resource.version, resource.plural)
-        _, items = sorted_items.setdefault(key, (resource, []))
-        items.append(_list_item(item, resource))
-    return {key: _scoped(resource, items) for key, (resource, items) in sorted_items.items()}
+        _, items, alone = collections.setdefault(key, (resource, [], []))
+        items.append(_list_item(found.fields, resource))
+        alone.append(found.is_alone)
+    return {
+        key: _scoped(resource, items, is_selection=any(alone)) for key, (resource, items, alone) in collections.items()
+    }
 
 
 def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -> Collections:
@@ -59,16 +65,24 @@ def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -
     for (group, plural), pairs in entries.items():
         own = [name for _, name in pairs]
         namespaces = frozenset(namespace for namespace, _ in pairs)
-        resource = _resource_from_heads(group, plural, files, own, namespaced=any(namespaces))
-        if resource is None:
-            continue
-        scope = namespaces if resource.namespaced else None
-        read = functools.partial(_read_items, files, own, resource)
-        collections[group, resource.version, plural] = collection.Collection(resource, read, scope)
+        resources = _resources_from_heads(group, plural, files, own, namespaced=any(namespaces))
+        versions = frozenset(resource.version for resource in resources)
+        for resource in resources:
+            scope = namespaces if resource.namespaced else None
+            read = functools.partial(_read_items, files, own, resource, versions)
+            collections[group, resource.version, plural] = collection.Collection(resource, read, scope)
     return collections
 
 
-def _objects(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[dict[str, Any]]:
+class _Found(NamedTuple):
+    """An object of a file."""
+
+    fields: dict[str, Any]
+    is_alone: bool
+    """Whether it is no item of a list."""
+
+
+def _objects(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[_Found]:
     """Every object in the files; lists are taken apart. Raises ClusterError when one is not JSON or YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL
@@ -92,7 +106,7 @@ def _objects(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[dict[str,
         yield from _documents(name, data)
 
 
-def _documents(name: tree.Name, data: bytes) -> Iterator[dict[str, Any]]:
+def _documents(name: tree.Name, data: bytes) -> Iterator[_Found]:
     """Every object in one file."""
     try:
         roots = _json(data) if name[-1].endswith(".json") else yaml_objects.documents(data)
@@ -106,9 +120,9 @@ def _documents(name: tree.Name, data: bytes) -> Iterator[dict[str, Any]]:
         items = root.get("items")
         kind = root.get("kind")
         if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List"):
-            yield from (_with_type(item, root) for item in items if isinstance(item, dict))
+            yield from (_Found(_with_type(item, root), is_alone=False) for item in items if isinstance(item, dict))
         elif "kind" in root and "apiVersion" in root:
-            yield root
+            yield _Found(root, is_alone=True)
 
 
 def _json(data: bytes) -> list[Any]:
@@ -148,8 +162,8 @@ def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.R
     return collection.as_list_item(data, resource)
 
 
-def _scoped(resource: collection.Resource, raws: list[msgspec.Raw]) -> collection.Collection:
-    made = collection.Collection(resource, lambda: raws)
+def _scoped(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
+    made = collection.Collection(resource, lambda: raws, is_selection=is_selection)
     if resource.namespaced:
         made.scope = frozenset(item.namespace for item in made.items)
     return made
@@ -183,25 +197,26 @@ def _group(folder: str) -> str:
     return "" if folder == "core" else folder
 
 
-def _resource_from_heads(
+def _resources_from_heads(
     group: str, plural: str, files: tree.Tree, names: list[tree.Name], *, namespaced: bool
-) -> collection.Resource | None:
-    """The resource as its files' first lines tell it; None when no file does (an empty list of a custom kind)."""
-    built_in = kinds.kind_of(group, plural)
+) -> list[collection.Resource]:
+    """The resource in each version that its files' first lines tell; none when no file does (an empty list of a custom
+    kind)."""
+    kind = kinds.kind_of(group, plural) or ""
+    versions: list[str] = []
     for name in names:
         head = _head(files, name)
-        versions = []
         for api_version in _API_VERSION.findall(head):
             own_group, _, version = api_version.rpartition("/")
-            if own_group == group:
+            if own_group == group and version not in versions:
                 versions.append(version)
         found = [name for name in _KIND.findall(head) if not name.endswith("List")]
-        kind = built_in or next(iter(found), "")
-        if versions and kind:
-            return collection.Resource(group, versions[0], plural, kind, namespaced)
-    if not built_in:
-        return None
-    return collection.Resource(group, "v1", plural, built_in, namespaced)
+        kind = kind or next(iter(found), "")
+    if not kind:
+        return []
+    if not versions and kinds.kind_of(group, plural):
+        versions = ["v1"]
+    return [collection.Resource(group, version, plural, kind, namespaced) for version in versions[:_MAX_VERSIONS]]
 
 
 def _head(files: tree.Tree, name: tree.Name) -> str:
@@ -213,13 +228,25 @@ def _head(files: tree.Tree, name: tree.Name) -> str:
         return ""
 
 
-def _read_items(files: tree.Tree, names: list[tree.Name], resource: collection.Resource) -> Iterator[msgspec.Raw]:
-    """The objects of one resource, each once: must-gather saves pods in core/pods.yaml and beside their logs."""
-    wanted = (resource.kind, resource.api_version)
+def _read_items(
+    files: tree.Tree, names: list[tree.Name], resource: collection.Resource, versions: frozenset[str]
+) -> Iterator[msgspec.Raw]:
+    """The objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside their
+    logs. Raises ClusterError for an object in none of the versions, which nobody would be shown."""
     yielded = set()
-    for item in _objects(files, names):
+    for found in _objects(files, names):
+        item = found.fields
         metadata = item.get("metadata")
-        if (item.get("kind"), item.get("apiVersion")) != wanted or not isinstance(metadata, dict):
+        if item.get("kind") != resource.kind or not isinstance(metadata, dict):
+            continue
+        group, _, version = str(item.get("apiVersion")).rpartition("/")
+        if group == resource.group and version not in versions:
+            raise errors.ClusterError(
+                f"{resource.plural} of the snapshot cannot be served: some are of a version that their files do not "
+                "begin with",
+                code="cluster.broken",
+            )
+        if (group, version) != (resource.group, resource.version):
             continue
         identity = (str(metadata.get("namespace")), str(metadata.get("name")))
         if identity not in yielded:

@@ -88,6 +88,7 @@ class Snapshot:
         item = saved.get(call.namespace, call.name)
         if item is None:
             self._check_covered(saved, call)
+            self._check_whole(saved, call)
             return responses.not_found(saved.resource, call.name)
         if call.subresource == "log" and saved.resource.plural == "pods":
             return podlogs.answer(self._store, call, item, check)
@@ -132,6 +133,25 @@ class Snapshot:
             f"{saved.resource.plural} of namespace {call.namespace} were not captured; captured namespaces: {scope}"
         )
 
+    def _check_whole(self, saved: collection.Collection, call: request.Request) -> None:
+        """Raises ClusterError when an object that is not there may have been in the cluster."""
+        if saved.is_selection:
+            raise _not_captured(f"{saved.resource.plural} were saved one by one, and {call.name} is not among them")
+        if others := self._other_versions(saved):
+            plural, version = saved.resource.plural, saved.resource.version
+            raise _not_captured(f"{call.name} is not among the {plural} of version {version}; others are {others}")
+
+    def _other_versions(self, saved: collection.Collection) -> str:
+        """Returns the versions in which further objects of the same resource were saved; empty for none."""
+        # A capture of ours has all objects in each version.
+        if self._store.info is not None:
+            return ""
+        own, found = saved.resource, []
+        for group, version, plural in self._store.collections:
+            if (group, plural) == (own.group, own.plural) and version != own.version:
+                found.append(version)
+        return ", ".join(sorted(found))
+
     def _list(self, call: request.Request, saved: collection.Collection, check: collection.Check) -> types.Response:
         """A list or a watch of the objects that both selectors pick."""
         if call.namespace and saved.resource.namespaced:
@@ -150,12 +170,19 @@ class Snapshot:
         except selectors.SelectorError as error:
             return responses.failure(400, "BadRequest", str(error))
         if call.verb == "watch":
-            if "PartialObjectMetadata" in call.accept:
-                return responses.events(responses.partial(item.raw) for item in picked)
-            objects = (bytes(collection.as_object(item.raw, saved.resource)) for item in picked)
-            return responses.events(objects)
-        page = self._page(call, saved, picked, options)
-        return self._with_scope_warning(page, saved, call)
+            response = self._events(call, saved, picked)
+        else:
+            response = self._page(call, saved, picked, options)
+        return self._with_scope_warning(response, saved, call)
+
+    @staticmethod
+    def _events(
+        call: request.Request, saved: collection.Collection, picked: Iterator[collection.Item]
+    ) -> types.Response:
+        """A watch that reports each object as added."""
+        if "PartialObjectMetadata" in call.accept:
+            return responses.events(responses.partial(item.raw) for item in picked)
+        return responses.events(bytes(collection.as_object(item.raw, saved.resource)) for item in picked)
 
     def _page(
         self,
@@ -190,12 +217,16 @@ class Snapshot:
     def _with_scope_warning(
         self, response: types.Response, saved: collection.Collection, call: request.Request
     ) -> types.Response:
-        """Adds a warning header to a list over all namespaces when only some namespaces were captured."""
-        if call.namespace or saved.covers(""):
-            return response
-        names = ", ".join(sorted(saved.scope or ()))
-        warning = f"the snapshot holds {saved.resource.plural} of these namespaces only: {names[:800]}"
-        return replace(response, headers={"warning": warning})
+        """Adds a warning header to a list or a watch of which not all objects were captured."""
+        plural, warnings = saved.resource.plural, []
+        if not call.namespace and not saved.covers(""):
+            names = ", ".join(sorted(saved.scope or ()))
+            warnings.append(f"the snapshot holds {plural} of these namespaces only: {names[:800]}")
+        if saved.is_selection:
+            warnings.append(f"the snapshot holds {plural} that were saved one by one; there may have been others")
+        if others := self._other_versions(saved):
+            warnings.append(f"the snapshot holds further {plural} of version {others}")
+        return replace(response, headers={"warning": "; ".join(warnings)}) if warnings else response
 
 
 def _not_captured(message: str) -> errors.ClusterError:

@@ -18,7 +18,8 @@ import pytest
 
 import kubescript.masker
 from kubescript import app, cancellation, config, errors, evaluator, redaction, spawner, types
-from kubescript.masker import bodies, completeness, lists
+from kubescript.masker import bodies, completeness
+from kubescript.wire import lists
 from kubescript.wire import masking as wire
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document

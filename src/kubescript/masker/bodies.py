@@ -28,9 +28,9 @@ from kubescript.masker import (
     spans,
     tables,
 )
-from kubescript.masker.lists import TooLargeError
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import loglines, masking
+from kubescript.wire.lists import TooLargeError
 
 __all__ = ["SOFT", "Rules", "TooLargeError", "documents"]
 

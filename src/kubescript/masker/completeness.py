@@ -13,8 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from kubescript.masker import lists
-from kubescript.wire import masking
+from kubescript.wire import lists, masking
 
 __all__ = ["Check"]
 
@@ -156,7 +155,7 @@ class _List(_Json):
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         super().__init__()
-        self._cutter = lists.Cutter(_ONE, _MANY, keys)
+        self._cutter = lists.Cutter(_ONE.decode, _MANY.decode, keys)
         self._count = 0
 
     def _take(self, chunk: bytes) -> None:

@@ -23,11 +23,11 @@ import msgspec
 from kubescript.confinement import forkserver, lockdown
 from kubescript.masker import bodies, completeness, gzipped
 from kubescript.masker.changes import ComparisonError
-from kubescript.masker.lists import FlawError, TooLargeError
 from kubescript.masker.metadata import ShapeError
 from kubescript.masker.releases import ReleaseError
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking, protocol
+from kubescript.wire.lists import FlawError, TooLargeError
 
 __all__ = ["main"]
 

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubescript.masker import linear, lists
-from kubescript.wire import masking
+from kubescript.masker import linear
+from kubescript.wire import lists, masking
 
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
 
@@ -194,7 +194,7 @@ class _List:
 
     def __init__(self, served: masking.Metadata) -> None:
         self._served = served
-        self._cutter = lists.Cutter(_OBJECT, _OBJECTS)
+        self._cutter = lists.Cutter(_OBJECT.decode, _OBJECTS.decode)
         self._is_open = False
         """Whether the list is written up to its first object."""
         self._head: msgspec.Raw | None = None

@@ -12,8 +12,7 @@ import contextlib
 import weakref
 from collections.abc import Callable, Iterator
 
-import msgspec
-
+from kubescript.wire import lists
 from kubescript.worker.sdk import errors, splitter
 
 __all__ = ["Arrival", "Hold"]
@@ -61,7 +60,7 @@ class Arrival:
             return False
         try:
             self._feed(next(self._chunks, None))
-        except msgspec.DecodeError as error:
+        except (lists.FlawError, lists.TooLargeError) as error:
             self._failure = self._broken(error)
             raise self._failure from None
         except Exception as error:

@@ -1,4 +1,4 @@
-"""A list that arrives, cut into its items. `completeness` counts them, `metadata` writes them anew.
+"""A list that arrives, cut into its items. The masker counts them and writes metadata anew, the worker loops over them.
 
 In compact JSON, as API servers write it, all items begin with the same key, so `},{"metadata":` marks a place where an
 item may end. Any other list is held as a whole and cut at its end. Time grows with the bytes alone.
@@ -6,6 +6,7 @@ item may end. Any other list is held as a whole and cut at its end. Time grows w
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -70,8 +71,8 @@ class Cutter(Generic[_Item]):
 
     def __init__(
         self,
-        one: msgspec.json.Decoder[_Item],
-        many: msgspec.json.Decoder[list[_Item] | None],
+        one: Callable[[memoryview], _Item],
+        many: Callable[[msgspec.Raw], list[_Item] | None],
         keys: tuple[str, ...] = (ITEMS,),
     ) -> None:
         """The items stand in one field, which is one of `keys`."""
@@ -79,8 +80,8 @@ class Cutter(Generic[_Item]):
         self._openings = tuple(f'"{key}":['.encode() for key in keys)
         self._opening = b""
         """Of these, the one of this list; empty until the first item has begun."""
-        self._one = one.decode
-        self._many = many.decode
+        self._one = one
+        self._many = many
         self._buffer = bytearray()
         """What is not cut yet; from the first item on without what comes before the items."""
         self._mark = b""

@@ -176,6 +176,8 @@ OTHERS: Final[dict[str, tuple[dict[str, Any], dict[str, Any]]]] = {
     **{f"a header that says {kind!r}": ({"typ": kind}, {}) for kind in HEADER_KINDS},
     **{f"a claim that says {kind!r}": ({}, {"typ": kind}) for kind in CLAIM_KINDS},
     "a logout token with the header of others": ({}, LOGOUT),
+    **{f"a use of {use!r}": ({}, {"token_use": use}) for use in ("id", "refresh_token", 1)},
+    "the hash that an ID token has": ({}, {"at_hash": "x"}),
 }
 """Tokens that the provider has signed for this audience, and that are no access tokens."""
 ACCESS: Final = ("JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt", None)

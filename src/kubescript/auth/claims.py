@@ -17,8 +17,10 @@ _KIND: Final = "typ"
 _KINDS: Final = frozenset({"bearer", "dpop"})
 """What Keycloak writes into the claim `typ` of access tokens. Attack: its ID, refresh, offline and logout tokens, which
 have the header of an access token, or which its introspection calls active."""
-_EVENTS: Final = "events"
-"""The claim that makes a token a security event (RFC 8417), and so a logout token."""
+_USE: Final = "token_use"
+"""What Cognito and Ory Hydra write: `access`, `access_token`, `id`, `refresh_token`."""
+_OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
+"""Claims of tokens for something else: a security event (RFC 8417), such as a logout token; an ID token."""
 
 
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
@@ -53,8 +55,9 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
 def _check_kind(claims: Mapping[str, Any]) -> None:
     """Raises AuthError for a token whose claims say that it is no access token."""
     kind = claims.get(_KIND, "bearer")
-    is_access = isinstance(kind, str) and kind.lower() in _KINDS
-    if not is_access or _EVENTS in claims:
+    use = claims.get(_USE, "access")
+    is_access = isinstance(kind, str) and kind.lower() in _KINDS and isinstance(use, str) and use.startswith("access")
+    if not is_access or not _OF_OTHERS.isdisjoint(claims):
         raise errors.AuthError("the token is not an access token", remedy="send the access token of the login")
 
 

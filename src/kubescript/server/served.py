@@ -47,6 +47,8 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
+_MAX_TOKEN: Final = 1_024
+"""Characters of a progress token. A client that sends a longer one gets no progress."""
 _UNTRUSTED_META: Final = "kubescript/untrusted"
 """In a result's `_meta`: the text holds text of the cluster, which is fenced."""
 _WARM_UP_DELAY_S: Final = 0.05
@@ -372,7 +374,9 @@ async def _reporting(
     call: Callable[[evaluator.OnProgress | None], Awaitable[_T]],
 ) -> _T:
     """Runs one call, with progress notifications if the client asked for them."""
-    if ctx.meta is None or ctx.meta.get("progress_token") is None:
+    token = None if ctx.meta is None else ctx.meta.get("progress_token")
+    # Attack: a token of two megabytes, which each notification would repeat.
+    if token is None or len(str(token)) > _MAX_TOKEN:
         return await call(None)
     signs = heartbeat.Heartbeat(ctx.session.report_progress, heartbeat_s)
     async with anyio.create_task_group() as tasks:

@@ -87,8 +87,9 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
 
 def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
     # What pydantic refuses, Python's decoder may read: half of a surrogate pair, a number of 5,000 digits.
+    # Attack: bytes in UTF-16, which it would decode, and in which the count of values has missed most.
     try:
-        message = json.loads(text, parse_int=_short)
+        message = json.loads(str(text, "utf-8") if isinstance(text, bytes) else text, parse_int=_short)
     except (ValueError, RecursionError):
         message = None
     return _error(message, mcp_types.PARSE_ERROR, f"Parse error: {why if _is_unicode(message) else _NO_UNICODE}")

@@ -168,6 +168,77 @@ def test_there_is_no_memory_that_no_limit_counts(attacker: Attacker, attacks: Co
     assert attacker("result = len(bytearray(1 << 20))") == "1048576"
 
 
+TAKE: Final = """
+import time
+pointer, size = ctypes.c_void_p, ctypes.c_size_t
+for name, kinds in {
+    "mmap": (pointer, size, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long),
+    "mprotect": (pointer, size, ctypes.c_int),
+    "mremap": (pointer, size, size, ctypes.c_int),
+}.items():
+    getattr(libc, name).argtypes = kinds
+libc.mmap.restype = libc.mremap.restype = pointer
+NONE, RW, LAZY, PIECE, WANTED = 0, 3, 0x4022, 16 << 20, 256 << 20
+refused = {None, ctypes.c_void_p(-1).value}
+def mapped(at, length, protection, flags):
+    found = libc.mmap(at, length, protection, flags, -1, 0)
+    return None if found in refused else found
+def protected():
+    piece = mapped(None, PIECE, RW, 0x22)
+    if piece:
+        ctypes.memset(piece, 1, PIECE)
+        return 0 if libc.mprotect(piece, PIECE, 1) else PIECE
+    return 0
+def over_a_reservation():
+    reserved = mapped(None, WANTED, NONE, LAZY)
+    if reserved and mapped(reserved, WANTED, RW, 0x32):
+        ctypes.memset(reserved, 1, WANTED)
+        return WANTED
+    return 0
+def where_all_is_reserved():
+    reserved = mapped(None, WANTED, NONE, LAZY)
+    length = 1 << 40
+    while reserved and length > WANTED // 2:
+        while mapped(None, length, NONE, LAZY):
+            pass
+        length //= 2
+    if reserved and libc.mprotect(reserved, WANTED, RW) == 0:
+        ctypes.memset(reserved, 1, WANTED)
+        return WANTED
+    return 0
+def stack():
+    free = (ctypes.c_void_p.in_dll(libc, "__libc_stack_end").value & ~4095) - (96 << 10)
+    grown = libc.mremap(free, 4096, WANTED, 1)
+    if grown in refused:
+        return 0
+    ctypes.memset(grown, 1, WANTED)
+    return WANTED
+taken = 0
+while taken < WANTED and (more := way()):
+    taken += more
+while taken >= WANTED:
+    time.sleep(1)
+result = "refused"
+"""
+WAYS: Final = ("protected", "over_a_reservation", "where_all_is_reserved", "stack")
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-18")
+def test_memory_that_the_kernel_miscounts_ends_the_command(attacker: Attacker, attacks: Count) -> None:
+    """RLIMIT_DATA counts no page that is write-protected after it was written, none that is mapped over a reservation,
+    and none of the stack: what is really written is watched, and address space is bounded."""
+    attacks(len(WAYS))
+    for way in WAYS:
+        with attacker.started(TRY + TAKE.replace("way()", f"{way}()")) as running:
+            output = running.read(time.monotonic() + SECONDS / 3, 1 << 20)
+        assert not output.is_over, (way, "it holds four times its memory until its deadline")
+        assert output.stdout == "refused\n" or output.status in {-9}, (way, output)
+    limits = attacker("import resource; result = resource.getrlimit(resource.RLIMIT_AS)[1]")
+    assert int(limits) <= (2 << 30) + MEMORY
+    assert attacker("result = len(bytearray(1 << 20))") == "1048576"
+
+
 THREADS: Final = """
 import threading
 threading.stack_size(32 << 10)

@@ -46,8 +46,9 @@ _REMEDY: Final = {
 class Worker:
     """One confined process, as the host sees it."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, memory_bytes: int) -> None:
         self.socket = sock
+        self.memory_bytes = memory_bytes
         self.pid = 0
         self.exit: control.Exited | None = None
         """The report of its end, once the fork server has reaped it; None when the fork server itself died."""
@@ -223,7 +224,7 @@ class _ForkServer:
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
         """Asks for a worker; returns None when the process is gone."""
         ours, theirs = _pair(socket.SOCK_STREAM)
-        worker = Worker(ours)
+        worker = Worker(ours, memory_bytes)
         ticket = next(self._tickets)
         self._asked = True
         request = control.ForkRequest(ticket, memory_bytes, cpu_seconds)

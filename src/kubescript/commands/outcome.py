@@ -12,7 +12,7 @@ from kubescript.executor import conversation
 __all__ = ["outcome"]
 
 _SILENT: Final = "the command has succeeded and written nothing"
-_ENDED: Final = "the command was ended by the kernel (out of memory or processor time?); ask for less"
+_ENDED: Final = "the command was ended at its limit of memory or of processor time; ask for less"
 
 
 def outcome(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import select
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 
 from kubescript import cancellation, errors, layers, spawner
@@ -22,6 +24,10 @@ __all__ = ["Output", "Process", "WayOut", "started"]
 _START_S: Final = 20.0
 _REAP_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
+_LOOK_S: Final = 0.05
+"""How often it is looked how much memory a program has written to: a thread writes some 100 MiB meanwhile."""
+_OWN_BYTES: Final = 32 << 20
+"""What a program has written when it begins, as the interpreter of a script has."""
 _SPARE: Final = 64 * 1024
 """Bytes that are kept beyond what an answer shows, so that no secret is cut in two before it is masked."""
 
@@ -71,10 +77,12 @@ class Process:
         """Returns what the process writes until it ends or until the deadline (time.monotonic). Of each of its two
         outputs about `limit` bytes are kept. `cancelled` is what ends it sooner."""
         texts = {descriptor: _Text(limit + _SPARE) for descriptor in self._outputs}
-        is_over = not _read_all(texts, deadline)
+        is_over = not _read_all(texts, deadline, self._look)
         if is_over:
             self._worker.kill()
-        self._worker.wait(_REAP_S)
+        gives_up = time.monotonic() + _REAP_S  # it may have closed its outputs, and go on
+        while not self._worker.wait(_LOOK_S) and time.monotonic() < gives_up:
+            self._look()
         end = self._worker.exit
         out, err = (texts[descriptor] for descriptor in self._outputs)
         stdout, stderr = out.kept(), err.kept()  # then it is known what was cut
@@ -88,6 +96,22 @@ class Process:
         if end is None:
             return output
         return replace(output, status=end.status, cpu_ms=end.cpu_ms, peak_bytes=end.peak_bytes)
+
+    def _look(self) -> None:
+        """Ends a program that has written to more memory than it may have."""
+        # Attack: a program may write where RLIMIT_DATA counts nothing. RLIMIT_AS counts all that a client of ours maps.
+        if self.way_out is not None and _written(self._worker.pid) > self._worker.memory_bytes + _OWN_BYTES:
+            self._worker.kill()
+
+
+def _written(pid: int) -> int:
+    """Returns the bytes of memory that are a process's alone; 0 for one that has ended."""
+    try:
+        pages = Path(f"/proc/{pid}/statm").read_text().split()
+    except OSError:
+        return 0
+    resident, shared = map(int, pages[1:3])
+    return (resident - shared) * resource.getpagesize()
 
 
 class _Text:
@@ -112,14 +136,19 @@ class _Text:
         return self._parts.decode("utf-8", "replace")
 
 
-def _read_all(texts: dict[int, _Text], deadline: float) -> bool:
-    """Reads until both outputs are closed. Returns False when the deadline comes first."""
+def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]) -> bool:
+    """Reads until both outputs are closed, and looks at the process meanwhile. Returns False when the deadline comes
+    first."""
     poller = select.poll()
     for descriptor in texts:
         poller.register(descriptor, select.POLLIN)
     left = set(texts)
+    looks_at = time.monotonic()
     while left:
-        for descriptor, _ in poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+        if time.monotonic() >= looks_at:
+            look()
+            looks_at = time.monotonic() + _LOOK_S
+        for descriptor, _ in poller.poll(max(0.0, min(deadline, looks_at) - time.monotonic()) * 1000):
             part = os.read(descriptor, _CHUNK)
             texts[descriptor].add(part)
             if not part:

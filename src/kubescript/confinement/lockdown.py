@@ -44,9 +44,10 @@ _MAX_THREADS: Final = 256
 """Of a command line's process: `oc` has some twenty."""
 _MAX_STACK: Final = 8 << 20
 """Bytes of a command line's first stack, which no other limit counts."""
-_MAX_RESERVED: Final = 64 << 30
-"""Bytes of address space of a program that reserves more than it uses. Go reserves 1.3 GB. Attack: to read a page that
-was never written takes memory for tables that no limit counts, 128 MiB for so much."""
+_RESERVED: Final = 1536 << 20
+"""Bytes of address space that a program may reserve beyond what it writes to. Go needs 800 MiB, and 8 MiB for each
+stack of the C library's. Attack: pages that are written and then write-protected, or mapped over a reservation, are no
+data to the kernel; this is the most of them that the host finds (commands/process.py)."""
 _OWN_USERS: Final = 0x70000000
 """The first of the user ids that no system gives away (systemd's table of them), more than there are processes."""
 
@@ -284,10 +285,11 @@ def _threads(_: Confinement) -> str:
 
 def _limits(confinement: Confinement, *, executes: bool) -> str:
     """Set limits on memory, processor, files and core. A Go program reserves address space that it never uses, so that
-    the limit of one is on what it may write to."""
+    it is told the limit on what it may write to."""
     memory = {resource.RLIMIT_AS: confinement.address_space}
     if executes:
-        memory = {resource.RLIMIT_AS: _MAX_RESERVED, resource.RLIMIT_DATA: confinement.address_space}
+        reserved = _RESERVED + confinement.address_space
+        memory = {resource.RLIMIT_AS: reserved, resource.RLIMIT_DATA: confinement.address_space}
     fixed = memory | {
         resource.RLIMIT_STACK: _MAX_STACK,
         resource.RLIMIT_CPU: confinement.cpu_seconds,

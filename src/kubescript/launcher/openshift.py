@@ -25,8 +25,9 @@ _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _DATA: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
 _BACKLOG: Final = 64
 _NAME: Final = "oc"
-_PREFERENCES: Final = {"KUBERC": "off"}
-"""It says in each answer that it may not read them, where there is a folder /.kube."""
+_SETTINGS: Final = {"KUBERC": "off", "MALLOC_ARENA_MAX": "1"}
+"""It says in each answer that it may not read its preferences, where there is a folder /.kube. And the C library would
+reserve 64 MiB of the address space for each thread."""
 _CANNOT_EXECUTE: Final = 126
 """The exit code with which shells say so."""
 
@@ -73,7 +74,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     listener.close()
     streams.close_others(kept=(binary, kubeconfig))
     try:
-        environment = _PREFERENCES | {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
+        environment = _SETTINGS | {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
         os.execve(binary, [_NAME, *order.arguments], environment)  # noqa: S606 - there is no shell
     except OSError as error:
         _give_up(order, error)

@@ -259,8 +259,21 @@ def test_the_threads_of_a_command_are_limited(attacker: Attacker) -> None:
     if attacker.program == "openstack" and os.geteuid() == 0:
         pytest.skip("the kernel limits no threads of root, whose files openstackclient has to read")
     with holding(attacker, THREADS) as (_, go_on):
-        assert attacker(THREADS) == "255"
-        assert go_on() == "255"
+        assert attacker(THREADS) == "63"
+        assert go_on() == "63"
+
+
+@pytest.mark.promise("X-10")
+def test_a_command_gives_way_to_its_server_and_its_neighbours(attacker: Attacker) -> None:
+    """It has the lowest priority, and is a session of its own, among which kernels with groups by session share the
+    processor. Threads of its own get no other."""
+    spread = "import threading, time; threading.Thread(target=time.sleep, args=(60,), daemon=True).start()"
+    with holding(attacker, f"{spread}; result = 'gave way'") as (pid, go_on):
+        threads = [int(each.name) for each in Path(f"/proc/{pid}/task").iterdir()]
+        assert len(threads) > 1
+        assert {os.getpriority(os.PRIO_PROCESS, each) for each in threads} == {19}
+        assert os.getsid(pid) == pid
+        assert go_on() == "gave way"
 
 
 # --- its neighbours ---

@@ -40,8 +40,9 @@ _SIOCSIFFLAGS: Final = 0x8914
 _IFF_UP: Final = 0x1
 _MAX_FILES: Final = 256
 """Descriptors of a command line's process."""
-_MAX_THREADS: Final = 256
-"""Of a command line's process: `oc` has some twenty."""
+_MAX_THREADS: Final = 64
+"""Of a command line's process: `oc` has some twenty. At the lowest priority so many weigh less than one of the host."""
+_LOWEST_PRIORITY: Final = 19
 _MAX_STACK: Final = 8 << 20
 """Bytes of a command line's first stack, which no other limit counts."""
 _RESERVED: Final = 1536 << 20
@@ -270,6 +271,15 @@ def _own_user(confinement: Confinement) -> str:
     return f"uid {user}"
 
 
+def _priority(_: Confinement) -> str:
+    """Take the lowest priority, in a session of its own: kernels that group processes by session share the processor
+    among these. Attack: a processor for each thread, and none for the host or another command line."""
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
+    return f"nice {_LOWEST_PRIORITY}"
+
+
 def _threads(_: Confinement) -> str:
     """Limit threads. The kernel counts those of a user, apart in each user namespace, so that a process which shares
     its user enters one."""
@@ -310,6 +320,7 @@ def program_steps(paths: Mapping[str, int], port: int) -> Steps:
     """Return the steps of a process that becomes another program: it reaches these paths and this port."""
     return (
         ("rlimits", functools.partial(_limits, executes=True)),
+        ("priority", _priority),
         ("identity", _own_user),
         ("threads", _threads),
         ("capabilities", _capabilities),
@@ -326,6 +337,7 @@ def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -
     # It stays the user that it is, who may read Python's own files; a capability it has none.
     return (
         ("rlimits", functools.partial(_limits, executes=False)),
+        ("priority", _priority),
         ("threads", _threads),  # before the next: a new user namespace grants capabilities over itself
         ("capabilities", _capabilities),
         ("parent_death", _parent_death),

@@ -20,10 +20,11 @@ from typing import Final
 
 import pytest
 
-from kubescript import spawner
-from kubescript.commands import process
+from kubescript import spawner, types
+from kubescript.commands import process, proxy
 from kubescript.confinement import landlock
-from kubescript.wire import orders
+from kubescript.executor import conversation
+from kubescript.wire import orders, protocol
 from security_tests import benches
 
 Count = Callable[[int], None]
@@ -274,6 +275,69 @@ def test_a_command_gives_way_to_its_server_and_its_neighbours(attacker: Attacker
         assert {os.getpriority(os.PRIO_PROCESS, each) for each in threads} == {19}
         assert os.getsid(pid) == pid
         assert go_on() == "gave way"
+
+
+# --- its host ---
+
+REQUESTS: Final = {
+    "without the secret": "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
+    "by an unknown method": "TRACE /SECRET/api HTTP/1.1\r\nHost: x\r\n\r\n",
+    "with a query that cannot be read": "GET /SECRET/api?x=%ff HTTP/1.1\r\nHost: x\r\n\r\n",
+    "writes": "DELETE /SECRET/api/v1/namespaces/x HTTP/1.1\r\nHost: x\r\n\r\n",
+    "reads": "GET /SECRET/api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
+    "no HTTP": "x\r\n\r\n",
+    "nothing": "",
+}
+FLOOD: Final = """
+import json
+address = json.load(open(environment["KUBECONFIG"]))["clusters"][0]["cluster"]["server"]
+port, _, secret = address.rpartition(":")[2].partition("/")
+sent = REQUEST.replace("SECRET", secret).encode() * 20
+answers = refused = 0
+for _ in range(60):
+    with socket.socket() as sock:
+        sock.settimeout(30)
+        try:
+            sock.connect(("127.0.0.1", int(port)))
+            sock.sendall(sent)
+            sock.shutdown(socket.SHUT_WR)
+            while part := sock.recv(1 << 16):
+                answers += part.count(b"HTTP/1.1 ")
+        except ConnectionRefusedError:
+            refused += 1
+        except OSError:
+            pass
+result = answers, refused
+"""
+
+
+@pytest.mark.promise("X-05")
+def test_every_request_and_every_connection_counts(attacker: Attacker, attacks: Count) -> None:
+    """Whatever is asked: `limits.api_calls` are answered, a few more are told why not, and then nobody listens."""
+    if attacker.program == "openstack":
+        pytest.skip("it has no proxy")
+    attacks(len(REQUESTS))
+    bound = 20
+    for what, request in REQUESTS.items():
+        heard: list[protocol.Call] = []
+
+        def on_call(
+            call: protocol.Call, left: float, heard: list[protocol.Call] = heard
+        ) -> tuple[protocol.Reply, types.Response | None]:
+            heard.append(call)
+            return benches.no_cluster(call, left)
+
+        job = conversation.Job("", types.Limits(api_calls=bound), "default", "test", on_call)
+        deadline = time.monotonic() + SECONDS
+        with attacker.started(FLOOD.replace("REQUEST", repr(request))) as running:
+            assert running.way_out is not None
+            asked = proxy.Proxy(running.way_out, job, deadline)
+            with asked.serving():
+                answers, refused = eval(running.read(deadline, 1 << 20).stdout)
+        assert refused > 0, (what, "it connects for ever")
+        assert answers <= bound + 16 and len(heard) <= bound, (what, answers)
+        assert list(asked.faults)[-1] == "limit.calls"
+    assert attacker("result = 1") == "1"
 
 
 # --- its neighbours ---

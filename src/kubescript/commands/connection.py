@@ -57,8 +57,9 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def failed(code: str, message: str) -> Answer:
-    """Returns an error as an API server gives it, so that `oc` shows its text."""
+def failed(code: str, message: str, *, closes: bool = False) -> Answer:
+    """Returns an error as an API server gives it, so that `oc` shows its text. One that `closes` is the last answer of
+    its connection."""
     status = _STATUS.get(code.partition(".")[0], HTTPStatus.SERVICE_UNAVAILABLE)
     body = {
         "kind": "Status",
@@ -70,7 +71,8 @@ def failed(code: str, message: str) -> Answer:
         "code": status,
     }
     chunks = iter([json.dumps(body).encode()])
-    return Answer(status, types.Response(status, "", "application/json", chunks, lambda: None))
+    response = types.Response(status, "", "application/json", chunks, lambda: None)
+    return Answer(status, response, headers={"connection": "close"} if closes else {})
 
 
 def is_about_request(code: str) -> bool:

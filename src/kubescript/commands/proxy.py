@@ -27,6 +27,8 @@ __all__ = ["Proxy"]
 log = logging.getLogger(__name__)
 
 _MAX_CONNECTIONS: Final = 32
+_SPARE: Final = 16
+"""How many requests beyond the limit are told so. Attack: a request costs the host more than who sends it."""
 _END_S: Final = 2.0
 """Seconds that a thread may take to end."""
 _PAUSE_S: Final = 0.05
@@ -57,7 +59,9 @@ class Proxy:
         """Those that are being read."""
         self._has_ended = False
         self._running = 0
+        self._connections = 0
         self.calls = 0
+        """Requests, whatever became of them."""
         self.faults: dict[str, str] = {}
         """Why there was no answer of the cluster: a message for each code that is not about the request."""
 
@@ -74,13 +78,19 @@ class Proxy:
                 if thread.ident is not None:  # else it could not be started
                     thread.join(_END_S)
 
-    def _end(self) -> None:
+    def _shut(self) -> None:
+        """Takes no connection and no request any more."""
         with self._lock:
             self._has_ended = True
-            sockets, responses, is_waiting = list(self._open), list(self._responses), self._running
+            sockets = list(self._open)
         for sock in (self._listener, *sockets):
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
+
+    def _end(self) -> None:
+        self._shut()
+        with self._lock:
+            responses, is_waiting = list(self._responses), self._running
         for response in responses:  # of a watch, which would go on until the deadline
             response.close()
         if is_waiting:
@@ -99,6 +109,9 @@ class Proxy:
 
     def _began(self, sock: socket.socket) -> None:
         """Begins to serve a connection, unless there are too many."""
+        self._connections += 1
+        if self._connections > self._job.limits.api_calls + _SPARE:
+            self._give_up("connections")
         serve = functools.partial(self._context.copy().run, self._serve, sock)
         thread = threading.Thread(target=serve, name="kubescript-proxy", daemon=True)
         with self._lock:
@@ -153,21 +166,24 @@ class Proxy:
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> connection.Answer:
         """Returns the answer to one request, whose body must be read or closed."""
+        most = self._job.limits.api_calls
+        with self._lock:
+            self.calls += 1
+            beyond = self.calls - most
+        if beyond > _SPARE:
+            self._give_up("requests")
+        if beyond > 0:
+            self._job.on_refused("limit.calls")
+            return connection.failed("limit.calls", f"more than {most} API calls", closes=True)
         try:
             call = connection.call(method, target, headers, body, self._secret)
         except errors.RequestError as error:
-            return connection.failed(error.code, error.message)
+            return connection.failed(error.code, error.message, closes=True)
         except Exception:  # without an answer `oc` would ask again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
             return connection.failed("internal", "kubescript failed; see its log")
         if not self._may_write and not connection.is_read(call):
             return connection.failed("policy.read_only", "command lines only read here (openshift.allow_write)")
-        with self._lock:
-            self.calls += 1
-            is_over = self.calls > self._job.limits.api_calls
-        if is_over:
-            self._job.on_refused("limit.calls")
-            return connection.failed("limit.calls", f"more than {self._job.limits.api_calls} API calls")
         reply, response = self._asked(call)
         if response is None:
             fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
@@ -175,6 +191,11 @@ class Proxy:
                 self.faults[fault.code] = fault.message
             return connection.failed(fault.code, fault.message)
         return connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
+
+    def _give_up(self, what: str) -> None:
+        """Leaves the command without a way out, since it has not stopped at its limit."""
+        self.faults["limit.calls"] = f"the command went on at its limit of {self._job.limits.api_calls} {what}"
+        self._shut()
 
     def _asked(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
         with self._lock:

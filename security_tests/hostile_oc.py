@@ -19,11 +19,11 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from kubescript.confinement import lockdown
+from kubescript.confinement import command_filter, lockdown
 from kubescript.launcher import start
 
 
-def become(_binary: int, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+def become(_: command_filter.Execution, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     """Run the attack where the program would begin."""
     scope: dict[str, object] = {"environment": environment}
     modules = (ctypes, fcntl, mmap, os, resource, socket, sys, threading, urllib.parse)
@@ -46,5 +46,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "landlock-only":
         del sys.argv[1]
         lockdown.LOOPBACK_STEPS = (("network", refused),)  # type: ignore[misc]
-    os.execve = become  # type: ignore[assignment]
+    vars(command_filter)["Execution"].run = become
     start.main()

@@ -210,13 +210,31 @@ def test_clone_makes_threads_and_nothing_else(machine: str, executes: bool, atta
 
 
 @machines
+@pytest.mark.promise("X-03")
+def test_no_execution_passes_but_the_one_with_its_secrets(machine: str, attacks: Count) -> None:
+    """Nor one that differs in a bit, of the descriptor, of the flags or of what the kernel ignores above them."""
+    arch = bpf.ARCH[MACHINES[machine]]
+    number: int = pyseccomp.resolve_syscall(getattr(pyseccomp.Arch, machine), "execveat")
+    for execution in (command_filter.Execution(7), command_filter.Execution(255, (0xFFFFFFFF, 0x80000001))):
+        program = bpf.load(command_filter.own(2, execution, machine))
+        good = execution.descriptor, execution.flags
+        assert (good[0] & 0xFFFFFFFF, good[1] & 0xFFFFFFFF) == (execution.binary, 0x1000)
+        wrong = [(good[0] ^ bit, good[1]) for bit in BITS] + [(good[0], good[1] ^ bit) for bit in BITS]
+        wrong += [(execution.binary, 0x1000), (good[0], 0x1000), (execution.binary, good[1])]
+        found = {at: bpf.verdict(program, arch, number, (at[0], 1, 1, 1, at[1])) for at in (good, *wrong)}
+        assert found == {good: "allow", **dict.fromkeys(wrong, "errno 1")}
+    assert command_filter.Execution(7).secrets != command_filter.Execution(7).secrets
+    attacks(2 * 131)
+
+
+@machines
 @pytest.mark.promise("X-10")
 def test_threads_are_signalled_of_one_process_alone(machine: str, attacks: Count) -> None:
     """Also when another process's number merely shares its bits."""
     arch = bpf.ARCH[MACHINES[machine]]
     number: int = pyseccomp.resolve_syscall(getattr(pyseccomp.Arch, machine), "tgkill")
     for own in (2, 77, 4_194_303):
-        program = bpf.load(command_filter.own_threads(own, machine))
+        program = bpf.load(command_filter.own(own, None, machine))
         for pid in (*range(4096), *BITS, *(own | bit for bit in BITS), own, -1, -own):
             assert (bpf.verdict(program, arch, number, (pid, own, 9)) == "allow") == (pid == own), (own, pid)
     attacks(3 * 4226)

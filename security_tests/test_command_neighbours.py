@@ -277,6 +277,31 @@ def test_a_command_gives_way_to_its_server_and_its_neighbours(attacker: Attacker
         assert go_on() == "gave way"
 
 
+# --- other programs ---
+
+EXECUTE: Final = """
+import threading
+loader = next(path for path in ("/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1") if os.path.exists(path))
+def execute():
+    global result
+    number = 322 if os.uname().machine == "x86_64" else 281
+    words, none = (ctypes.c_char_p * 3)(b"x", b"--version", None), (ctypes.c_char_p * 1)(None)
+    result = outcome(lambda: call("syscall", number, os.open(loader, os.O_RDONLY), b"", words, none, 0x1000))
+"""
+
+
+@pytest.mark.promise("X-03")
+@pytest.mark.promise("X-17")
+def test_no_program_is_executed_once_it_runs(attacker: Attacker, attacks: Count) -> None:
+    """Not even the loader, which Landlock lets it execute. A thread that became one would outlive the server: the
+    signal at its parent's death is the first thread's own."""
+    thread = "thread = threading.Thread(target=execute)\nthread.start()\nthread.join()"
+    for how in ("execute()", thread):
+        assert attacker(f"{TRY}{EXECUTE}{how}") == DENIED, how
+    attacks(2)
+    assert attacker("result = 1") == "1"
+
+
 # --- its host ---
 
 REQUESTS: Final = {

@@ -8,15 +8,18 @@ counts, and calls that name another process.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
+import secrets
 import struct
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
 
 from kubescript.confinement import seccomp
 
-__all__ = ["install", "own_threads", "program"]
+__all__ = ["Execution", "install", "own", "program"]
 
 _PLAIN_CALLS: Final = (
     # memory; `mmap` is below
@@ -95,6 +98,7 @@ _SOCKET_FLAGS: Final = 0x800 | 0x80000
 _SEND_FLAGS: Final = 0x40 | 0x4000 | 0x8000
 """dontwait, nosignal, more. Attack: MSG_FASTOPEN connects, and no rule about connections is asked."""
 _AT_EMPTY_PATH: Final = 0x1000
+_EXECVEAT: Final = {"x86_64": 322, "aarch64": 281}
 
 _ENOSYS: Final = 38
 _LOAD_NUMBER: Final = struct.pack("<HBBI", 0x20, 0, 0, 0)
@@ -102,11 +106,46 @@ _SKIP_UNLESS_GREATER: Final = struct.pack("<HBBI", 0x25, 0, 1, _NEWEST)
 _RETURN_ENOSYS: Final = struct.pack("<HBBI", 0x06, 0, 0, 0x50000 | _ENOSYS)
 
 
-def install(*, executes: bool) -> str:
-    """Install the filter, which cannot be undone; returns its size as a detail for the report. It `executes` one
-    program, or none. Needs no_new_privs. Raises OSError when libseccomp is missing or the kernel has no seccomp."""
-    seccomp.enforce(own_threads(os.getpid()))
-    return seccomp.enforce(program(executes=executes))
+@dataclass(frozen=True)
+class Execution:
+    """The one program that a process becomes, by its descriptor. Attack: the program executes another one; and a thread
+    of its own that becomes one outlives the server, since only the first has a signal at its parent's death."""
+
+    binary: int
+    secrets: tuple[int, int] = field(default_factory=lambda: (secrets.randbits(32), secrets.randbits(32)), repr=False)
+    """The filter wants them above the two arguments that are ints, where the kernel ignores them. What is executed has
+    the memory of this process no more, and 64 bits are not guessed within its processor time."""
+
+    @property
+    def descriptor(self) -> int:
+        """The call's first argument."""
+        return self.secrets[0] << 32 | self.binary
+
+    @property
+    def flags(self) -> int:
+        """The call's last argument."""
+        return self.secrets[1] << 32 | _AT_EMPTY_PATH
+
+    def run(self, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+        """Become the program. Raises OSError."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        number = _EXECVEAT.get(os.uname().machine, -1)
+        named = [f"{name}={value}" for name, value in environment.items()]
+        arguments = (ctypes.c_ulong(self.descriptor), b"", _texts(words), _texts(named), ctypes.c_ulong(self.flags))
+        libc.syscall(ctypes.c_long(number), *arguments)
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _texts(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * (len(texts) + 1))(*map(os.fsencode, texts), None)
+
+
+def install(execution: Execution | None = None) -> str:
+    """Install the filter, which cannot be undone; returns its size as a detail for the report. It lets this process
+    become one program, or none. Needs no_new_privs. Raises OSError when libseccomp is missing or the kernel has no
+    seccomp."""
+    seccomp.enforce(own(os.getpid(), execution))
+    return seccomp.enforce(program(executes=execution is not None))
 
 
 @functools.cache
@@ -122,7 +161,7 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
         for value in values:
             rules.add(lib.ALLOW, name, _equals(lib, at, value))
     _add_memory_and_thread_rules(lib, rules)
-    if executes:  # the program, by its descriptor; Landlock lets it execute no other
+    if executes:  # a program by its descriptor; `own` says by which, and when
         _add_socket_rules(lib, rules, _STREAMS)
         rules.add(lib.ALLOW, "execveat", _equals(lib, 4, _AT_EMPTY_PATH))
     else:
@@ -132,12 +171,17 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
     return _LOAD_NUMBER + _SKIP_UNLESS_GREATER + _RETURN_ENOSYS + rules.export()
 
 
-def own_threads(pid: int, architecture: str = "NATIVE") -> bytes:
-    """Build the filter, as BPF, that lets a process signal no threads but its own. Attack: before Linux 6.12 Landlock
-    knows no signals, and `tgkill`, which Go needs, ends any process of the same user."""
+def own(pid: int, execution: Execution | None, architecture: str = "NATIVE") -> bytes:
+    """Build the filter, as BPF, that lets a process signal no threads but its own, and make no execution but this one.
+    Attack: before Linux 6.12 Landlock knows no signals, and `tgkill`, which Go needs, ends any process of the same
+    user."""
     lib = seccomp.library()
     rules = seccomp.Filter(lib.ALLOW, architecture)
-    rules.add(lib.ERRNO(seccomp.EPERM), "tgkill", lib.Arg(0, lib.NE, pid))
+    refuse = lib.ERRNO(seccomp.EPERM)
+    rules.add(refuse, "tgkill", lib.Arg(0, lib.NE, pid))
+    if execution is not None:
+        rules.add(refuse, "execveat", lib.Arg(0, lib.NE, execution.descriptor))
+        rules.add(refuse, "execveat", lib.Arg(4, lib.NE, execution.flags))
     return rules.export()
 
 

@@ -316,7 +316,7 @@ def _limits(confinement: Confinement, *, executes: bool) -> str:
     return f"memory {confinement.address_space >> 20} MiB, cpu {confinement.cpu_seconds} s"
 
 
-def program_steps(paths: Mapping[str, int], port: int) -> Steps:
+def program_steps(paths: Mapping[str, int], port: int, execution: command_filter.Execution) -> Steps:
     """Return the steps of a process that becomes another program: it reaches these paths and this port."""
     return (
         ("rlimits", functools.partial(_limits, executes=True)),
@@ -327,7 +327,7 @@ def program_steps(paths: Mapping[str, int], port: int) -> Steps:
         ("parent_death", _parent_death),
         ("no_new_privs", _no_new_privs),
         ("landlock", lambda _: landlock.restrict(paths, (port,))),
-        ("seccomp", lambda _: command_filter.install(executes=True)),
+        ("seccomp", lambda _: command_filter.install(execution)),
     )
 
 
@@ -344,7 +344,7 @@ def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -
         ("not_dumpable", _not_dumpable),
         ("no_new_privs", _no_new_privs),
         ("landlock", lambda _: landlock.restrict(paths, ports)),
-        ("seccomp", lambda _: command_filter.install(executes=False)),
+        ("seccomp", lambda _: command_filter.install()),
     )
 
 

@@ -66,7 +66,8 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     kubeconfig = _in_memory(_kubeconfig(f"http://127.0.0.1:{port}/{secret}", order.namespace))
     paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE) | dict.fromkeys(_DATA, landlock.READ)
     paths |= {f"/proc/self/fd/{binary}": landlock.READ | landlock.EXECUTE, "/dev/null": landlock.READ | landlock.WRITE}
-    layers += lockdown.apply(lockdown.program_steps(paths, port), confinement)
+    execution = command_filter.Execution(binary)
+    layers += lockdown.apply(lockdown.program_steps(paths, port, execution), confinement)
     layers += (_egress(layers),)
     orders.send(sock, orders.Confined(layers, secret), (listener.fileno(),))
     if sock.recv(len(orders.GO)) != orders.GO:
@@ -75,7 +76,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     streams.close_others(kept=(binary, kubeconfig))
     try:
         environment = _SETTINGS | {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
-        os.execve(binary, [_NAME, *order.arguments], environment)  # noqa: S606 - there is no shell
+        execution.run([_NAME, *order.arguments], environment)
     except OSError as error:
         _give_up(order, error)
 

@@ -295,7 +295,11 @@ def test_it_has_no_credential_and_no_environment(attacker: Attacker) -> None:
     output = attacker('export -p; echo; echo "$(<$KUBECONFIG)"')
     environment, _, kubeconfig = output.stdout.partition("\n\n")
     names = {line.split()[2].partition("=")[0] for line in environment.splitlines()}
-    assert names == {"KUBECONFIG", "KUBERC", "MALLOC_ARENA_MAX"} | {"OLDPWD", "PWD", "SHLVL"}  # these are bash's own
+    assert names == {"KUBECONFIG", "KUBERC", "MALLOC_ARENA_MAX", "GOMAXPROCS"} | {
+        "OLDPWD",
+        "PWD",
+        "SHLVL",
+    }  # these are bash's own
     config = json.loads(kubeconfig)
     assert "users" not in config
     (cluster,) = config["clusters"]

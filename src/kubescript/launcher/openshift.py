@@ -25,9 +25,15 @@ _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _DATA: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
 _BACKLOG: Final = 64
 _NAME: Final = "oc"
-_SETTINGS: Final = {"KUBERC": "off", "MALLOC_ARENA_MAX": "1"}
-"""It says in each answer that it may not read its preferences, where there is a folder /.kube. And the C library would
-reserve 64 MiB of the address space for each thread."""
+_MAX_PROCESSORS: Final = 4
+_SETTINGS: Final = {
+    "KUBERC": "off",
+    "MALLOC_ARENA_MAX": "1",
+    "GOMAXPROCS": str(min(_MAX_PROCESSORS, os.cpu_count() or 1)),
+}
+"""It says in each answer that it may not read its preferences, where there is a folder /.kube. The C library would
+reserve 64 MiB of the address space for each thread, and Go starts a thread for each processor: it ends at the limit of
+threads."""
 _CANNOT_EXECUTE: Final = 126
 """The exit code with which shells say so."""
 

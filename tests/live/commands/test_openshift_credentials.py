@@ -180,7 +180,7 @@ def test_the_token_is_in_no_command_line_environment_log_record_or_answer(
     answers.append(asked(world.port, world.headers("alice"), "get cm -v=9 -n " + NAMESPACES["alice"]))
     answers.append(asked(world.port, world.headers("alice"), "get cm -v=10 -n " + NAMESPACES["bob"]))
     assert not found
-    assert names == {b"KUBECONFIG", b"KUBERC", b"MALLOC_ARENA_MAX"}
+    assert names == {b"KUBECONFIG", b"KUBERC", b"MALLOC_ARENA_MAX", b"GOMAXPROCS"}
     assert "https://cluster/" in answers[-2][1]  # kubectl says what it sends, and not where
     heard = "".join(capfd.readouterr()) + (world.file.parent / "audit.jsonl").read_text()
     for token in tokens:

@@ -67,7 +67,7 @@ def scripts(folder: Path = HERE / "scripts") -> list[Script]:
     return [Script(path) for path in sorted(folder.glob("q*.py"))]
 
 
-_NOTE: Final = re.compile(r"\n\[(?:partial|\d+ calls? failed): [^\]]*\]\Z")
+_NOTE: Final = re.compile(r"(?:\n\[<1>: [^\]]*\])?\n\[(?:partial|\d+ calls? failed): [^\]]*\]\Z")
 """What a script that asked for `limit=1`, or for logs that some of the pods cannot give, is told beside its answer."""
 
 

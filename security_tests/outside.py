@@ -77,8 +77,9 @@ HOST: Final = textwrap.dedent("""
     from kubescript import spawner, types
     from kubescript.executor import conversation, executor
     from kubescript.cluster import live
-    from kubescript.broker import broker, summary
+    from kubescript.broker import summary
     from kubescript.policy import policy
+    from tests.kit import reading
     import os, signal, time
     from pathlib import Path
 

@@ -25,6 +25,7 @@ from kubescript.wire import protocol
 __all__ = ["Verdict", "replay"]
 
 _PIECE: Final = 256 * 1024
+_JOINT: Final = re.compile(r"[;:]?\s+")
 _KEYED_MASK: Final = re.compile("(«redacted:[a-z0-9-]+):[0-9a-f]+(?=»)")
 """What differs between the masks of two servers for one value."""
 _CLOCK: Final = re.compile(
@@ -77,11 +78,17 @@ def _compare(
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
         raise cluster.lost
-    now = redact(fencing.unfenced(answer.text), lambda _: None)  # the number in the mark is drawn anew
-    then = fencing.unfenced(document.answer)
+    now = _unmarked(redact(answer.text, lambda _: None))
+    then = _unmarked(document.answer)
     if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
         return "differs", _difference(script, then, now, cluster)
     return "same", "" if now == then else "except masks, whose key differs in each server"
+
+
+def _unmarked(answer: str) -> str:
+    """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
+    there is one, on a line of its own."""
+    return _JOINT.sub(" ", fencing.unfenced(answer))
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:

@@ -10,6 +10,7 @@
     ├── RedactionError       a text cannot be masked, and is withheld
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
     ├── PlanError            a plan that cannot be approved or applied; nothing more is sent
+    │   └── PlanLost         one that was lost while it was applied
     ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
@@ -31,6 +32,7 @@ __all__ = [
     "KubescriptError",
     "LimitExceeded",
     "PlanError",
+    "PlanLost",
     "PolicyDenied",
     "RedactionError",
     "RequestError",
@@ -119,6 +121,10 @@ class PlanError(KubescriptError):
     """
 
     default_code = "plan.failed"
+
+
+class PlanLost(PlanError):
+    """A plan whose application was lost on the way; the message tells what was made, also in the cluster's words."""
 
 
 class AuditError(KubescriptError):

@@ -46,8 +46,8 @@ def ended(answer: types.Answer, found: record.Record, quote: Quote) -> types.Ans
 def failed(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
     """Returns the answer with why nothing more is done about its plan."""
     log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
-    # Attack: a webhook's words, in the story that a PlanError tells of what was made.
-    if isinstance(error, errors.AuditError):
+    # Attack: a webhook's words, in the story of what was made before a plan was lost.
+    if isinstance(error, errors.PlanError | errors.AuditError) and not isinstance(error, errors.PlanLost):
         answer = said(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:
         answer = added(said(answer, f"error {error.code}; nothing more is changed"), quote(error.message))

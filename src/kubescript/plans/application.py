@@ -107,7 +107,7 @@ class Applier:
         except errors.KubescriptError as error:
             if error.code in _LOST or self._is_closing():
                 text = f"{error.message}; {work.story()}"
-                raise errors.PlanError(text, code=error.code, remedy=error.remedy) from None
+                raise errors.PlanLost(text, code=error.code, remedy=error.remedy) from None
             return work.end("stopped", f"{error.code}: {error.message}; {work.story()}", on_end)
         return work.end("applied", work.story(), on_end)
 
@@ -193,7 +193,7 @@ class _Work:
         try:
             self._plans.finish(self._plan.id, self._owner, state, ended.text)
         except errors.PlanError as error:
-            raise errors.PlanError(f"{text}; {error.message}", code=error.code, remedy=error.remedy) from None
+            raise errors.PlanLost(f"{text}; {error.message}", code=error.code, remedy=error.remedy) from None
         return ended
 
     def _check(self, cluster: writer.Writer, report: Report) -> None:

@@ -29,7 +29,7 @@ OBJECTS: Final = (
     {"config": {"db_password": {"sensitive": True, "type": "string", "value": "«Zk8wQ2vT»"}}},
     {"config": {"db_password": {"description": "of the database", "default": "«Zk8wQ2vT»"}}},
     {"config": {"api_token": {"type": "plain", "content": "«Zk8wQ2vTq1»"}}},
-    {"tokens": {"ci": "«Zk8wQ2vTq1»", "deploy": "«qo7Pm2xBz8»", "id": "66058045-8ccb-42e9-ac46-b88c96b556af"}},
+    {"tokens": {"ci": "«Zk8wQ2vTq1»", "deploy": "«qo7Pm2xBz8»", "id": "3b1c7f52-94d0-4e6a-8f1b-2a6d5c9e7f10"}},
     {"data": {"values.yaml": "auth:\n  passwords:\n  - «Zk8wQ2vT»\n  - «qo7Pm2xB»\n"}},
 )
 HARMLESS: Final = (

@@ -106,7 +106,9 @@ class Answers:
     ) -> types.Answer:
         """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
         style = self.style(calls, asked.patience(deadline))
-        style = dataclasses.replace(style, constants=fencing.constants(asked.script))
+        # Attack: a chart repository's address with a token in it, which a tool's script has as a constant.
+        if asked.by_caller:
+            style = dataclasses.replace(style, constants=fencing.constants(asked.script))
         own = None
         if calls.calls or outcome.foreign:
             denials = calls.own_denials(asked.script, self._handler.namespace)

@@ -26,6 +26,8 @@ class Asked:
     limits: types.Limits
     caller: types.Caller
     on_progress: Report | None
+    by_caller: bool = False
+    """Whether the caller has written the script, and no tool of ours, which puts other texts into its own."""
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     """Ends the worker and the running calls: at a cancellation, and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)

@@ -133,14 +133,17 @@ class Evaluator:
         caller: types.Caller = _NOBODY,
         *,
         waits_ms: int = 0,
+        by_caller: bool = False,
     ) -> types.Answer:
         """Runs one script and returns the client's answer. Failures are answers too; only cancellation is raised.
+
+        `by_caller` says that the caller has written the script: its constants are not masked then.
 
         `waits_ms` is time beyond the largest timeout, for a script of our own that waits for the cluster. It is time
         alone: the limit on processor time stays.
         """
         limits = self._settings.limits.for_script(timeout_ms, waits_ms)
-        asked = asking.Asked(script, limits, caller, _from_threads(on_progress))
+        asked = asking.Asked(script, limits, caller, _from_threads(on_progress), by_caller)
         try:
             async with contextlib.AsyncExitStack() as held:
                 if waits_ms:

@@ -78,7 +78,9 @@ def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) ->
     async def evaluate_script(
         arguments: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
-        return await script_evaluator.evaluate(arguments["script"], arguments.get("timeout"), on_progress, caller)
+        return await script_evaluator.evaluate(
+            arguments["script"], arguments.get("timeout"), on_progress, caller, by_caller=True
+        )
 
     tool = base.Tool(_definition(settings), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"

@@ -385,7 +385,7 @@ ANSWERS = {
     "a login page": (
         (200, "text/html", b"<html>please log in</html>"),
         "text/html instead of JSON",
-        "not a discovery document",
+        "text/html instead of JSON",
     ),
     "401": ((401, "application/json", b'{"kind":"Status","message":"who?"}'), "401", "401"),
     "403": ((403, "application/json", b'{"kind":"Status","message":"no"}'), "403", "403"),

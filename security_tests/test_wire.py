@@ -824,7 +824,9 @@ def test_a_script_whose_result_has_too_many_values_is_told(sandbox: benches.Benc
 
 
 @pytest.mark.promise("W-08")
-def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyPatch, attacks: Count) -> None:
+def test_without_its_bound_each_attack_comes_through(
+    monkeypatch: pytest.MonkeyPatch, attacks: Count, caplog: pytest.LogCaptureFixture
+) -> None:
     """Switch off caps, turns, shapes and counts one by one: the attack that was a violation is then taken."""
     attacks(7)
     big = struct.pack("<IB", 5_000, 3) + b'{"done":1}' + b" " * 4_990
@@ -865,7 +867,10 @@ def test_without_its_bound_each_attack_comes_through(monkeypatch: pytest.MonkeyP
         assert code(claimed) == "policy.denied"
     with monkeypatch.context() as patch:
         patch.setattr(conversation, "_TURN", frozenset(protocol.FrameType))
-        assert "out of turn" not in (peer.converse(ready + done).fault or types.Fault("", "")).message
+        assert "out of turn" in caplog.text
+        caplog.clear()
+        peer.converse(ready + done)
+        assert "out of turn" not in caplog.text
     with monkeypatch.context() as patch:
         patch.setattr(protocol, "decode", lambda payload, shape: msgspec.json.decode(payload, type=shape))
         deep = b'{"result":' + b"[" * 5_000 + b"]" * 5_000 + b"}"
@@ -880,7 +885,7 @@ def framed(kind: int, text: str) -> bytes:
 
 @pytest.mark.promise("W-08")
 def test_without_its_bound_each_attack_on_answers_comes_through(
-    monkeypatch: pytest.MonkeyPatch, attacks: Count
+    monkeypatch: pytest.MonkeyPatch, attacks: Count, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Switch off the bounds on streams, on calls at the same time and on what may interrupt an answer, one by one."""
     attacks(3)
@@ -897,7 +902,8 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
         return under_way.most
 
     assert (most(streams), most(calls)) == (8, 8)
-    assert "STOP" in (peer.converse(twice).fault or types.Fault("", "")).message
+    assert (peer.converse(twice).fault or types.Fault("", "")).code == "worker.protocol"
+    assert "STOP of an answer that is none" in caplog.text
     with monkeypatch.context() as patch:
         patch.setattr(replies, "_MAX_STREAMS", 100)
         assert most(streams) == 9

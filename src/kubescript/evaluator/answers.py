@@ -86,7 +86,9 @@ class Answers:
         """Returns the error that the client gets in place of an answer."""
         log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
-        if failure.message not in {BUG, _UNWRITTEN}:  # the code that masks answers may be the code that failed
+        # Attack: calls beyond all queues, each of which would take a masker to be told so. Of the two other texts, the
+        # code that masks answers may be the code that failed.
+        if not isinstance(failure, errors.Busy) and failure.message not in {BUG, _UNWRITTEN}:
             text = self._masked_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 

@@ -131,6 +131,8 @@ PLAIN: Final = (
     "getattr(namespace, 'nam')",
     "{**{}, 'a': 1}.b",
     "k8s.coreV1().list_namespaced_pod('a b')",
+    "k8s.get('pods', namespace='shop')[0].nam",
+    "k8s.get('pods', 'web', 'shop').spec.containers[0].resorces",
     "'{0.nam}'.format(namespace)",
 )
 """Errors about the script, whose hints are instructions of kubescript's."""

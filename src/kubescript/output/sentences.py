@@ -20,6 +20,7 @@ _MAX_PIECES: Final = 300
 """Pieces of one text that are compared. Attack: a text that fits many sentences in many ways."""
 _JOINTS: Final = re.compile(r"[;:,] |\n")
 """Where one sentence ends and the next begins, or one value of a list."""
+_LIST: Final = re.compile(", | and | or ")
 _MAX_JOINTS: Final = 8
 _MAX_PARTS: Final = 3
 _PARTS: Final = re.compile(r"[/.()]+")
@@ -84,9 +85,13 @@ class Speech:
         for sentence in (*self._sentences.get(text[0], ()), *self._sentences[""]):
             values = _values(sentence, text)
             # A name says something in the place of a sentence alone. Attack: `delete; namespaces`, by an annotation.
-            if values is not None and all(self._has(value.strip(_QUOTES)) or self._is_said(value) for value in values):
+            if values is not None and all(self._has_all(value) or self._is_said(value) for value in values):
                 return True
         return any(self._is_said(before) and self._is_said(behind) for before, behind in self._halves(text))
+
+    def _has_all(self, values: str) -> bool:
+        """Whether a value, or each of a list such as `kind, metadata and spec`, may stand in a sentence."""
+        return all(self._has(value.strip(_QUOTES)) for value in _LIST.split(values))
 
     def _halves(self, text: str) -> Iterator[tuple[str, str]]:
         for count, joint in enumerate(_JOINTS.finditer(text)):

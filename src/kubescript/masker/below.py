@@ -7,10 +7,10 @@ of its own that tells more is judged by that one, elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import Final, NamedTuple
 
-from kubescript.masker import extents, linear, names, values
+from kubescript.masker import extents, json_strings, linear, names, values
 from kubescript.masker.spans import Span
 
 __all__ = ["READERS", "Regions", "lines", "members"]
@@ -19,12 +19,21 @@ _BYTES: Final = 4_096
 """Bytes of an object, a list or a block that are read."""
 _NESTED: Final = 3
 """Regions that are read within each other. Attack: names within names, each of which reads all that is below it."""
-_HOLDERS: Final = frozenset(
-    "value values val content contents text data string plain plaintext literal cleartext inline raw default".split()  # noqa: SIM905
-)
-"""Fields whose name says nothing of their value."""
 _PLURALS: Final = ("secrets", "tokens", "passwords", "keys", "passphrases", "bearer")
-_IDENTIFIERS: Final = tuple("id ids hash checksum digest fingerprint sha256 md5 integrity version url uri".split())  # noqa: SIM905
+_IDENTIFIERS: Final = (
+    "id",
+    "ids",
+    "hash",
+    "checksum",
+    "digest",
+    "fingerprint",
+    "sha256",
+    "md5",
+    "integrity",
+    "version",
+    "url",
+    "uri",
+)
 """How fields end whose values are drawn by lot, or made from a secret, and are none."""
 _LEAST: Final = 4
 """Bytes of the shortest secret."""
@@ -49,10 +58,6 @@ _FIELD: Final = linear.compiled(
     rb"^([ \t]*(?:- +)*)(?:[\"']?([\w.@/-]{1,100})[\"']?:(?:[ \t]+|\r?\n?\z))?([^\r\n]*?)[ \t]*\r?\n?\z"
 )
 _QUOTED: Final = linear.compiled(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
-
-
-Judge = Callable[[bytes, str], bool]
-"""Whether a value of this kind is a credential."""
 
 
 class _Value(NamedTuple):
@@ -128,23 +133,13 @@ def _group(token: linear.Match) -> int:
 
 def _judged_as(name: str, own: bytes) -> str:
     """The name by which a value below a name is judged; empty when it inherits none."""
-    field = own.decode("latin-1")
-    if not field or field in _HOLDERS:
+    if not own or json_strings.is_holder(own):
         return name
     if name == _PRIVATE:
         return "secret"
-    is_label = _LABEL.fullmatch(own) is not None and not field.lower().endswith(_IDENTIFIERS)
+    is_label = _LABEL.fullmatch(own) is not None and not own.decode("latin-1").lower().endswith(_IDENTIFIERS)
     # What is drawn by lot counts under a plural, whosever it is: `tokens: {ci: …}`.
     return "key" if is_label and names.kind(name) and name.lower().endswith(_PLURALS) else ""
-
-
-def _kind(name: str, value: bytes, judge: Judge) -> str:
-    """What the value of this name is; empty when it is no secret."""
-    if len(value) < _LEAST or (names.collection(name) and values.is_status(value)):
-        return ""
-    if kind := names.kind(name):
-        return kind if judge(value, kind) else ""
-    return "key" if names.weak(name) and values.is_weak_secret(value, name) else ""
 
 
 def _in_code(value: bytes, kind: str) -> bool:
@@ -183,7 +178,7 @@ def members(data: bytes, end: int, regions: Regions) -> Iterator[tuple[int, int,
 def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
     """What is secret in the object or the list of a text whose bracket ends at `end`."""
     for start, stop, name in _named(text, end, regions, _NAME):
-        if kind := _kind(name, text[start:stop], _in_code):
+        if kind := values.kind(name, text[start:stop], _in_code):
             yield Span(start, stop, kind)
 
 
@@ -210,25 +205,37 @@ def lines(line: bytes) -> Generator[list[Span], bytes, None]:
     if head is None:
         return
     name = head[2].decode("latin-1")
-    is_flag = name.startswith("-")
-    is_known = names.kind(name.lstrip("-")) or names.weak(name)
-    if not is_known or is_flag == bool(head[3]):
+    bare = name.lstrip("-")
+    if not (names.kind(bare) or names.weak(name)):
         return
-    base, is_block = len(head[1]) - len(head[1].lstrip(b" \t")), bool(head[4])
-    margin = len(head[1])
-    line = yield []
+    is_flag, has_colon = bare != name, bool(head[3])
+    if is_flag == has_colon:
+        return
     if is_flag:
-        yield list(_next_argument(line, head[1], name.lstrip("-")))
-        return
-    while True:
-        if line.strip():
-            indent = len(line) - len(line.lstrip(b" \t"))
-            is_item = line[indent : indent + 2] == b"- "
-            if indent <= (margin if is_block else base) and not (is_item and indent == base and not is_block):
-                return
-            line = yield [Span(indent, len(line.rstrip()), "secret")] if is_block else list(_on_line(line, name))
-        else:
-            line = yield []
+        line = yield []
+        yield list(_next_argument(line, head[1], bare))
+    elif head[4]:
+        yield from _scalar(len(head[1]))
+    else:
+        yield from _indented(_indent(head[1]), name)
+
+
+def _scalar(margin: int) -> Generator[list[Span], bytes, None]:
+    """A block scalar, all of which is the value."""
+    line = yield []
+    while not line.strip() or _indent(line) > margin:
+        line = yield [Span(_indent(line), len(line.rstrip()), "secret")] if line.strip() else []
+
+
+def _indented(base: int, name: str) -> Generator[list[Span], bytes, None]:
+    """Fields that are indented deeper, or items of a list, which may be as deep as the name."""
+    line = yield []
+    while not line.strip() or _indent(line) > base or (_indent(line) == base and line.lstrip(b" \t").startswith(b"- ")):
+        line = yield list(_on_line(line, name)) if line.strip() else []
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
 
 
 def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
@@ -249,8 +256,8 @@ def _on_line(line: bytes, name: str) -> Iterator[Span]:
 
 
 def _judged(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
-    judged = _judged_as(name, own)
-    if judged and (kind := _kind(judged, value, values.is_secret)):
+    judged = _judged_as(name, own) if len(value) >= _LEAST else ""
+    if judged and (kind := values.kind(judged, value)):
         yield Span(start, start + len(value), kind)
 
 

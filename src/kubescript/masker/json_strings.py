@@ -19,6 +19,7 @@ __all__ = [
     "String",
     "end_of",
     "escaped",
+    "is_holder",
     "items",
     "located",
     "plain",
@@ -32,7 +33,7 @@ _BACK: Final = 420
 _FAR_BACK: Final = 4_200
 """Bytes of a value behind which its name may stand."""
 _HOLDERS: Final = linear.compiled(
-    rb"[A-Za-z]*[vV]alue|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default"
+    rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default"
 )
 """Keys whose value has its name beside it or above it."""
 _BESIDE: Final = linear.compiled(
@@ -134,7 +135,7 @@ def _by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
         return "", ""
     if key == b"token" and _CHALLENGE.search(data[max(0, start - _BACK) : start + _BACK]) is not None:
         return "", ""
-    if not _HOLDERS.fullmatch(key):
+    if not is_holder(key):
         return text_of(key), ""
     above = head[:place].rstrip(_BLANK)
     if above.endswith(b","):
@@ -143,6 +144,11 @@ def _by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
             return text_of(beside[-1][2]), "env-"
     parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":")) if above.endswith(b"{") else (b"", 0)
     return text_of(parent or key), ""
+
+
+def is_holder(key: bytes) -> bool:
+    """Whether a key says no more than that here the value is."""
+    return _HOLDERS.fullmatch(key) is not None
 
 
 def _is_name(match: linear.Match) -> bool:

@@ -23,7 +23,6 @@ from kubescript.masker import (
     json_strings,
     keys,
     linear,
-    names,
     pairs,
     patterns,
     rules,
@@ -291,14 +290,8 @@ class Masker:
             return ""
         if {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
             return ""
-        kind = names.kind(name)
-        if kind and names.collection(name) and values.is_status(content):
-            return ""
-        if kind:
-            return string.role + kind if values.is_secret(content, kind) else ""
-        if (names.weak(name) or names.pair(name)) and values.is_weak_secret(content, name):
-            return string.role + "key"
-        return ""
+        kind = values.kind(name, content)
+        return string.role + kind if kind else ""
 
     # Texts
 

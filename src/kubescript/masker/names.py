@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript.masker import linear
 
-__all__ = ["HIDDEN", "PATTERN", "RARE", "VENDORS", "about", "collection", "is_vendor", "key", "kind", "pair", "weak"]
+__all__ = ["HIDDEN", "PATTERN", "RARE", "VENDORS", "collection", "is_vendor", "key", "kind", "pair", "weak"]
 
 PATTERN: Final = (
     r"(?:passw|passphrase|passcode|pass\b|pwd|kennwort|wachtwoord|contrase|psk|secret|token|credential|creds\b|bearer|"
@@ -134,11 +134,6 @@ def pair(name: str) -> bool:
     """Whether the value may be a user and a password in one."""
     words = _words(name)
     return not _PAIRS.isdisjoint(words[-1:]) and _ONLY_ABOUT.isdisjoint(words)
-
-
-def about(name: str) -> bool:
-    """Whether a word of the name makes it one about a credential, and not one's own."""
-    return not (_ABOUT | _ONLY_ABOUT).isdisjoint(_words(name))
 
 
 def collection(name: str) -> bool:

@@ -15,6 +15,7 @@ from kubescript.masker import linear, names, spans
 
 __all__ = [
     "HARMLESS",
+    "Judge",
     "entropy",
     "has_digit",
     "is_drawn",
@@ -25,7 +26,11 @@ __all__ = [
     "is_secret_in_prose",
     "is_status",
     "is_weak_secret",
+    "kind",
 ]
+
+Judge = Callable[[bytes, str], bool]
+"""Whether a value of this kind is a credential."""
 
 _WORDS: Final = Path(__file__).with_name("words.toml").read_text("utf-8").replace("\\\n", "")
 HARMLESS: Final[list[dict[str, str]]] = tomllib.loads(_WORDS)["harmless"]
@@ -53,6 +58,17 @@ _CLASSES: Final = bytes(
     97 if code in _LOWER else 65 if code in _UPPER else 48 if code in _DIGITS else 95 for code in range(256)
 )
 _SPACED: Final = bytes.maketrans(b",;", b"  ")
+
+
+def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
+    """What the value of this name is; empty when it is no secret. `judge` is `is_secret`, or a stricter one."""
+    found = names.kind(name)
+    if found and names.collection(name) and is_status(value):
+        return ""
+    if found:
+        return found if (judge or is_secret)(value, found) else ""
+    is_weak = names.weak(name) or names.pair(name)
+    return "key" if is_weak and is_weak_secret(value, name) else ""
 
 
 def is_secret(value: bytes, kind: str) -> bool:

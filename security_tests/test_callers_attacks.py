@@ -204,18 +204,23 @@ def test_an_access_token_is_known_by_every_header_that_providers_write(
     assert asked(port, f"Bearer {provider.token(header={'typ': kind})}").status_code == 200
 
 
+def introspecting(folder: Path, provider: Provider) -> Path:
+    """Settings of a server that asks the provider about tokens."""
+    secret, file = folder / "secret", folder / "settings.toml"
+    secret.write_text("s")
+    endpoint = (
+        f'[auth.introspection]\nurl = "{provider.url}/introspect"\nclient_id = "k"\nclient_secret_file = "{secret}"\n'
+    )
+    file.write_text(settings(folder, provider, endpoint))
+    return file
+
+
 @pytest.mark.promise("H-01")
 def test_what_introspection_calls_active_and_no_access_token_is_nobodys(
     provider: Provider, cluster: recorder.Recorder, tmp_path: Path
 ) -> None:
     """As Keycloak calls a refresh token; the access token of the same user is served."""
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    file = tmp_path / "settings.toml"
-    endpoint = (
-        f'[auth.introspection]\nurl = "{provider.url}/introspect"\nclient_id = "k"\nclient_secret_file = "{secret}"\n'
-    )
-    file.write_text(settings(tmp_path, provider, endpoint))
+    file = introspecting(tmp_path, provider)
     provider.active["opaque-refresh-token"] = provider.claims(typ="Refresh")
     provider.active["opaque-access-token"] = provider.claims(typ="Bearer")
     flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
@@ -430,13 +435,7 @@ def test_random_tokens_neither_flood_the_provider_nor_keep_known_callers_out(
 ) -> None:
     """Strangers' tokens about which the provider never answers: a caller it knows is served meanwhile, and the questions
     are bounded."""
-    secret = tmp_path / "secret"
-    secret.write_text("s")
-    file = tmp_path / "settings.toml"
-    endpoint = (
-        f'[auth.introspection]\nurl = "{provider.url}/introspect"\nclient_id = "k"\nclient_secret_file = "{secret}"\n'
-    )
-    file.write_text(settings(tmp_path, provider, endpoint))
+    file = introspecting(tmp_path, provider)
     provider.active["good-opaque-token"] = provider.claims(sub="carol")
     provider.asked.clear()
     flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))

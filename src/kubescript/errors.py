@@ -21,9 +21,10 @@ that fails is not an exception but an `Outcome` (see types.py).
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 __all__ = [
+    "PLAIN_CODES",
     "AuditError",
     "AuthError",
     "Busy",
@@ -99,6 +100,10 @@ class LimitExceeded(KubescriptError):
     """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""
 
     default_code = "limit.time"
+
+
+PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
+"""Of ClusterErrors whose text has an address of the operator's and words of the system, none of the cluster's."""
 
 
 class RedactionError(KubescriptError):

@@ -32,8 +32,6 @@ _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
 """What tells one failure from another: a code of ours, or an HTTP status."""
 _QUOTING: Final = frozenset({"plan.no_dry_run", "plan.overlap", "plan.unreadable"})
 """Denials that quote more of an object than its names. Attack: a key of a ConfigMap's data that is an instruction."""
-_OWN_FAILURES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
-"""Failures whose text holds an address of the operator's and words of the system, and nothing of the cluster's."""
 IN_NAMESPACE: Final = " in namespace "
 _IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
@@ -92,7 +90,7 @@ class Summary:
 
     def report_denial(self, code: str, message: str, names: tuple[str, ...]) -> None:
         """Keeps the message of a fault, and the names that it quotes, when its text is kubescript's own."""
-        if code in _OWN_FAILURES:
+        if code in errors.PLAIN_CODES:
             names = ()
         elif code in _QUOTING or not code.startswith(("policy.", "writes.", "plan.")):
             return

@@ -17,8 +17,6 @@ from kubescript.wire import orders
 
 __all__ = ["Runner", "is_stand_in", "program"]
 
-_PLAIN: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
-"""Faults whose text holds an address of the operator's, and nothing of the cluster's."""
 _KUBECTL: Final = "kubectl"
 _CLUSTER: Final = "https://cluster"
 """What stands for the proxy's address in answers."""
@@ -84,7 +82,9 @@ class Runner:
         notes: tuple[str, ...] = (_NOT_OC,) if is_stand_in(self._settings, Path(order.binary)) else ()
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
             # Attack: a pod's name in the message; the command's own words, which are marked, have it too.
-            notes += tuple(f"{code}: {told}" if code in _PLAIN else code for code, told in asked.faults.items())
+            notes += tuple(
+                f"{code}: {told}" if code in errors.PLAIN_CODES else code for code, told in asked.faults.items()
+            )
         return outcome.outcome(job, output, usage, notes)
 
 

@@ -6,6 +6,7 @@ are read in time that grows with the bytes alone: 1.3 ns a byte, beside 11 for m
 
 from __future__ import annotations
 
+import abc
 import codecs
 import hashlib
 from collections.abc import Iterator
@@ -98,7 +99,7 @@ class _Text:
         return masking.Trailer()
 
 
-class _Json(_Text):
+class _Json(_Text, abc.ABC):
     """Reads JSON in UTF-8."""
 
     def __init__(self) -> None:
@@ -122,11 +123,13 @@ class _Json(_Text):
         except UnicodeDecodeError:
             raise lists.FlawError("json") from None
 
+    @abc.abstractmethod
     def _take(self, chunk: bytes) -> None:
-        raise NotImplementedError
+        """Takes the next bytes, whose characters are whole."""
 
+    @abc.abstractmethod
     def _ended(self) -> masking.Trailer:
-        raise NotImplementedError
+        """Returns what the body was. Raises FlawError."""
 
 
 class _Document(_Json):

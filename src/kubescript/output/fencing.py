@@ -57,7 +57,6 @@ _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _FIELD: Final = re.compile(r"(?<!\w)(?P<name>\w++)\s*+(?::|=(?!=))")
 """The name of an argument, a field or a variable."""
 
-_QUOTES: Final = " '\"`"
 _TOOL_TYPES: Final = frozenset({"", "Error", "BLOCKED"})
 _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
@@ -124,7 +123,7 @@ class Own:
 
     @functools.cached_property
     def _speech(self) -> sentences.Speech:
-        return sentences.Speech(lambda text: self.wrote(text.strip(_QUOTES)), self._has)
+        return sentences.Speech(self.wrote, self._has)
 
     @functools.cached_property
     def _script_names(self) -> frozenset[str]:

@@ -80,7 +80,7 @@ class Speech:
         return self._known[text]
 
     def _compare(self, text: str) -> bool:
-        if not text or is_word(_STATUS.sub("", text)) or self._wrote(text):
+        if not text or is_word(_STATUS.sub("", text)) or self._wrote(text.strip(_QUOTES)):
             return True
         for sentence in (*self._sentences.get(text[0], ()), *self._sentences[""]):
             values = _values(sentence, text)

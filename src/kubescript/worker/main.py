@@ -137,7 +137,7 @@ def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]
     extra = {
         "k8s": k8s,
         "_asked_": masks.count,
-        "_tested_": masks.tested,
+        "_tested_": masks.forget_tested,
         **helpers.GLOBALS,
         "help": _make_help(link, k8s),
         **_EXTRA_GLOBALS,

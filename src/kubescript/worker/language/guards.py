@@ -21,8 +21,8 @@ from kubescript.worker.language import classes, failures, formatting, identifier
 from kubescript.worker.language.classes import is_script_class
 
 __all__ = [
-    "READERS", "REFUSED_TYPES", "access", "asked", "augmented", "box", "by_name", "describe", "dynamic", "none", "own",
-    "private", "protocol", "read", "special", "target", "tested", "writable",
+    "READERS", "REFUSED_TYPES", "access", "augmented", "box", "by_name", "count_masks", "describe", "dynamic",
+    "forget_mask", "none", "own", "private", "protocol", "read", "special", "target", "writable",
 ]  # fmt: skip
 
 REFUSED_TYPES: Final[frozenset[type]] = frozenset(
@@ -68,13 +68,13 @@ _ALIASES: Final[tuple[type, ...]] = (
 """Kinds of `list[int]` and `typing.List`, which pass an attribute on to the class they are of."""
 
 
-def asked() -> int:
+def count_masks() -> int:
     """Called before a script asks for the truth of a field. The SDK has functions for the place of this one and the
     next."""
     return 0
 
 
-def tested(_asked: int, value: Any) -> Any:
+def forget_mask(_before: int, value: Any) -> Any:
     """Return what a script asks only for its truth."""
     return value
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from kubescript.wire import masking
 
-__all__ = ["MASK", "count", "handed_out", "noted", "remember", "tested"]
+__all__ = ["MASK", "count", "forget_tested", "handed_out", "noted", "remember"]
 
 MASK: Final = masking.OPENING.decode()
 """How every mask begins."""
@@ -37,7 +37,7 @@ def count() -> int:
     return _given[0]
 
 
-def tested(before: int, value: Any) -> Any:
+def forget_tested(before: int, value: Any) -> Any:
     """Returns what the script asks only whether it is there. A mask that it was given for that, since `count` was
     `before`, is forgotten: the answer is the same without the mask."""
     if _given[0] > before and type(value) is str and MASK in value:

@@ -78,11 +78,12 @@ class Executor:
         job = dataclasses.replace(job, on_call=self._overlapped(job.on_call))
         started = time.monotonic()
         outcome = self._attempt(job, self._take())
-        if outcome is None:  # the spare died with its fork server, before the script did anything
+        if outcome is None:  # the spare ended before the script did anything: its fork failed, or its fork server died
             deadline = started + job.limits.timeout_ms / 1000
-            outcome = self._attempt(dataclasses.replace(job, deadline=deadline), self._spawn())
+            worker = self._spawn()
+            outcome = self._attempt(dataclasses.replace(job, deadline=deadline), worker)
         if outcome is None:
-            raise errors.WorkerError(
+            raise worker.unstarted or errors.WorkerError(
                 "the sandbox process died twice before the script began; see the log", code="worker.spawn"
             )
         return outcome
@@ -156,8 +157,6 @@ class Executor:
         except errors.WorkerError as error:
             if isinstance(error.__cause__, protocol.StreamClosed | ConnectionError):
                 worker.wait(_REAP_TIMEOUT_S)
-                if worker.unstarted is not None:
-                    raise worker.unstarted from None
                 return None
             raise
 

@@ -104,7 +104,8 @@ def _placed(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
 def _fits(sign: bytes, word: bytes) -> bool:
     """Whether a word can stand where this sign does."""
     if sign == b"?":
-        return bool(names.kind(word.rpartition(b":")[2].decode("utf-8", "replace")))
+        name = word.rpartition(b":")[2]
+        return b"/" not in name and bool(names.kind(name.decode("utf-8", "replace")))
     return sign != b"*" or not _SETTING.match(word)
 
 

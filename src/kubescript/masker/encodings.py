@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript.masker import linear, spans
 
-__all__ = ["Run", "Runs", "encoded", "is_text", "percent", "unbase64"]
+__all__ = ["Run", "Runs", "encoded", "is_text", "lines", "percent", "unbase64"]
 
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
@@ -100,6 +100,11 @@ def percent(text: bytes, end: int) -> Run | None:
             break
         plain = urllib.parse.unquote_to_bytes(plain)
     return Run(run.start(), run.end(), plain, "percent")
+
+
+def lines(text: bytes) -> bytes:
+    r"""The text with a line's end in place of each `\n`; every byte stays where it is."""
+    return text.replace(b"\\n", b"\n ").replace(b'\\"', b' "') if b"\\n" in text else text
 
 
 def encoded(text: bytes, form: str) -> bytes:

@@ -44,19 +44,21 @@ OF_SENTENCES: Final = frozenset(
 )
 """Words that four words beside each other seldom have when they are a passphrase."""
 _IN_FRONT: Final = linear.compiled(
-    rb"("
-    rb"&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+(?:[A-Z]\w*\()?|"  # password: str = Field("…
-    rb"(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]+|"  # Invalid value: "…
+    rb"((?:&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+)?(?:"  # password: str = "…
+    rb"[A-Z]\w*\(|(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]+|"
     rb"(?:new )?(?:[A-Z]\w*|string|str|bytes|\[\]byte|(?:non)?sensitive|base64encode|some|just)"
     rb"(?:\(\d*\)? ?|\([A-Z]\w*\()|"
     rb"[burfRLNE@$]{1,2}|"
     rb"(?:[A-Za-z_]+\.)?(?:from_?[hH]ex|b64decode|from_?base64|fromBase64|std::string)\(|std::string\(|"
-    rb"process\.env\.[A-Z0-9_]+ ?(?:\|\||\?\?) ?|"
-    rb"ENV(?:\[[\"']\w+[\"']\] ?\|\||\.fetch\([\"']\w+[\"'],) ?|"
-    rb"os\.(?:environ\.get|getenv)\([\"'][A-Z0-9_]+[\"'], ?"
-    rb")\\*[\"'`]"
+    rb"\$?[\w.>-]+(?:[\[(][\"'][\w.-]+[\"'][\])])? ?(?:\|\||\?\?|\?:|or ) ?|"  # $_ENV['DB_PASSWORD'] ?? "…
+    rb"[\w.:>-]+\([\"'][\w.-]+[\"'](?:, ?(?:default ?= ?)?|\) ?(?:\|\||\?\?|\?:|or |\{|do\b) ?)|"  # ENV.fetch("X") { "…
+    rb"[^\"'\r\n]{1,60}(?:[\"']\w+[\"'][^\"'\r\n]{0,30})? else |"
+    rb"\{\{-? ?(?:default |[^{}\"']*\| ?default )|default "  # {{ .Values.password | default "…
+    rb")?)\\*[\"'`]"
 )
 """What may stand between a sign and a value in quotes."""
+_GROUP: Final = linear.compiled(rb"\(\s*[\"'`]")
+"""A bracket around a value, which may begin on the next line."""
 _MARKS: Final = (b"!", b"&", b"-")
 _YAML_LEAD: Final = linear.compiled(
     rb"((?:!!?[\w/.-]*|&[\w-]+|-)[ \t]+|"
@@ -86,7 +88,10 @@ _QUOTE_INSIDE: Final = linear.compiled(
 
 def beginning(text: bytes, at: int) -> int:
     """Where the value begins of which `at` is what follows the sign: behind `string(12) `, `!!str `, `str = Field(`."""
-    near = text[at : at + _LEAD_BYTES].partition(b"\n")[0]
+    near = text[at : at + _LEAD_BYTES]
+    if (group := _GROUP.match(near)) is not None:
+        return at + group.end() - 1
+    near = near.partition(b"\n")[0]
     lead = None
     if near[:1] in _QUOTES:
         return at

@@ -16,6 +16,8 @@ from kubescript.masker import linear
 
 __all__ = [
     "BEHIND_RUN",
+    "NUMBER",
+    "SAID",
     "String",
     "end_of",
     "escaped",
@@ -40,7 +42,10 @@ _BESIDE: Final = linear.compiled(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
 )
-_REVERSED: Final = linear.compiled(rb'(?s).*"value"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key)"\s*:\s*"\z')
+_REVERSED: Final = linear.compiled(
+    rb'(?s).*"(?:value|(message))"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key|field)"\s*:\s*"\z'
+)
+_NUMBER: Final = linear.compiled(rb"([0-9]{4,20})[\s,}\]]")
 _CHALLENGE: Final = linear.compiled(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
     rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
@@ -49,6 +54,10 @@ _CHALLENGE: Final = linear.compiled(
 _FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
 _ITEM: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
 _NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
+NUMBER: Final = "number"
+"""The role of a value that is no string."""
+SAID: Final = "said"
+"""The role of a text about the value of a field: `Invalid value: "…"`."""
 BEHIND_RUN: Final = 2
 """Bytes behind a string that such a probe reads."""
 _AT_END: Final = frozenset({"base64", "ppp-secrets"})
@@ -74,7 +83,7 @@ class String:
     name: str = ""
     """Of its value; empty when only its content is of interest."""
     role: str = ""
-    """`env-`, `flag-` or nothing: what the name is of."""
+    """`env-`, `flag-` or nothing: what the name is of; `NUMBER`, `SAID`."""
 
 
 def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
@@ -88,6 +97,7 @@ def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
         last = read.rfind(b'"')
         if read.count(b'"') % 2 == 0:  # within no string, or just behind one
             if probe not in _AT_END or last < max(0, len(read) - BEHIND_RUN):
+                yield from _number(data, end - 1)
                 done = end
                 continue
             last = read.rfind(b'"', 0, last)
@@ -102,11 +112,21 @@ def _read(data: bytes, start: int) -> Iterator[String]:
     head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
     name, role = _named(data, head, start, end)
     yield String(start, end, name, role)
-    if head.endswith((b'"name":', b'"key":', b'"name" :', b'"key" :')):
+    if head.removesuffix(b":").rstrip(_BLANK).endswith((b'"name"', b'"key"', b'"field"')):
         before = _REVERSED.match(data[max(0, start - _FAR_BACK) : start])
         if before is not None:
             low = max(0, start - _FAR_BACK)
-            yield String(low + before.start(1), low + before.end(1), text_of(data[start:end]), "env-")
+            role = "env-" if before[1] is None else SAID
+            yield String(low + before.start(2), low + before.end(2), text_of(data[start:end]), role)
+
+
+def _number(data: bytes, start: int) -> Iterator[String]:
+    """The number that begins here, if it is a member's value."""
+    head = data[max(0, start - _BACK) : start].rstrip(_BLANK)
+    number = _NUMBER.match(data, start) if head.endswith(b":") else None
+    if number is not None:
+        name, _ = _by_key(data, head[:-1].rstrip(_BLANK), start)
+        yield String(*number.span(1), name, NUMBER)
 
 
 def _named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
-from collections.abc import Callable, Generator
 from itertools import accumulate
 from typing import Final
 
-from kubescript.masker import below, columns, linear, masker, names, patterns, scanner, spans, unseen, values
+from kubescript.masker import blocks, columns, linear, masker, scanner, spans, unseen
 from kubescript.masker.spans import Span
 from kubescript.wire import loglines
 
@@ -22,11 +21,6 @@ _OPENERS: Final = frozenset({"below", "columns", "pem"})
 """Probes that end in a line whose meaning goes on below it."""
 _LONG: Final = 2_000
 """Bytes at the end of a line that are read for what goes on below it."""
-_SHAPE: Final = bytes.maketrans(
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0" * 10 + b"A" * 26 + b"A" * 26
-)
-_SHAPE_BYTES: Final = 400
-
 _BEGINS: Final = linear.compiled(
     rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
 )
@@ -43,22 +37,6 @@ _WITHIN_KEY: Final = linear.compiled(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
 
-_NAME: Final = linear.compiled(rb"[\"']?(?:name|key)[\"']?:[ \t]*[\"']?([A-Za-z0-9_.-]{1,100})[\"']?,?\s*$")
-_VALUE: Final = linear.compiled(rb"^[ \t]*[\"']?value[\"']?:[ \t]*[\"']?")
-_ASKS: Final = linear.compiled(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")\s*$")
-"""A mail server wants a password, or a form's field follows."""
-_HEADER: Final = b"Content-"
-_ANNOUNCES: Final = patterns.compiled(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
-"""A line, without the colon at its end, that tells what stands below it."""
-_LONGEST_LEAD: Final = 2_000
-_BLANK_LINES: Final = 2
-"""Between what announces a value and the value."""
-
-
-_Below = Generator[list[Span], bytes, None]
-"""What goes on below a line: it is sent each further one and gives what is secret in it, until it is over; it is over
-at once when nothing goes on. A span without a kind: the line goes."""
-
 
 class LogText:
     """One log on its way through."""
@@ -68,7 +46,7 @@ class LogText:
         self._found = found
         self._mask = functools.partial(rules.masked, found=found)
         self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
-        self._below: dict[str, _Below] = {}
+        self._below: dict[str, blocks.Reader] = {}
         """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
         self._is_first = True
 
@@ -142,9 +120,9 @@ class LogText:
     def _open(self, line: bytes) -> None:
         """Begin what goes on below this line."""
         line = unseen.view(line[-_LONG:])
-        any(self._begin(sort, opened(line)) for sort, sign, opened in _OPENS if sign in line)
+        any(self._begin(sort, opened(line)) for sort, opened in _OPENS)
 
-    def _begin(self, sort: str, below: _Below) -> bool:
+    def _begin(self, sort: str, below: blocks.Reader) -> bool:
         """Whether there is anything to go on."""
         is_going_on = next(below, None) is not None
         if is_going_on and not (sort == "block" and sort in self._below):  # the outer block is longer
@@ -163,14 +141,14 @@ def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scan
     return touched
 
 
-def _key(line: bytes) -> _Below:
+def _key(line: bytes) -> blocks.Reader:
     """A private key: its lines go, and the first that cannot be one ends it."""
     begins = _BEGINS.search(line)
     if begins is not None and b"PUBLIC" not in begins[1].upper():
         yield from _key_lines(line)
 
 
-def _within_key(line: bytes) -> _Below:
+def _within_key(line: bytes) -> blocks.Reader:
     """The key within which a log begins, as logs do that were rotated while a key was written."""
     bare = line[loglines.stamp(line) :]
     is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and no checksum in hexadecimal digits
@@ -178,12 +156,12 @@ def _within_key(line: bytes) -> _Below:
         yield from _key_lines(b"")
 
 
-def _key_lines(first: bytes) -> _Below:
+def _key_lines(first: bytes) -> blocks.Reader:
     line = yield []
     for _ in range(_MAX_KEY_LINES):
         short = line[:_KEY_LINE_BYTES]
         is_last = _END in line[-_LONG:]
-        if not (is_last or _KEY_LINE.search(short[_content(short, first) :]) or _CARRIED.search(short)):
+        if not (is_last or _KEY_LINE.search(short[blocks.content(short, first) :]) or _CARRIED.search(short)):
             return
         whole = [Span(0, len(line), "")]
         if is_last:
@@ -192,68 +170,7 @@ def _key_lines(first: bytes) -> _Below:
         line = yield whole
 
 
-def _variable(line: bytes) -> _Below:
-    """`value: …` on the line below a credential's name."""
-    name = _NAME.search(line)
-    kind = names.kind(name[1].decode()) if name is not None else ""
-    if not kind:
-        return
-    line = yield []
-    lead = _VALUE.search(line[:_LONG])
-    if lead is None:
-        return
-    value = line[lead.end() :].rstrip().removesuffix(b",")
-    value = value[:-1] if value.endswith((b'"', b"'")) else value
-    if values.is_secret(value, kind):
-        yield [Span(lead.end(), lead.end() + len(value), f"env-{kind}")]
-
-
-def _asked(above: bytes) -> _Below:
-    """The answer to a question for a password, or what a form's field holds."""
-    asks = _ASKS.search(above)
-    kind = "" if asks is None else names.kind(asks[1].decode()) if asks[1] else "password"
-    if not kind:
-        return
-    line, start = yield from _filled(above)
-    value = line[start:].rstrip()
-    if values.is_secret(value, kind):
-        yield [Span(start, start + len(value), kind)]
-
-
-def _announced(above: bytes) -> _Below:
-    """What stands alone below a line that says what it is."""
-    lead = above.rstrip()[-_LONGEST_LEAD:]
-    if not lead.endswith(b":") or _ANNOUNCES.search(lead[:-1]) is None:
-        return
-    line, start = yield from _filled(above)
-    both = lead + b"\n" + line[start:]
-    found, _ = patterns.ROWS["announced"].spans(both, len(both), 0)
-    shift = len(line) - len(both)
-    yield [Span(one.start + shift, one.end + shift, one.kind) for one in found if one.start > len(lead)]
-
-
-def _filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:
-    """The next line that is not blank, nor another header of a form's field, and where it begins to say something."""
-    line = yield []
-    for _ in range(_BLANK_LINES):
-        if line.strip() and not line.startswith(_HEADER):
-            break
-        line = yield []
-    start = _content(line, above)
-    return line, start + len(line[start:]) - len(line[start:].lstrip())
-
-
-def _content(line: bytes, above: bytes) -> int:
-    """Where a line begins behind what the program writes before each: the same signs, up to a blank, as above."""
-    above, shape = above[:_SHAPE_BYTES].translate(_SHAPE), line[:_SHAPE_BYTES].translate(_SHAPE)
-    same, different = 0, min(len(above), len(shape)) + 1
-    while different - same > 1:
-        middle = (same + different) // 2
-        same, different = (middle, different) if above[:middle] == shape[:middle] else (same, middle)
-    return line.rfind(b" ", 0, same) + 1
-
-
-def _table(line: bytes) -> _Below:
+def _table(line: bytes) -> blocks.Reader:
     """The rows below a head with a credential's name."""
     head = columns.header(line)
     if head is None:
@@ -263,12 +180,5 @@ def _table(line: bytes) -> _Below:
         line = yield cells
 
 
-_OPENS: Final[tuple[tuple[str, bytes, Callable[[bytes], _Below]], ...]] = (
-    ("key", _BEGIN, _key),
-    ("block", b"", below.lines),
-    ("variable", b":", _variable),
-    ("answer", b"", _asked),
-    ("answer", b":", _announced),
-    ("table", b"", _table),
-)
-"""Of what sort it is, what a line has in it, and what goes on below it."""
+_OPENS: Final = (("key", _key), *blocks.OPENS, ("table", _table))
+"""Of what sort it is, and what opens it below a line."""

@@ -16,13 +16,15 @@ from typing import Final
 import orjson
 
 from kubescript.masker import (
-    below,
+    blocks,
     columns,
     commands,
     encodings,
+    groups,
     json_strings,
     keys,
     linear,
+    names,
     pairs,
     patterns,
     rules,
@@ -62,6 +64,8 @@ _PLACEHOLDER: Final = OPENING.decode()
 _READERS: Final = {**pairs.READERS, "insert": columns.insert}
 """Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
 megabytes in one line, written to be slow."""
+_REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
+"""Readers of what stands in brackets behind a name, or on the lines around it."""
 _FAR_READERS: Final[dict[str, Reader]] = {
     "command": commands.command,
     "columns": columns.columns,
@@ -191,10 +195,21 @@ class Masker:
         if not hits or spans.is_masked(content):
             return content
         marked = list(self._spans(content, hits, found, depth))
+        marked += self._within_lines(content, marked, found, depth)
         if not marked:
             return content
         clear = spans.merged(spans.clear_of_masks(content, marked))
         return self._without(content, spans.whole(content, clear), found)
+
+    def _within_lines(self, content: bytes, marked: list[Span], found: Found, depth: int) -> Iterator[Span]:
+        r"""What is secret in a file that a text holds in one line, with `\n` between its own, and was not `marked`."""
+        lines = encodings.lines(content)
+        if lines is content:
+            return
+        for span in self._spans(lines, self.scanner.scan(lines), found, depth):
+            overlaps = any(one.start < span.end and span.start < one.end for one in marked)
+            if span.replacement is None and not overlaps:
+                yield span
 
     def _without(self, content: bytes, marked: Iterable[Span], found: Found) -> bytes:
         """The text without these values, but for those that the operator allows; the same object when none goes."""
@@ -237,7 +252,7 @@ class Masker:
         """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
         chosen: dict[int, String] = {}
         lists: set[int] = set()
-        regions = below.Regions()
+        regions = groups.Regions()
         read = 0
         chosen.update((string.start, string) for string in json_strings.located(data, hits))
         for probe, end in hits:
@@ -247,7 +262,7 @@ class Masker:
             elif probe == "command":
                 chosen.update((part.start, part) for part in commands.listed(data, end, lists))
             elif probe == "group":
-                chosen.update((part[0], String(*part)) for part in below.members(data, end, regions))
+                chosen.update((part[0], String(*part)) for part in groups.members(data, end, regions))
         for strings in (secret_objects.owned_values(data, hits), *(locate(data) for locate in also)):
             chosen.update((string.start, string) for string in strings)
         return [chosen[start] for start in sorted(chosen)]
@@ -256,9 +271,13 @@ class Masker:
         """One string of a document, masked; the same object when nothing is. `hits`: what was found in its bytes."""
         if string.role in secret_objects.ROLES:
             return raw if spans.is_masked(raw) else self._owned(raw, string.role, found)
+        if string.role == json_strings.NUMBER:
+            return self._number(raw, string.name, found)
         content = json_strings.unescaped(raw)
         if content is None:
             return self.masked("unreadable", raw, found)
+        if string.role == json_strings.SAID:
+            return self._said(raw, string.name.encode() + b": ", content, found, depth)
         kind, new = self._kind(string, content), content
         is_file = b"\n" in content.strip()
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
@@ -271,6 +290,17 @@ class Masker:
             bare = content.rstrip(b"\r\n")
             new = self.masked(kind, bare, found) + content[len(bare) :]
         return raw if new is content else json_strings.escaped(new)
+
+    def _number(self, raw: bytes, name: str, found: Found) -> bytes:
+        """A number of a password's name: its mask is a string."""
+        kind = self._kind(String(0, 0, name), raw)
+        return b'"' + self.masked(kind, raw, found) + b'"' if kind in {"password", "pin"} else raw
+
+    def _said(self, raw: bytes, lead: bytes, content: bytes, found: Found, depth: int) -> bytes:
+        """What is said about a field, as if its name stood in front of it."""
+        whole = lead + content
+        new = self.text(whole, found, depth + 1)
+        return raw if new is whole else json_strings.escaped(new.removeprefix(lead))
 
     def _rest(self, content: bytes, kind: str, found: Found) -> bytes:
         """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
@@ -291,6 +321,8 @@ class Masker:
         if {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
             return ""
         kind = values.kind(name, content)
+        if not kind and string.role == "env-" and names.is_open_to_chance(name) and values.is_drawn_token(content):
+            kind = "key"
         return string.role + kind if kind else ""
 
     # Texts
@@ -298,7 +330,7 @@ class Masker:
     def _spans(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> Iterator[Span]:
         within: Mapping[str, Reader] = {}
         done: dict[str, int] = {}
-        regions = below.Regions()
+        regions = groups.Regions()
         for probe, end in hits:
             name = self._ids[probe]
             if end <= (read := done.get(name, 0)):
@@ -311,8 +343,8 @@ class Masker:
                 yield from pairs.kept(found_here, content, self._named)
             elif name in _READERS:
                 yield from pairs.kept(_READERS[name](content, end), content, self._named)
-            elif name in below.READERS:
-                yield from pairs.kept(below.READERS[name](content, end, regions), content, self._named)
+            elif name in _REGIONS:
+                yield from pairs.kept(_REGIONS[name](content, end, regions), content, self._named)
             else:
                 reader: Reader | None = _FAR_READERS.get(name)
                 if reader is None:

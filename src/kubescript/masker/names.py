@@ -29,9 +29,9 @@ PATTERN: Final = (
 RARE: Final = (
     r"(?:senha|mot_?de_?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|"
     r"adgangskode|lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|"
-    r"pasuwa|geheim|segreto|secreto|"
+    r"pasuwa|zugangscode|geheim|segreto|secreto|"
     r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|"
-    r"cle_|_cle\b|clef|llave|chave|chiave|[a-z-]_?pin\b|pin_?code|_pat\b|"
+    r"cle_|_cle\b|clef|llave|chave|chiave|\bpin\b|[a-z-]_?pin\b|pin_?code|_pat\b|"
     r"(?:\b|_)otp\b|[-_.]shared\b)"
 )
 """The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
@@ -47,7 +47,11 @@ _ONLY_ABOUT, _TOKENLESS = (frozenset(_WORDS["names"][which].split()) for which i
 _BY_END: Final[dict[str, str]] = {end: kind for kind, ends in _WORDS["ends"].items() for end in ends.split(", ")}
 """How names end that promise a credential of a kind whatever stands before."""
 _OPEN: Final = frozenset({"public", "pub"})
-_PAIRS: Final = frozenset({"auth", "login", "user", "username", "account", "credentials", "creds"})
+_KEYED: Final = frozenset({"encryption", "cookie"})
+"""Words that make a key of what else would be public: `cookie_hash_key`."""
+_PAIRS: Final = frozenset(
+    {"auth", "login", "logins", "user", "users", "username", "account", "accounts", "credentials", "creds"}
+)
 _COLLECTIONS: Final = frozenset({"secrets", "tokens", "passwords"})
 _KEYS_ABROAD: Final = tuple(_WORDS["names"]["abroad"].split())
 """How compounds end that say `key` in other languages."""
@@ -102,16 +106,16 @@ def _kind(name: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def _weak(name: str) -> bool:
     words = _words(name)
-    while words and words[-1] in _FORMS:
+    while words and (words[-1] in _FORMS or words[-1].isdigit()):
         words = words[:-1]
     if not words or words[-2:-1] == ("gpg",):  # a fingerprint
         return False
     last = words[-1]
-    if last.endswith("salt"):
+    if last.endswith(("salt", "pepper")):
         return True
     is_vendor = not _VENDORS.isdisjoint(words) and last not in _ABOUT and last not in _NO_KEYS
     is_key = last in _WEAK or (last.endswith("key") and last not in _KEYLESS)
-    is_open = not _PUBLIC.isdisjoint(words) and not (is_key and "encryption" in words)
+    is_open = not _PUBLIC.isdisjoint(words) and not (is_key and not _KEYED.isdisjoint(words))
     return (is_key or is_vendor or _is_abroad(words)) and not is_open
 
 
@@ -128,6 +132,11 @@ def _is_abroad(words: tuple[str, ...]) -> bool:
 def is_vendor(name: str) -> bool:
     """Whether a vendor's name is in it, whose random values are keys."""
     return not _VENDORS.isdisjoint(_words(name))
+
+
+def is_open_to_chance(name: str) -> bool:
+    """Whether nothing in a name says that what is drawn by lot is an id, a checksum or public."""
+    return _ABOUT.union(_PUBLIC, _ONLY_ABOUT).isdisjoint(_words(name))
 
 
 def pair(name: str) -> bool:

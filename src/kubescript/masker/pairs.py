@@ -23,12 +23,14 @@ _OTHER_KEY: Final = linear.compiled(
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
 _NAMING: Final = linear.compiled(
-    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?\]?[ \t]*(::?=|[!=]==?|\?=|=>|<-|::|[=:|]|\xe2\x94\x82)([ \t\r\n]*)\z"
+    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?\]?[ \t]*"
+    rb"(::?=|[!=]==?|\?=|\?\?|\|\||[=-]>|<-|::|[=:|-]|\xe2\x94\x82)([ \t\r\n]*)\z"
 )
-_TOKEN: Final = linear.compiled(rb"(?:\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
+_TOKEN: Final = linear.compiled(rb"(?:[bru]?\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
 _OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
-_QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(\\*[\"'`])[^ \t\r\n\"'`]*\z")
+_QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(\\*[\"'`])[^\t\r\n\"'`]*\z")
 _FIELD: Final = linear.compiled(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
+_OTHER: Final = linear.compiled(rb"[,;] ?([^\s,;\"'`=:(){}\[\]]{5,200})")
 _FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
 _JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
 _OF_SYNTAX: Final = linear.compiled(rb"[\s\"'=<>{}()\[\]]")
@@ -83,7 +85,7 @@ def _naming(text: bytes, at: int) -> _Naming | None:
 
 def pair(text: bytes, end: int) -> Iterator[Span]:
     """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
-    at = end - 1
+    at = end - 1 - (text[end - 2 : end] == b"{{")  # a template
     found = _naming(text, at)
     if found is None:
         return
@@ -112,6 +114,18 @@ def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     whole_line = starts_line and found.sign == b":" and start == at
     in_prose = _in_prose(text, start, found, starts_line=starts_line)
     yield from _judged(text, start, kind, in_prose=in_prose, whole_line=whole_line)
+    if found.name[-1:] in "sS":
+        yield from _others(text, start, kind)
+
+
+def _others(text: bytes, at: int, kind: str) -> Iterator[Span]:
+    """`codes: 1a2b-3c4d, 5e6f-7a8b`: the second and those behind it, up to what is none."""
+    _, stop = extents.extent(text, at)
+    while (other := _OTHER.match(text, stop)) is not None and values.is_mixed(other[1]):
+        if not values.is_secret_in_prose(other[1], kind):
+            return
+        yield Span(*other.span(1), kind)
+        stop = other.end(1)
 
 
 def _judged(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
@@ -141,7 +155,7 @@ def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
         return
     if _OTHER_KEY.search(found.name.encode()):
         return
-    start, stop = extents.extent(text, at)
+    start, stop = extents.extent(text, extents.beginning(text, at))
     if values.is_weak_secret(text[start : min(stop, start + _JUDGED)], found.name):
         yield Span(start, stop, "key")
 
@@ -176,7 +190,8 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
     start, stop = extents.extent(text, end - len(head) + found.start(2))
     value = text[start:stop]
     joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(found[1]))
-    if (joined or values.is_random(value)) and b" " not in value and values.is_secret_in_prose(value, kind):
+    is_whole = b" " not in value or extents.is_passphrase(value)
+    if (joined or values.is_random(value)) and is_whole and values.is_secret_in_prose(value, kind):
         yield Span(start, stop, kind)
 
 
@@ -221,7 +236,9 @@ def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> boo
         return False
     if found.quoted:  # volume "db-password" : references …
         return not starts_line and text[at : at + 1] not in (*_QUOTES, b"\\")
-    return " " in found.name or not (starts_line and found.gap)
+    is_flow = found.before.rstrip()[-1:] in {b"{", b","} and b"{" in found.before.rpartition(b"\n")[2]
+    is_in_flow = is_flow and not text[at : at + 5].translate(None, _OF_ADDRESSES)  # and no `{ password: pw } = …`
+    return " " in found.name or not ((starts_line or is_in_flow) and found.gap)
 
 
 def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
@@ -229,11 +246,13 @@ def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
     front, first = found.before, text[at : at + 1]
     if found.name == "PASS" and found.sign == b":":  # what a test run says
         return True
-    if found.sign in _RULED and not _in_row(text, at):
+    if found.sign in _RULED and not (_in_row(text, at) or text.startswith(b"default ", at)):
         return True
     if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
         return True
-    if _in_expansion(found) and (first in {b"?", b"+"} or found.name.lower().endswith("s")):
+    if _in_expansion(found) and (
+        first in {b"?", b"+"} or found.name.lower().endswith(("as", "es", "ts", "ds", "ns", "ys"))
+    ):
         return True
     is_prompt = not found.quoted and bool(found.gap) and first in _QUOTES and front.endswith(first)
     return is_prompt or _in_address(found)
@@ -242,12 +261,13 @@ def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
 def _in_address(found: _Naming) -> bool:
     """Whether the name is a part of a URL, of an ARN, of an image's name or of a checksum's."""
     word = found.before[len(found.before.rstrip(_OF_ADDRESSES)) :]
-    return b"arn:" in word or b"urn:" in word or word.lower().endswith(_CHECKSUMS)
+    is_tag = b"/" in word and found.sign == b":" and not found.gap  # shop/redis-with-requirepass:a63338f
+    return is_tag or b"arn:" in word or b"urn:" in word or word.lower().endswith(_CHECKSUMS)
 
 
 def _in_expansion(found: _Naming) -> bool:
     """`${NAME:-…}`, `${secrets:…}`."""
-    return found.sign == b":" and found.before.endswith(b"${")
+    return found.sign in {b":", b"-"} and found.before.endswith(b"${")
 
 
 def _in_row(text: bytes, at: int) -> bool:

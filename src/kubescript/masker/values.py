@@ -19,8 +19,10 @@ __all__ = [
     "entropy",
     "has_digit",
     "is_drawn",
+    "is_drawn_token",
     "is_label",
     "is_mixed",
+    "is_name",
     "is_random",
     "is_secret",
     "is_secret_in_prose",
@@ -35,7 +37,7 @@ Judge = Callable[[bytes, str], bool]
 _WORDS: Final = Path(__file__).with_name("words.toml").read_text("utf-8").replace("\\\n", "")
 HARMLESS: Final[list[dict[str, str]]] = tomllib.loads(_WORDS)["harmless"]
 """Shapes of values that are no credential, whatever they are called."""
-_CHOSEN: Final = frozenset({"password", "pin", "cookie", "basic-auth"})
+_CHOSEN: Final = frozenset({"password", "url-password", "pin", "cookie", "basic-auth"})
 """Kinds of which people, or rules of their own, say what they look like: a number may be one."""
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
@@ -44,6 +46,7 @@ _SENTENCE: Final = linear.compiled(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?
 _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
 )
+_SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _NO_COOKIE: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite"})
 _UUID: Final = linear.compiled(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SAMPLE: Final = 1_024
@@ -69,6 +72,11 @@ def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
         return found if (judge or is_secret)(value, found) else ""
     is_weak = names.weak(name) or names.pair(name)
     return "key" if is_weak and is_weak_secret(value, name) else ""
+
+
+def is_name(name: str) -> bool:
+    """Whether the value of this name may be a secret."""
+    return bool(names.kind(name)) or names.weak(name)
 
 
 def is_secret(value: bytes, kind: str) -> bool:
@@ -110,9 +118,12 @@ def is_label(value: bytes) -> bool:
 def _is_cookie(value: bytes) -> bool:
     """One that is long enough to tell who somebody is; `lang=en` is not."""
     if b"=" not in value:
-        return len(value) >= 12 and b" " not in value and _has(value, _DIGITS)  # and no cookie's name
+        return len(value) >= 12 and b" " not in value and (_has(value, _DIGITS) or value.isupper())  # Erlang's
     parts = (part.strip().partition(b"=") for part in value.split(b";"))
-    return any(len(said) >= 12 and name.lower() not in _NO_COOKIE and b" " not in name for name, _, said in parts)
+    return any(
+        len(said) >= 12 and _has(said, _LETTERS) and name.lower() not in _NO_COOKIE and b" " not in name
+        for name, _, said in parts
+    )
 
 
 def _is_login(value: bytes) -> bool:
@@ -132,7 +143,10 @@ def is_secret_in_prose(value: bytes, kind: str) -> bool:
     """The same for `password: value` within a sentence, where the next word may be just that: `token: expired`."""
     bare = value[:-1] if value[-1:] in b".,;:!?" else value
     is_word = bare.isalpha() and bare[1:].islower()
-    if len(value) < 5 or is_word or (b"://" in value and b"@" not in value):
+    is_setting = (
+        kind in _NAMED | {"password"} and _SETTING.match(value) is not None
+    )  # `rotating the password: role=billing`
+    if len(value) < 5 or is_word or is_setting or (b"://" in value and b"@" not in value):
         return False
     return is_secret(value, kind)
 
@@ -161,7 +175,7 @@ def is_weak_secret(value: bytes, name: str) -> bool:
         return names.key(name)
     if _harmless("password").fullmatch(value):
         return False
-    if names.pair(name) and _is_user_drawn(value):
+    if names.pair(name) and any(_is_user_drawn(each) for each in value.split(b",")):
         return True
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
@@ -170,8 +184,8 @@ def is_weak_secret(value: bytes, name: str) -> bool:
 
 
 def _is_user_drawn(value: bytes) -> bool:
-    """`user/pa55W-rd`, `user:pa55word`."""
-    user, slash, password = value.partition(b"/")
+    """`user/pa55W-rd`, `root / pa55W-rd`, `user:pa55word`."""
+    user, slash, password = value.replace(b" / ", b"/").partition(b"/")
     is_user = user.isalpha() and user.islower()
     if slash and is_user and len(password) >= 8 and _is_word(password):
         odd = password.translate(None, _LETTERS + _DIGITS + b"_./-")
@@ -196,6 +210,11 @@ def is_drawn(value: bytes) -> bool:
     if not (b"a" in classes and b"A" in classes and b"0" in classes):
         return False
     return sum(one != two for one, two in itertools.pairwise(classes)) >= 0.4 * len(value)
+
+
+def is_drawn_token(value: bytes) -> bool:
+    """Whether this is a token, and nothing else, by the letters alone: `is_drawn`, and long."""
+    return 20 <= len(value) <= 128 and is_drawn(value) and is_random(value)
 
 
 def entropy(value: bytes) -> float:

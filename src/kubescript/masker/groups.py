@@ -1,4 +1,4 @@
-"""What stands below a credential's name: in the object or the list behind it, or on the lines that are indented deeper.
+"""What stands in the object or the list behind a credential's name.
 
 A list under such a name is a list of values, whatever their place. In an object, a field that says no more than that
 here the value is (`value`, `default`) inherits the name; under a plural (`tokens`) so does every field. What has a name
@@ -7,13 +7,13 @@ of its own that tells more is judged by that one, elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from kubescript.masker import extents, json_strings, linear, names, values
 from kubescript.masker.spans import Span
 
-__all__ = ["READERS", "Regions", "lines", "members"]
+__all__ = ["LEAST", "Regions", "group", "judged_as", "members"]
 
 _BYTES: Final = 4_096
 """Bytes of an object, a list or a block that are read."""
@@ -35,7 +35,7 @@ _IDENTIFIERS: Final = (
     "uri",
 )
 """How fields end whose values are drawn by lot, or made from a secret, and are none."""
-_LEAST: Final = 4
+LEAST: Final = 4
 """Bytes of the shortest secret."""
 _PRIVATE: Final = "secureJsonData"
 """What Grafana calls all secret settings of a data source."""
@@ -50,14 +50,6 @@ _ENDS: Final = (*_CLOSES, b",")
 _NAME: Final = linear.compiled(rb"(?:\A|[^\w./-])([\w.-]+)(?:\\*[\"'`])?\]?\s*(?:=>|[:=]|\s)\s*\z")
 _KEY: Final = linear.compiled(rb"[^\\]\"([\w.-]+)\"\s*:\s*\z")
 """The same in JSON, and not within one of its strings."""
-_HEAD: Final = linear.compiled(
-    rb"^([ \t]*(?:- +)*)[\"']?(-{0,2}[\w.-]{1,100})[\"']?(:?)"
-    rb"[ \t]*([|>][+-]?[0-9]?)?[ \t]*(?:#[^\n]*)?\r?\n?\z"
-)
-_FIELD: Final = linear.compiled(
-    rb"^([ \t]*(?:- +)*)(?:[\"']?([\w.@/-]{1,100})[\"']?:(?:[ \t]+|\r?\n?\z))?([^\r\n]*?)[ \t]*\r?\n?\z"
-)
-_QUOTED: Final = linear.compiled(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
 
 
 class _Value(NamedTuple):
@@ -131,12 +123,12 @@ def _group(token: linear.Match) -> int:
     return next(group for group in (1, 2, 5) if token.start(group) >= 0)
 
 
-def _judged_as(name: str, own: bytes) -> str:
+def judged_as(name: str, own: bytes) -> str:
     """The name by which a value below a name is judged; empty when it inherits none."""
     if not own or json_strings.is_holder(own):
         return name
     if name == _PRIVATE:
-        return "secret"
+        return "password"
     is_label = _LABEL.fullmatch(own) is not None and not own.decode("latin-1").lower().endswith(_IDENTIFIERS)
     # What is drawn by lot counts under a plural, whosever it is: `tokens: {ci: …}`.
     return "key" if is_label and names.kind(name) and name.lower().endswith(_PLURALS) else ""
@@ -145,26 +137,6 @@ def _judged_as(name: str, own: bytes) -> str:
 def _in_code(value: bytes, kind: str) -> bool:
     """Whether an item of a list is a credential that may as well be a word of a sentence, or a rule: `min:12`."""
     return b":" not in value and values.is_secret_in_prose(value, kind)
-
-
-def block(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
-    """What stands on the lines below the one in which a name ends at `end`."""
-    if not regions.may_read(end):
-        return
-    start = text.rfind(b"\n", max(0, end - extents.BACK), end - 1) + 1
-    below = lines(text[start:end])
-    if next(below, None) is None:
-        return
-    place, limit = end, min(len(text), end + _BYTES)
-    while place < limit:
-        stop = text.find(b"\n", place, limit) + 1 or limit
-        try:
-            found = below.send(text[place:stop])
-        except StopIteration:
-            break
-        yield from (Span(place + span.start, place + span.end, span.kind) for span in found)
-        place = stop
-    regions.have_read(place)
 
 
 def members(data: bytes, end: int, regions: Regions) -> Iterator[tuple[int, int, str]]:
@@ -190,80 +162,5 @@ def _named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> 
     found, stop = _flow(text, at)
     regions.have_read(stop)
     for value in found:
-        if value.end - value.start >= _LEAST and (judged := _judged_as(name, value.own)):
+        if value.end - value.start >= LEAST and (judged := judged_as(name, value.own)):
             yield value.start, value.end, judged
-
-
-READERS: Final = {"below": block, "group": group}
-"""By the probe that calls for them."""
-
-
-def lines(line: bytes) -> Generator[list[Span], bytes, None]:
-    """What stands on the lines below `name:`: it is sent each, and gives what is secret there, until they are no longer
-    below it. It is over at once when the line is no such name."""
-    head = _HEAD.search(line)
-    if head is None:
-        return
-    name = head[2].decode("latin-1")
-    bare = name.lstrip("-")
-    if not (names.kind(bare) or names.weak(name)):
-        return
-    is_flag, has_colon = bare != name, bool(head[3])
-    if is_flag == has_colon:
-        return
-    if is_flag:
-        line = yield []
-        yield list(_next_argument(line, head[1], bare))
-    elif head[4]:
-        yield from _scalar(len(head[1]))
-    else:
-        yield from _indented(_indent(head[1]), name)
-
-
-def _scalar(margin: int) -> Generator[list[Span], bytes, None]:
-    """A block scalar, all of which is the value."""
-    line = yield []
-    while not line.strip() or _indent(line) > margin:
-        line = yield [Span(_indent(line), len(line.rstrip()), "secret")] if line.strip() else []
-
-
-def _indented(base: int, name: str) -> Generator[list[Span], bytes, None]:
-    """Fields that are indented deeper, or items of a list, which may be as deep as the name."""
-    line = yield []
-    while not line.strip() or _indent(line) > base or (_indent(line) == base and line.lstrip(b" \t").startswith(b"- ")):
-        line = yield list(_on_line(line, name)) if line.strip() else []
-
-
-def _indent(line: bytes) -> int:
-    return len(line) - len(line.lstrip(b" \t"))
-
-
-def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
-    """`- --password⏎- …`: the next item of the same list."""
-    field = _FIELD.match(line)
-    if field is not None and field[1] == margin and field[2] is None and not field[3].startswith(b"-"):
-        yield from _judged(*_bare(field), b"", name)
-
-
-def _on_line(line: bytes, name: str) -> Iterator[Span]:
-    field = _FIELD.match(line)
-    if field is None or (field[2] is None and b"- " not in field[1]):
-        return
-    own = field[2] or b""
-    is_named = own and names.kind(own.decode("latin-1"))  # it is judged by that
-    if not (is_named or field[3].startswith(_OPENS)):
-        yield from _judged(*_bare(field), own, name)
-
-
-def _judged(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
-    judged = _judged_as(name, own) if len(value) >= _LEAST else ""
-    if judged and (kind := values.kind(judged, value)):
-        yield Span(start, start + len(value), kind)
-
-
-def _bare(field: linear.Match) -> tuple[bytes, int]:
-    """A value without its quotes or the comment behind it, and where it stands."""
-    quoted = _QUOTED.fullmatch(field[3])
-    if quoted is not None:
-        return quoted[2], field.start(3) + 1
-    return field[3].partition(b" #")[0].rstrip(), field.start(3)

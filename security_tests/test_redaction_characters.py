@@ -98,3 +98,13 @@ def test_a_line_without_a_secret_stays_as_it_was_written() -> None:
     masking = engine.fresh()
     for line in ("日本語　の　ログ：ＡＰＩ　ＯＫ", "👩‍👩‍👧 ❤️ fine", "a\u00a0b\u200bc\x07"):
         assert text(masking, line) == line + "\n"
+
+
+@pytest.mark.promise("S-05")
+def test_an_overstruck_line_end_moves_no_mask(attacks: Count) -> None:
+    """A backspace between two line ends made one line of two in what was searched: the password below was not found."""
+    attacks(2)
+    masking = engine.fresh()
+    for ends in ("\n\x08\n", "\n\x08\n\x08\n"):
+        masked = text(masking, f"GET /login?next={ends} HTTP/1.1\nlogin ok\ndb password={PASSWORD} connected\nbye")
+        assert PASSWORD not in masked and "bye\n" in masked

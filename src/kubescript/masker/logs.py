@@ -55,14 +55,14 @@ class LogText:
         if self._is_first:
             self._is_first = False
             self._begin("key", _within_key(block[: block.find(b"\n") + 1]))
-        scanned = unseen.narrow(unseen.view(block))
+        scanned = _view(block)
         hits = self._rules.candidates(scanned)
         if hits is None:
             return b"".join(self._rules.dense(block, self._judged, self._whole))
         return self._lines(block, scanned, hits)
 
     def _judged(self, block: bytes) -> bytes:
-        scanned = unseen.narrow(unseen.view(block))
+        scanned = _view(block)
         return self._lines(block, scanned, self._rules.scanner.scan(scanned))
 
     def _whole(self, block: bytes) -> bytes:
@@ -128,6 +128,15 @@ class LogText:
         if is_going_on and not (sort == "block" and sort in self._below):  # the outer block is longer
             self._below[sort] = below
         return is_going_on
+
+
+def _view(block: bytes) -> bytes:
+    r"""What a reader sees of a block, line by line. Attack: `\n\b\n`, of which a view of the whole made one line, so that
+    what was found in a line was taken for the one above."""
+    seen = unseen.narrow(unseen.view(block))
+    if seen is block:
+        return block
+    return b"\n".join(unseen.narrow(unseen.view(line)) for line in block.split(b"\n"))
 
 
 def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scanner.Hit]]:

@@ -58,6 +58,8 @@ class Columns:
 def header(line: bytes) -> Columns | None:
     """A line of names, at least one of which is a credential's."""
     line = line.rstrip(b"\r\n")
+    if line.startswith(b"# "):
+        line = b"  " + line[2:]
     if len(line) > _HEAD_BYTES:
         return None
     for sign in (b"", *_SPLIT):

@@ -34,7 +34,7 @@ _SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 """What every agent of SNMP calls its communities."""
 _LIST_BACK, _LIST_WORDS = 2_048, 400
-_LITERAL: Final = linear.compiled(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"']{1,300}))")
+_LITERAL: Final = linear.compiled(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"'`]{1,300}))")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ _BACK: Final = 420
 _FAR_BACK: Final = 4_200
 """Bytes of a value behind which its name may stand."""
 _HOLDERS: Final = linear.compiled(
-    rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default"
+    rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
 )
 """Keys whose value has its name beside it or above it."""
 _BESIDE: Final = linear.compiled(

@@ -131,8 +131,8 @@ class LogText:
 
 
 def _view(block: bytes) -> bytes:
-    r"""What a reader sees of a block, line by line. Attack: `\n\b\n`, of which a view of the whole made one line, so that
-    what was found in a line was taken for the one above."""
+    r"""What a reader sees of a block, line by line. Attack: `\n\b\n`, of which a view of the whole made one line, so
+    that what was found in a line was taken for the one above."""
     seen = unseen.narrow(unseen.view(block))
     if seen is block:
         return block

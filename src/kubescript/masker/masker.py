@@ -19,6 +19,7 @@ from kubescript.masker import (
     blocks,
     columns,
     commands,
+    drawn,
     encodings,
     groups,
     json_strings,
@@ -70,6 +71,7 @@ _FAR_READERS: Final[dict[str, Reader]] = {
     "command": commands.command,
     "columns": columns.columns,
     "jwt": keys.jwt,
+    "drawn": drawn.token,
 }
 """Readers of what goes on behind a hit."""
 _SHORT: Final = 200

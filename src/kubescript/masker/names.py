@@ -13,7 +13,21 @@ from typing import Final
 
 from kubescript.masker import linear
 
-__all__ = ["HIDDEN", "PATTERN", "RARE", "VENDORS", "collection", "is_vendor", "key", "kind", "pair", "weak"]
+__all__ = [
+    "CHANCE",
+    "HIDDEN",
+    "PATTERN",
+    "RARE",
+    "VENDORS",
+    "collection",
+    "is_open_to_chance",
+    "is_vendor",
+    "key",
+    "kind",
+    "pair",
+    "split",
+    "weak",
+]
 
 PATTERN: Final = (
     r"(?:passw|passphrase|passcode|pass\b|pwd|kennwort|wachtwoord|contrase|psk|secret|token|credential|creds\b|bearer|"
@@ -43,7 +57,9 @@ _KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = (
 )
 HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
-_ONLY_ABOUT, _TOKENLESS = (frozenset(_WORDS["names"][which].split()) for which in ("only_about", "tokenless"))
+_ONLY_ABOUT, _TOKENLESS, CHANCE = (
+    frozenset(_WORDS["names"][which].split()) for which in ("only_about", "tokenless", "chance")
+)
 _BY_END: Final[dict[str, str]] = {end: kind for kind, ends in _WORDS["ends"].items() for end in ends.split(", ")}
 """How names end that promise a credential of a kind whatever stands before."""
 _OPEN: Final = frozenset({"public", "pub"})
@@ -83,7 +99,7 @@ def weak(name: str) -> bool:
 def _kind(name: str) -> str:
     if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
-    words = _words(name)
+    words = split(name)
     found, place = "", -1
     for at, word in enumerate(words):
         known = _SECRETS.get(word, "") or _ending(word)
@@ -105,13 +121,13 @@ def _kind(name: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _weak(name: str) -> bool:
-    words = _words(name)
+    words = split(name)
     while words and (words[-1] in _FORMS or words[-1].isdigit()):
         words = words[:-1]
     if not words or words[-2:-1] == ("gpg",):  # a fingerprint
         return False
     last = words[-1]
-    if last.endswith(("salt", "pepper")):
+    if last.endswith(("salt", "pepper")) or words[-2:] == ("session", "id"):
         return True
     is_vendor = not _VENDORS.isdisjoint(words) and last not in _ABOUT and last not in _NO_KEYS
     is_key = last in _WEAK or (last.endswith("key") and last not in _KEYLESS)
@@ -119,9 +135,15 @@ def _weak(name: str) -> bool:
     return (is_key or is_vendor or _is_abroad(words)) and not is_open
 
 
+def is_about(name: str) -> bool:
+    """Whether it has a credential's word, and another that says it is about one, which is nothing that chance makes."""
+    words = () if name.endswith(_HOSTS) else split(name)
+    return any(word in _SECRETS for word in words) and CHANCE.union(_PUBLIC, _ONLY_ABOUT).isdisjoint(words)
+
+
 def key(name: str) -> bool:
     """Whether this names a key, of whatever."""
-    words = _words(name)
+    words = split(name)
     return any(word.endswith(("key", "keys", "sdk", "pat")) for word in words[-1:]) or _is_abroad(words)
 
 
@@ -131,23 +153,23 @@ def _is_abroad(words: tuple[str, ...]) -> bool:
 
 def is_vendor(name: str) -> bool:
     """Whether a vendor's name is in it, whose random values are keys."""
-    return not _VENDORS.isdisjoint(_words(name))
+    return not _VENDORS.isdisjoint(split(name))
 
 
 def is_open_to_chance(name: str) -> bool:
     """Whether nothing in a name says that what is drawn by lot is an id, a checksum or public."""
-    return _ABOUT.union(_PUBLIC, _ONLY_ABOUT).isdisjoint(_words(name))
+    return _ABOUT.union(_PUBLIC, _ONLY_ABOUT, CHANCE).isdisjoint(split(name))
 
 
 def pair(name: str) -> bool:
     """Whether the value may be a user and a password in one."""
-    words = _words(name)
+    words = split(name)
     return not _PAIRS.isdisjoint(words[-1:]) and _ONLY_ABOUT.isdisjoint(words)
 
 
 def collection(name: str) -> bool:
     """Whether this is what a list of them is called: its value may say what became of it."""
-    return not _COLLECTIONS.isdisjoint(_words(name)[-1:])
+    return not _COLLECTIONS.isdisjoint(split(name)[-1:])
 
 
 def _by_its_end(words: tuple[str, ...]) -> str:
@@ -165,7 +187,7 @@ def _ending(word: str) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _words(name: str) -> tuple[str, ...]:
+def split(name: str) -> tuple[str, ...]:
     """`dbPassword`, `DB_PASSWORD`: its words; a capital with a small letter behind it begins one."""
     plain = name.removeprefix("-D")[-_LONGEST:].encode("latin-1", "replace")  # -D: Java's properties
     return tuple(word[0].decode("latin-1").lower() for word in _WORD.finditer(_HUMP.sub(rb" \1", plain)))

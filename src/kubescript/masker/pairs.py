@@ -246,6 +246,8 @@ def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
     front, first = found.before, text[at : at + 1]
     if found.name == "PASS" and found.sign == b":":  # what a test run says
         return True
+    if _is_variable(text, at, found):
+        return True
     if found.sign in _RULED and not (_in_row(text, at) or text.startswith(b"default ", at)):
         return True
     if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
@@ -256,6 +258,13 @@ def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
         return True
     is_prompt = not found.quoted and bool(found.gap) and first in _QUOTES and front.endswith(first)
     return is_prompt or _in_address(found)
+
+
+def _is_variable(text: bytes, at: int, found: _Naming) -> bool:
+    """`PASSWORD :'name'` of psql, and a quote that closes: `"…&password=" + password`."""
+    first = text[at : at + 1]
+    is_of_psql = first == b"'" and found.sign == b":" and not found.gap and text[at - 2 : at - 1] == b" "
+    return is_of_psql or (first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."})
 
 
 def _in_address(found: _Naming) -> bool:

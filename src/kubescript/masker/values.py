@@ -70,8 +70,10 @@ def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
         return ""
     if found:
         return found if (judge or is_secret)(value, found) else ""
-    is_weak = names.weak(name) or names.pair(name)
-    return "key" if is_weak and is_weak_secret(value, name) else ""
+    if names.weak(name) or names.pair(name):
+        return "key" if is_weak_secret(value, name) else ""
+    is_drawn_alone = is_drawn(value) or (_is_hex(value) and is_random(value))
+    return "key" if is_drawn_alone and names.is_about(name) else ""
 
 
 def is_name(name: str) -> bool:
@@ -165,8 +167,11 @@ def is_random(value: bytes) -> bool:
         parts = value.translate(bytes.maketrans(b"./", b"--")).split(b"-")
         if _NAME.fullmatch(value) or any(len(part) > 2 and part.isalpha() for part in parts):
             return False
-    is_hex = not value.translate(None, b"0123456789abcdef") or not value.translate(None, b"0123456789ABCDEF")
-    return entropy(value[:_SAMPLE]) >= (3.0 if is_hex else 3.7)
+    return entropy(value[:_SAMPLE]) >= (3.0 if _is_hex(value) else 3.7)
+
+
+def _is_hex(value: bytes) -> bool:
+    return not value.translate(None, b"0123456789abcdef") or not value.translate(None, b"0123456789ABCDEF")
 
 
 def is_weak_secret(value: bytes, name: str) -> bool:

@@ -205,8 +205,8 @@ def _is_secret(value: bytes) -> bool:
 
 def _bare(word: bytes, start: int) -> Word:
     """A word without the quotes around it, and what lists in a text have."""
-    lead = len(word) - len(word.lstrip(b"[({\"'"))
-    bare = word[lead:].rstrip(b",\"'")
+    lead = len(word) - len(word.lstrip(b"\\[({\"'"))
+    bare = word[lead:].rstrip(b",\\\"'")
     return Word(bare, start + lead)
 
 

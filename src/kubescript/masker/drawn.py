@@ -16,6 +16,7 @@ __all__ = ["token"]
 
 _LEAST, _MOST = 16, 128
 """Bytes of a token."""
+_CHANGES: Final = 0.34
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/~-"
 _FRONT: Final = 80
 """Bytes in front of a token in which something says what it is."""
@@ -39,7 +40,9 @@ def token(text: bytes, end: int) -> Iterator[Span]:
 
 def _is_secret(value: bytes) -> bool:
     bare = value.rstrip(b"=")
-    if not _LEAST <= len(bare) <= _MOST or not (values.is_drawn(bare.replace(b"/", b"+")) and values.is_random(bare)):
+    if not _LEAST <= len(bare) <= _MOST or not (
+        values.is_drawn(bare.replace(b"/", b"+"), _CHANGES) and values.is_random(bare)
+    ):
         return False
     if _PUBLIC.match(bare) is not None:
         return False

@@ -15,6 +15,7 @@ _END_BYTES: Final = 100
 """Bytes of the longest end of a key."""
 _PUBLIC_KEY: Final = linear.compiled(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
 _KEY_END: Final = linear.compiled(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----")
+_TEXT: Final = linear.compiled(rb"(?:-|\\[nr]|\s|\A)[A-Za-z0-9+/=]{10}")
 _BODY: Final = linear.compiled(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
 _CARRIED: Final = linear.compiled(
     rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
@@ -56,6 +57,8 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
     close = endings.after(end, limit)
+    if _TEXT.search(text, end, limit if close is None else close.start()) is None:  # what a scanner has cut out
+        return
     if close is not None:
         yield Span(start, close.end(), "private-key")
         return

@@ -23,12 +23,12 @@ _OTHER_KEY: Final = linear.compiled(
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
 _NAMING: Final = linear.compiled(
-    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?\]?[ \t]*"
+    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?(?:\[\d*\]|\])?[ \t]*"
     rb"(::?=|[!=]==?|\?=|\?\?|\|\||[=-]>|<-|::|[=:|-]|\xe2\x94\x82)([ \t\r\n]*)\z"
 )
 _TOKEN: Final = linear.compiled(rb"(?:[bru]?\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
 _OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
-_QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(\\*[\"'`])[^\t\r\n\"'`]*\z")
+_QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(?:<<)?(\\*[\"'`])[^\t\r\n\"'`]*\z")
 _FIELD: Final = linear.compiled(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
 _OTHER: Final = linear.compiled(rb"[,;] ?([^\s,;\"'`=:(){}\[\]]{5,200})")
 _FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
@@ -98,6 +98,9 @@ def pair(text: bytes, end: int) -> Iterator[Span]:
 def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     if _in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
+        if (end := extents.passphrase(text, at)) >= 0:
+            yield Span(at, end, kind)
+            return
     start = extents.beginning(text, at)
     if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # what is below the name has a name of its own
         return
@@ -248,7 +251,7 @@ def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
         return True
     if _is_variable(text, at, found):
         return True
-    if found.sign in _RULED and not (_in_row(text, at) or text.startswith(b"default ", at)):
+    if found.sign in _RULED and not (_in_row(text, at) or text.startswith((b"default ", b"default("), at)):
         return True
     if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
         return True
@@ -264,7 +267,8 @@ def _is_variable(text: bytes, at: int, found: _Naming) -> bool:
     """`PASSWORD :'name'` of psql, and a quote that closes: `"…&password=" + password`."""
     first = text[at : at + 1]
     is_of_psql = first == b"'" and found.sign == b":" and not found.gap and text[at - 2 : at - 1] == b" "
-    return is_of_psql or (first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."})
+    is_of_css = found.sign == b"::" and first == b"-"
+    return is_of_psql or is_of_css or (first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."})
 
 
 def _in_address(found: _Naming) -> bool:
@@ -276,7 +280,7 @@ def _in_address(found: _Naming) -> bool:
 
 def _in_expansion(found: _Naming) -> bool:
     """`${NAME:-…}`, `${secrets:…}`."""
-    return found.sign in {b":", b"-"} and found.before.endswith(b"${")
+    return found.sign in {b":", b"-", b":="} and found.before.endswith(b"${")
 
 
 def _in_row(text: bytes, at: int) -> bool:

@@ -52,6 +52,8 @@ def _said(value: bytes, kind: str) -> bool:
     """Of a password, what people type or four words without grammar; of anything else, what is drawn by lot."""
     if b" " in value:
         return extents.is_passphrase(value)
+    if kind == "password" and value.isdigit() and 5 <= len(value) <= 10:
+        return True
     if _ADDRESS.fullmatch(value) or not values.is_secret_in_prose(value, kind):
         return False
     return values.has_digit(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)

@@ -21,6 +21,8 @@ _BACK: Final = 400
 _OVERLAP: Final = 512
 """Bytes that are read again with the next part of a text: a token may lie in both."""
 _AHEAD: Final = 2_048
+_BLANK: Final = 8
+"""Equal letters at the end of what is no token."""
 _TAIL: Final = 200
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _ESCAPES: Final = frozenset({b"\\n", b"\\r", b"\\t"})
@@ -53,7 +55,8 @@ class Rule:
             first, last = match.span(1 if has_group else 0)
             if not self._stands_alone(text, first):
                 continue
-            if values.entropy(text[first:last]) >= self._entropy:
+            is_blank = len(set(text[first:last].lower()[-_BLANK:])) == 1  # ghp_xxxxxxxx
+            if not is_blank and values.entropy(text[first:last]) >= self._entropy:
                 yield Span(first, _followed(text, last), self.id)
 
     def finds(self, example: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kubescript.masker import json_strings, linear
+from kubescript.masker import json_strings, linear, values
 from kubescript.masker.json_strings import String
 from kubescript.masker.spans import Span
 
@@ -131,10 +131,10 @@ def _block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Span], i
         own = indent if own is None and line.strip() else own
         if match is not None and indent == own:
             value = match[1].rstrip(b" \t")
-            if value and not _NO_VALUE.fullmatch(value):
+            if value and not (_NO_VALUE.fullmatch(value) or values.is_blank(value.strip(b"\"'"))):
                 start = place + match.start(1)
                 found.append(Span(start, start + len(value), KIND))
-        elif line.strip():
+        elif line.strip() and not values.is_blank(line.strip()):
             lead = len(line) - len(line.lstrip())
             found.append(Span(place + lead, place + len(line.rstrip()), KIND))
         place = stop

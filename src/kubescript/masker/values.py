@@ -18,6 +18,7 @@ __all__ = [
     "Judge",
     "entropy",
     "has_digit",
+    "is_blank",
     "is_drawn",
     "is_drawn_token",
     "is_label",
@@ -46,6 +47,7 @@ _SENTENCE: Final = linear.compiled(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?
 _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
 )
+_PERSON: Final = linear.compiled(rb"[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)+")
 _SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _NO_COOKIE: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite"})
 _UUID: Final = linear.compiled(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -148,9 +150,21 @@ def is_secret_in_prose(value: bytes, kind: str) -> bool:
     is_setting = (
         kind in _NAMED | {"password"} and _SETTING.match(value) is not None
     )  # `rotating the password: role=billing`
+    is_setting = is_setting or _PERSON.fullmatch(value) is not None
     if len(value) < 5 or is_word or is_setting or (b"://" in value and b"@" not in value):
         return False
     return is_secret(value, kind)
+
+
+def is_blank(value: bytes) -> bool:
+    """Whether this is a blank to fill in: a variable, a template, a reference."""
+    return _blank().fullmatch(value) is not None
+
+
+@functools.cache
+def _blank() -> linear.Pattern:
+    of = {"blank to fill in", "variable", "reference to a store", "address with a blank for its password"}
+    return linear.compiled(b"|".join(row["regex"].encode() for row in HARMLESS if row["id"] in of))
 
 
 def is_status(value: bytes) -> bool:
@@ -207,19 +221,20 @@ def has_digit(value: bytes) -> bool:
     return _has(value, _DIGITS)
 
 
-def is_drawn(value: bytes) -> bool:
-    """Whether small letters, capitals and digits stand mixed as in no word, name or version."""
+def is_drawn(value: bytes, changes: float = 0.4) -> bool:
+    """Whether small letters, capitals and digits stand mixed as in no word, name or version. `changes`: of a letter to
+    one of another class, for each byte."""
     if not 8 <= len(value) <= 200 or value.translate(None, _LETTERS + _DIGITS + b"!@#$%^&*+=?_~-"):
         return False
     classes = value.translate(_CLASSES)
     if not (b"a" in classes and b"A" in classes and b"0" in classes):
         return False
-    return sum(one != two for one, two in itertools.pairwise(classes)) >= 0.4 * len(value)
+    return sum(one != two for one, two in itertools.pairwise(classes)) >= changes * len(value)
 
 
 def is_drawn_token(value: bytes) -> bool:
     """Whether this is a token, and nothing else, by the letters alone: `is_drawn`, and long."""
-    return 20 <= len(value) <= 128 and is_drawn(value) and is_random(value)
+    return 20 <= len(value) <= 128 and is_drawn(value) and is_random(value) and is_secret(value, "key")
 
 
 def entropy(value: bytes) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["forms", "sections"]
+__all__ = ["forms", "names", "sections"]
 
 _FOLDER: Final = Path(__file__).parent / "corpora"
 _HEADING: Final = re.compile(r"^=== ", re.MULTILINE)
@@ -25,6 +25,11 @@ def sections(name: str) -> dict[str, str]:
         assert heading not in found, heading
         found[heading.strip()] = body.rstrip("\n")
     return found
+
+
+def names(folder: str) -> list[str]:
+    """The .txt files of a folder, without their ending, in order."""
+    return sorted(file.stem for file in (_FOLDER / folder).glob("*.txt"))
 
 
 @functools.cache

@@ -22,13 +22,12 @@ from typing import Any, Final
 
 import yaml
 
-from security_tests.redaction import makers_fourth, scenery
+from security_tests.redaction import datafiles, makers_fourth, scenery
 from security_tests.redaction.chance import Chance
-from security_tests.redaction.datafiles import sections
 from security_tests.redaction.notation import Writer
 from security_tests.redaction.sheet import Document, Sheet
 
-__all__ = ["documents"]
+__all__ = ["documents", "sampled"]
 
 _LABELLED: Final = re.compile(r"<%[a-z]|<~|<#|<\w+\{|\}\w+>")
 _TEMPTING: Final = re.compile(
@@ -69,10 +68,21 @@ class _Case:
 def documents() -> Iterator[Document]:
     """Every one of the part."""
     for name, spot, write in _PLACES:
-        for heading, form in sections(f"fourth_{name}").items():
+        for heading, form in datafiles.sections(f"fourth_{name}").items():
             case = _Case(spot, heading)
             path, body, how = write(case, form)
             yield case.sheet.finish(f"fourth: {spot}: {case.name}", path, body, how, held_out=True)
+
+
+def sampled(part: str) -> Iterator[Document]:
+    """Every document of a part that was sampled in the same way: a folder of files, each called by its place."""
+    for file in datafiles.names(part):
+        place = next(place for place in _BY_LENGTH if file.startswith(place))
+        spot, write = _SAMPLED[place]
+        for heading, form in datafiles.sections(f"{part}/{file}").items():
+            case = _Case(spot, heading)
+            path, body, how = write(case, form)
+            yield case.sheet.finish(f"{part}: {file}: {case.name}", path, body, how, held_out=True)
 
 
 def _tempting(line: str) -> bool:
@@ -175,3 +185,17 @@ _PLACES: Final[tuple[tuple[str, str, Body], ...]] = (
     ("plain_estate_logs", "plain logs of the estate", _log),
 )
 """The data file, the place that its texts stand in, and what writes them there."""
+_SAMPLED: Final[dict[str, tuple[str, Body]]] = {
+    "environment": ("env", _pod),
+    "commands": ("commands", _pod),
+    "files": ("files", _file),
+    "objects": ("objects", _object),
+    "logs": ("logs", _log),
+    "events": ("events", _events),
+    "plain_environment": ("plain env", _pod),
+    "plain_files": ("plain files", _file),
+    "plain_objects": ("plain objects", _object),
+    "plain_logs": ("plain logs", _log),
+}
+"""By the beginning of a file's name: the place that its texts stand in, and what writes them there."""
+_BY_LENGTH: Final = sorted(_SAMPLED, key=len, reverse=True)

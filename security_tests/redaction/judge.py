@@ -96,13 +96,20 @@ def _unpacked(run: str, depth: int) -> Iterator[str]:
 def judge(document: Document, output: bytes) -> Verdict:
     """Compare what came out with the labels."""
     found = "\n".join(dict.fromkeys(texts(output)))
-    leaked = tuple(secret for secret in document.secrets if any(core in found for core in secret.cores))
+    written = "\n".join(dict.fromkeys(texts(document.body)))
+    leaked = tuple(one for one in document.secrets if any(_is_readable(core, found, written) for core in one.cores))
     before, after = _parts(document, document.body), _parts(document, output)
     valid = after is not None
     after = after or {}
     harmed = tuple(one for one in document.lookalikes if not _survives(one, before or {}, after, found))
     changed, count = _background(document, before or {}, after)
     return Verdict(document, leaked, harmed, tuple(changed), count, valid)
+
+
+def _is_readable(core: str, found: str, written: str) -> bool:
+    """Whether a piece of a secret is left; of one that is a mere word (`orders`), whether it is left as often."""
+    is_word = (core.isalpha() and core.islower()) or len(core) < 4
+    return core in found and not (is_word and found.count(core) < written.count(core))
 
 
 def _parts(document: Document, body: bytes) -> dict[tuple[str | int, ...], Any] | None:

@@ -25,7 +25,7 @@ _DEPTH: Final = 2
 _WORDS: Final = 200
 """Words of one command that are looked at."""
 _WORD: Final = linear.compiled(
-    rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|[;|&`\n]"
+    rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|\\\r?\n|[;|&`\n]"
 )
 """An ampersand within a word is an address's."""
 _ROOM, _LEAST = 2_000, 12
@@ -189,6 +189,8 @@ def _line_end(text: bytes, start: int, limit: int) -> int:
 def _line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:
     words: list[Word] = []
     for found in _WORD.finditer(text, start, stop):
+        if found[0].startswith(b"\\") and found[0].endswith(b"\n"):  # the line goes on
+            continue
         words.append(_bare(found[0], found.start()))
         if b" " in found[0] and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
             yield from _line(text, found.start() + 1, found.end() - 1, depth + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -9,12 +10,12 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import errors, redaction
-from kubescript.masker import bodies
+from kubescript.masker import bodies, completeness
 from kubescript.masker.bodies import TooLargeError
 from kubescript.redaction import engine as host
 from kubescript.redaction.conversation import Found, Report
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import lists, masking, protocol
 from security_tests.redaction.sheet import Document
 from tests.kit import reading
 
@@ -42,11 +43,19 @@ class InProcess(redaction.Engine):
         return self._rules.text(text.encode("utf-8", "surrogatepass"), found).decode("utf-8", "surrogatepass")
 
     def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> host.Masked:
+        about = host.described(call, echo=echo)
+        check = completeness.Check(about.form)
         try:
-            yield from self._rules.body(host.described(call, echo=echo), chunks, report.found)
+            yield from self._rules.body(about, _watched(check, chunks), report.found, check.ends)
         except TooLargeError as error:
             raise errors.RedactionError(str(error)) from None
         return masking.Trailer()
+
+
+def _watched(check: completeness.Check, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks, also of a body that is not what it must be: it is masked all the same."""
+    with contextlib.suppress(lists.FlawError):
+        yield from check.watched(chunks)
 
 
 def rules(key: bytes, *own: masking.Rule) -> bodies.Rules:

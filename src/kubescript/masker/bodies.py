@@ -15,6 +15,7 @@ from typing import Final
 
 from kubescript.masker import (
     changes,
+    completeness,
     expressions,
     linear,
     logs,
@@ -39,20 +40,10 @@ _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9
 
 SOFT: Final = 128 * 1024
 """Bytes from which on a piece ends with the next item."""
-_LARGE: Final = 4 * 1024 * 1024
-"""Bytes from which on a piece ends with the next object of any kind: no object of Kubernetes is as large."""
 _HARD: Final = 32 * 1024 * 1024
 """Bytes that are held back at most."""
 _LOG: Final = 64 * 1024
 """Bytes from which on a block of a log ends with its line."""
-_ITEMS: Final = (b'},{"metadata":{', b'}},{"apiVersion":"', b'}},{"kind":"', b'},{"cells":[')
-_OBJECTS: Final = (b'},"', b'},{"')
-"""Where an item of a list, or any object, ends: a piece ends with the comma."""
-_KEY: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-")
-"""What stands behind the mark that begins a key, and never behind one that ends a string, as in `"see {a},"`: the next
-piece would count quotation marks wrongly."""
-_MARK: Final = 32
-"""Bytes no mark is longer than."""
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
@@ -63,6 +54,10 @@ _WARMUP: Final = (
 )
 _WARMUP_RUNS: Final = 8
 """Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
+
+
+Ends = Callable[[], list[int]]
+"""Which items of the body have ended since it was asked last: the places behind their commas."""
 
 
 class Rules:
@@ -79,14 +74,13 @@ class Rules:
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
         )
-        # What may hold a script's own words has masks of its own: a guess must not get the mask of the real value.
         self._key = settings.key
-        self._masks = self._masks_of("", echo=False), self._masks_of("", echo=True)
         self._own = own
         self._expressions = expressions.Expressions(settings.expressions)
 
-    def _masks_of(self, owner: str, *, echo: bool) -> spans.Masks:
-        return spans.Masks(self._key + b" echo" * echo + b" of " * bool(owner) + owner.encode())
+    def _masks(self, about: masking.Body) -> spans.Masks:
+        """Attack: what may hold a script's own words holds a guess beside the real value; their masks tell nothing."""
+        return spans.Masks(b"" if about.echo else self._key + b" of " * bool(about.owner) + about.owner.encode())
 
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
@@ -107,11 +101,13 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Any text that leaves the server, masked; the same object when there is nothing to mask."""
-        rules = self._masker.anew(self._masks[True])
+        rules = self._masker.anew(spans.Masks())
         rules.budget.credit(len(content))
         return rules.text(content, found)
 
-    def body(self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found) -> Iterator[bytes]:
+    def body(
+        self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: Ends = list
+    ) -> Iterator[bytes]:
         """A body, masked, in pieces that are as early as they can be; of documents to compare, what has changed. Raises
         TooLargeError, ShapeError where only metadata may pass, ReleaseError and ComparisonError."""
         if about.comparison is not None:
@@ -120,14 +116,13 @@ class Rules:
             )
             return
         if about.release and not about.echo:
-            chunks = releases.written(chunks, brief=about.release == "brief")
+            chunks, ends = _itemized(about.form, releases.written(chunks, brief=about.release == "brief"))
         elif about.metadata is not None:
-            chunks = _reduced(about, about.metadata, chunks)
+            chunks, ends = _itemized(about.form, _reduced(about, about.metadata, chunks))
         if not about.masked:
             yield from chunks
             return
-        masks = self._masks_of(about.owner, echo=about.echo) if about.owner else self._masks[about.echo]
-        rules = self._masker.anew(masks)
+        rules = self._masker.anew(self._masks(about))
         chunks, is_json = _sniffed(chunks)
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
@@ -136,7 +131,7 @@ class Rules:
         else:
             also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
             judge = functools.partial(rules.document, found=found, also=also)
-            pieces = _events(chunks) if about.form == "watch" else documents(chunks)
+            pieces = _events(chunks) if about.form == "watch" else documents(chunks, ends)
         for piece in pieces:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
@@ -159,15 +154,45 @@ def _reduced(about: masking.Body, served: masking.Metadata, chunks: Iterator[byt
         yield from metadata.of_list(served, chunks) if is_list else metadata.of_object(served, chunks)
 
 
-def documents(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces of one document. Raises TooLargeError when one is longer than can be held."""
-    return _pieces(chunks, SOFT, _end_of_item, "part")
+def _itemized(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], Ends]:
+    """A list that was written anew, and where its own items end."""
+    if form not in {"list", "table"}:
+        return chunks, list
+    check = completeness.Check(form)
+    return check.watched(chunks), check.ends
+
+
+def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
+    """The pieces of one document. Attack: one that ends where a text says that an item does, within an object whose
+    name for its values stands behind the cut. Raises TooLargeError when one is longer than can be held."""
+    buffer, gone = bytearray(), 0
+    for chunk in chunks:
+        buffer += chunk
+        for end in ends():
+            if end - gone >= SOFT:
+                yield bytes(memoryview(buffer)[: end - gone])
+                del buffer[: end - gone]
+                gone = end
+        if len(buffer) > _HARD:
+            raise TooLargeError("part")
+    yield bytes(buffer)
 
 
 def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Whole lines of a log: a block ends with the first line that ends behind `_LOG` bytes; the last may lack its
     end."""
-    return _pieces(chunks, _LOG, lambda buffer, looked: buffer.find(b"\n", looked) + 1, "line")
+    buffer, looked = bytearray(), _LOG
+    for chunk in chunks:
+        buffer += chunk
+        while (end := buffer.find(b"\n", looked) + 1) > 0:
+            piece = bytes(memoryview(buffer)[:end])
+            del buffer[:end]
+            looked = _LOG
+            yield piece
+        looked = max(_LOG, len(buffer))
+        if len(buffer) > _HARD:
+            raise TooLargeError("line")
+    yield bytes(buffer)
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -176,47 +201,8 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _events(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    return (line for lines in _lines(chunks) for line in lines.splitlines(keepends=True))
-
-
-def _pieces(
-    chunks: Iterator[bytes], soft: int, cut: Callable[[bytearray, int], int], reason: masking.Reason
-) -> Iterator[bytes]:
-    """Pieces of at least `soft` bytes; `cut` tells where one ends behind what it has looked at, or 0."""
-    buffer, looked = bytearray(), soft
-    for chunk in chunks:
-        buffer += chunk
-        while (end := cut(buffer, looked)) > 0:
-            piece = bytes(memoryview(buffer)[:end])
-            del buffer[:end]
-            looked = soft
-            yield piece
-        looked = max(soft, len(buffer) - _MARK)
-        if len(buffer) > _HARD:
-            raise TooLargeError(reason)
-    yield bytes(buffer)
-
-
-def _end_of_item(buffer: bytearray, looked: int) -> int:
-    if len(buffer) <= SOFT:
-        return 0
-    if looked < _LARGE and 0 < (end := _first(buffer, _ITEMS, looked, _LARGE + _MARK)) <= _LARGE:
-        return end
-    return _first(buffer, _OBJECTS, max(looked, _LARGE), len(buffer)) if len(buffer) > _LARGE + _MARK else 0
-
-
-def _first(buffer: bytearray, marks: tuple[bytes, ...], start: int, end: int) -> int:
-    """Behind the comma of the mark that comes first, with a key behind it; 0 when there is none."""
-    found = 0
-    for mark in marks:
-        at = buffer.find(mark, start, end)
-        while at >= 0 and mark in _OBJECTS and not _KEY.issuperset(buffer[at + len(mark) : at + len(mark) + 1] or b" "):
-            at = buffer.find(mark, at + 1, end)
-        if at >= 0:
-            comma = at + mark.index(b",") + 1
-            found = min(found or comma, comma)
-            end = min(end, at + _MARK)  # one that comes earlier begins before this one
-    return found
+    # By line feeds alone, as the check does: a carriage return may stand between two tokens of one event.
+    return (line + b"\n" for lines in _lines(chunks) for line in lines.removesuffix(b"\n").split(b"\n"))
 
 
 def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:

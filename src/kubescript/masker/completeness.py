@@ -76,6 +76,10 @@ class Check:
             yield chunk
         self._trailer = self._reader.end()
 
+    def ends(self) -> list[int]:
+        """Returns where items of a list have ended since it was asked last: the places behind their commas."""
+        return self._reader.ends()
+
     def take(self) -> int:
         """Returns how many bytes were read since it was asked last."""
         size, self._read = self._read, 0
@@ -97,6 +101,10 @@ class _Text:
     def end(self) -> masking.Trailer:
         """Returns what the body was. Raises FlawError."""
         return masking.Trailer()
+
+    def ends(self) -> list[int]:
+        """Returns where items have ended since it was asked last."""
+        return []
 
 
 class _Json(_Text, abc.ABC):
@@ -163,6 +171,10 @@ class _List(_Json):
 
     def _take(self, chunk: bytes) -> None:
         self._count += len(self._cutter.feed(chunk))
+
+    def ends(self) -> list[int]:
+        ends, self._cutter.ends = self._cutter.ends, []
+        return ends
 
     def _ended(self) -> masking.Trailer:
         self._count += len(self._cutter.end())

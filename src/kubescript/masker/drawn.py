@@ -18,6 +18,9 @@ _LEAST, _MOST = 16, 128
 """Bytes of a token."""
 _CHANGES: Final = 0.34
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/~-"
+_ENDS: Final = bytes(set(range(256)) - set(_LETTERS) - set(b"="))
+_BEHIND: Final = 3
+"""Bytes that the probe reads behind a token, or a quote with its backslash."""
 _FRONT: Final = 80
 """Bytes in front of a token in which something says what it is."""
 _NAMED: Final = linear.compiled(rb"([\w.-]{1,60})\\*[\"'`]?\]?[ \t]*(?:=>|[:=])[ \t]*\\*[\"'`(\[<]?\z")
@@ -30,7 +33,8 @@ _WORDS: Final = 6
 
 def token(text: bytes, end: int) -> Iterator[Span]:
     """The token that ends right before a place."""
-    stop = end - 1
+    behind = text[max(0, end - _BEHIND) : end]
+    stop = end - len(behind) + len(behind.rstrip(_ENDS))
     head = text[max(0, stop - _MOST - 4) : stop]
     start = stop - len(head) + len(head.rstrip(b"=").rstrip(_LETTERS))
     front = text[max(0, start - _FRONT) : start].rpartition(b"\n")[2]
@@ -48,13 +52,12 @@ def _is_secret(value: bytes) -> bool:
         return False
     if b"/" in bare and (len(value) % 4 or bare.translate(None, b"-_~") != bare):  # a path
         return False
-    data = encodings.unbase64(value)
-    return not (data is not None and encodings.is_text(data)) and values.is_secret(value, "key")
+    return encodings.decoded(value) is None and values.is_secret(value, "key")
 
 
 def _is_told(front: bytes) -> bool:
     """Whether what stands in front says that this is no secret."""
-    if front.endswith((b"/", b"|", b"\t", b"![")) or b"ENC[" in front.rpartition(b"]")[2]:
+    if front.endswith((b"/", b".", b"|", b"\t", b"![")) or b"ENC[" in front.rpartition(b"]")[2]:
         return True
     named = _NAMED.search(front)
     if named is not None and not (len(named[1]) > 1 and names.is_open_to_chance(named[1].decode())):

@@ -44,7 +44,7 @@ OF_SENTENCES: Final = frozenset(
 )
 """Words that four words beside each other seldom have when they are a passphrase."""
 _IN_FRONT: Final = linear.compiled(
-    rb"((?:&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+)?(?:"  # password: str = "…
+    rb"((&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+)?(?:"  # password: str = "…
     rb"[A-Z]\w*\(|(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]+|"
     rb"(?:new )?(?:[A-Z]\w*|string|str|bytes|\[\]byte|(?:non)?sensitive|base64encode|some|just)"
     rb"(?:\(\d*\)? ?|\([A-Z]\w*\()|"
@@ -97,6 +97,9 @@ def beginning(text: bytes, at: int) -> int:
         return at
     if any(quote in near for quote in _QUOTES):
         lead = _IN_FRONT.match(near)
+        # Attack: `password=hunter2 | ua= "curl"`, where the password is no type.
+        if lead is not None and lead[2] and text[max(0, at - 2) : at].strip() != b":":
+            lead = None
     if lead is None and (near[:1] in _MARKS or near.partition(b" ")[0].endswith((b":", b"="))):
         lead = _YAML_LEAD.match(near)
     return at if lead is None else at + lead.end(1)

@@ -60,7 +60,7 @@ SAID: Final = "said"
 """The role of a text about the value of a field: `Invalid value: "…"`."""
 BEHIND_RUN: Final = 2
 """Bytes behind a string that such a probe reads."""
-_AT_END: Final = frozenset({"base64", "ppp-secrets"})
+_AT_END: Final = frozenset({"base64", "drawn", "ppp-secrets"})
 """Probes that read the quote behind a string, for what they look for ends there."""
 _WINDOW: Final = 4_096
 _BACKSLASH: Final = b"\\\0"

@@ -101,7 +101,7 @@ class _Conversation:
         about = msgspec.json.decode(payload, type=masking.Body)
         chunks = gzipped.decompressed(self._chunks()) if about.gzip else self._chunks()
         self._check = completeness.Check(about.form)
-        for piece in self._rules.body(about, self._check.watched(chunks), self._found):
+        for piece in self._rules.body(about, self._check.watched(chunks), self._found, self._check.ends):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 

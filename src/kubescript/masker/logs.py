@@ -26,7 +26,8 @@ _BEGINS: Final = linear.compiled(
 )
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 _KEY_LINE: Final = linear.compiled(
-    rb"^\s*(?:[A-Za-z0-9+/]{0,100}={0,2}|[A-Za-z-]+: [^\r\n]{0,100})"
+    rb"^\s*(?:[A-Za-z0-9+/]{16,100}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}|"
+    rb"(?:Proc-Type|DEK-Info|Comment|Encryption|Public-Lines|Private-Lines|Private-MAC|Version|Hash): [^\r\n]{0,100})?"
     rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
 )
 _CARRIED: Final = linear.compiled(
@@ -98,11 +99,14 @@ class LogText:
         bare = line[start:end]
         cells = self._cells(bare) if self._below else []
         if any(not cell.kind for cell in cells):
+            self._found("private-key-line")
             return b"" if start else None  # see loglines.REMOVED
         masked = spans.apply(bare, cells, self._mask) if cells else bare
         if hits:  # whatever began above, the line may hold more than that
             inside = [(probe, place - start) for probe, place in hits if place > start]
-            masked = self._rules.text(masked, self._found, hits=inside if masked is bare else None)
+            # Attack: a full-width sign, which is shorter in what was scanned, moves what is behind it.
+            is_as_scanned = masked is bare and unseen.narrow(bare) is bare
+            masked = self._rules.text(masked, self._found, hits=inside if is_as_scanned else None)
         if any(probe in self._openers for probe, _ in hits):
             self._open(bare)
         return line if masked is bare else line[:start] + masked + line[end:]
@@ -154,7 +158,7 @@ def _key(line: bytes) -> blocks.Reader:
     """A private key: its lines go, and the first that cannot be one ends it."""
     begins = _BEGINS.search(line)
     if begins is not None and b"PUBLIC" not in begins[1].upper():
-        yield from _key_lines(line)
+        yield from _key_lines(line, (yield []))
 
 
 def _within_key(line: bytes) -> blocks.Reader:
@@ -162,11 +166,11 @@ def _within_key(line: bytes) -> blocks.Reader:
     bare = line[loglines.stamp(line) :]
     is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and no checksum in hexadecimal digits
     if len(bare) <= _KEY_LINE_BYTES and is_mixed and _WITHIN_KEY.search(bare) is not None:
-        yield from _key_lines(b"")
+        line = yield []
+        yield from _key_lines(b"", (yield [Span(0, len(line), "private-key")]))
 
 
-def _key_lines(first: bytes) -> blocks.Reader:
-    line = yield []
+def _key_lines(first: bytes, line: bytes) -> blocks.Reader:
     for _ in range(_MAX_KEY_LINES):
         short = line[:_KEY_LINE_BYTES]
         is_last = _END in line[-_LONG:]

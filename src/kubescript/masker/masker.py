@@ -17,6 +17,7 @@ import orjson
 
 from kubescript.masker import (
     blocks,
+    budget,
     columns,
     commands,
     drawn,
@@ -53,16 +54,8 @@ _MAX_DEPTH: Final = 8
 """Texts within texts; what is wrapped deeper is masked as a whole."""
 _KEEP_FORM: Final = 512
 """Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
-_MANY: Final = 2_000
-"""Candidates that a body may have however short it is; judging one costs some 50 µs."""
-_MOST: Final = 8_000
-"""Candidates that it may save up."""
-_SPARSE: Final = 128
-"""Bytes of it for each further one: text that has more is written to keep us busy."""
-_BLOCK: Final = 4_096
-"""Bytes of such a text that are judged, or masked as a whole, at a time."""
 _PLACEHOLDER: Final = OPENING.decode()
-_READERS: Final = {**pairs.READERS, "insert": columns.insert}
+_READERS: Final = {**pairs.READERS, "insert": columns.insert, "drawn": drawn.token}
 """Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
 megabytes in one line, written to be slow."""
 _REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
@@ -71,36 +64,11 @@ _FAR_READERS: Final[dict[str, Reader]] = {
     "command": commands.command,
     "columns": columns.columns,
     "jwt": keys.jwt,
-    "drawn": drawn.token,
 }
 """Readers of what goes on behind a hit."""
 _SHORT: Final = 200
 """Bytes of a text whose cleanness is remembered: names of volumes and Secrets come again and again."""
 _REMEMBERED: Final = 4_096
-
-
-class Budget:
-    """How many candidates a body may still have: so many of its bytes pay for one."""
-
-    def __init__(self) -> None:
-        self._bytes = _MANY * _SPARSE
-
-    @property
-    def left(self) -> int:
-        """Those that it can pay for."""
-        return self._bytes // _SPARSE
-
-    def credit(self, size: int) -> None:
-        """So many more bytes of the body have come."""
-        self._bytes = min(_MOST * _SPARSE, self._bytes + size)
-
-    def withdraw(self, size: int) -> None:
-        """So many of its bytes were masked as a whole, and pay for nothing."""
-        self._bytes = max(0, self._bytes - size)
-
-    def spend(self, count: int) -> None:
-        """So many are judged."""
-        self._bytes -= count * _SPARSE
 
 
 class Masker:
@@ -123,14 +91,14 @@ class Masker:
         self._allowed_names = allowed_names
         self._clean: set[bytes] = set()
         self._mask: spans.Masks
-        self.budget = Budget()
+        self.budget = budget.Budget()
         self._named = pairs.in_front(allowed_names)
 
     def anew(self, mask: spans.Masks) -> Masker:
         """The same rules for one more body, which has a budget of its own, with these masks."""
         other = copy.copy(self)
         other._mask = mask
-        other.budget = Budget()
+        other.budget = budget.Budget()
         return other
 
     def text(self, content: bytes, found: Found, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
@@ -176,8 +144,8 @@ class Masker:
         begins in one and ends in the next is cut by neither."""
         sparse: list[bytes] = []
         was_full = in_key = False
-        for block in _blocks(content):
-            most = len(block) // _SPARSE
+        for block in budget.blocks(content):
+            most = budget.affordable(block)
             is_full = len(self.scanner.scan(unseen.narrow(unseen.view(block)), most)) > most
             if is_full or was_full or in_key:
                 yield judge(b"".join(sparse))
@@ -393,18 +361,6 @@ def _is_json(content: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return True
-
-
-def _blocks(text: bytes) -> Iterator[bytes]:
-    """The text in pieces of about `_BLOCK` bytes, which end with a line, or with a word of a line that is longer."""
-    place = 0
-    while place < len(text):
-        end = len(text)
-        if place + _BLOCK < end:
-            cut = max(text.rfind(b"\n", place, place + _BLOCK), 0) or max(text.rfind(b" ", place, place + _BLOCK), 0)
-            end = cut + 1 if cut > place else place + _BLOCK
-        yield text[place:end]
-        place = end
 
 
 def _nothing(_text: bytes, _end: int) -> Iterable[Span]:

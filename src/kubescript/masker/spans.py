@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
@@ -49,16 +50,17 @@ class Span:
 
 
 class Masks:
-    """Makes the placeholders of one server."""
+    """Makes the placeholders of one server; without a key each is another, whatever the value."""
 
-    def __init__(self, key: bytes) -> None:
-        self._key = hashlib.blake2b(key, digest_size=32).digest()
+    def __init__(self, key: bytes = b"") -> None:
+        self._key = hashlib.blake2b(key, digest_size=32).digest() if key else b""
 
     def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
         """The placeholder of a value."""
         if kind.startswith(_WHERE) and (bare := kind.partition("-")[2]).startswith(_KINDS):
             kind = bare
-        digits = hashlib.blake2b(value, key=self._key, digest_size=4).hexdigest()
+        key = self._key or os.urandom(32)
+        digits = hashlib.blake2b(value, key=key, digest_size=4).hexdigest()
         size = f":{len(value)}B" if sized else ""
         return f"«redacted:{kind}:{digits}{size}»".encode()
 

@@ -93,6 +93,10 @@ class Cutter(Generic[_Item]):
         """Whether the list is held as a whole from here on."""
         self.fields: dict[str, msgspec.Raw] = {}
         """The list's own fields: those before the items once the first one has begun, and all at the end."""
+        self.ends: list[int] = []
+        """Places in the body behind the commas of the items that were cut."""
+        self._gone = 0
+        """Bytes of the body that were in the buffer before."""
         self.is_null = False
         """Whether there is null in the place of the items."""
 
@@ -143,7 +147,11 @@ class Cutter(Generic[_Item]):
         del self.fields[opening[1:-3].decode()]
         self._opening = opening
         self._mark = b"}," + bytes(self._buffer[start : key_end + 2])
-        del self._buffer[:start]
+        self._forget(start)
+
+    def _forget(self, size: int) -> None:
+        del self._buffer[:size]
+        self._gone += size
 
     def _cut(self) -> list[_Item]:
         """Takes every complete item out of the buffer."""
@@ -161,6 +169,7 @@ class Cutter(Generic[_Item]):
                         break
                 else:
                     start, self._tries = self._looked, 0
-        del self._buffer[:start]
+                    self.ends.append(self._gone + start)
+        self._forget(start)
         self._looked = max(len(self._buffer) - len(self._mark) + 1, 0)
         return cut

@@ -33,6 +33,8 @@ _HERE: Final = linear.compiled(rb"([\w.-]{1,100})[\"']?[ \t]*[=:]?[ \t]*<<[-~]?[
 _FIELD: Final = linear.compiled(
     rb"^([ \t]*(?:- +)*)(?:[\"']?([\w.@/-]{1,100})[\"']?:(?:[ \t]+|\r?\n?\z))?([^\r\n]*?)[ \t]*\r?\n?\z"
 )
+_REFERENCE: Final = linear.compiled(rb"\s*(?:name|key|namespace|secretName): [\w./-]{1,253}\s*\z")
+"""A line that says where a value is."""
 _QUOTED: Final = linear.compiled(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
 _BESIDE: Final = linear.compiled(
     rb"^([ \t]*(?:- +)*)[\"']?(?:name|key|path)[\"']?[ \t]*[:=][ \t]*[\"']?([\w.-]{1,100})[\"']?,?[ \t]*\r?\n?\z"
@@ -151,7 +153,7 @@ def _scalar(margin: int) -> Reader:
     """A block scalar, all of which is the value."""
     line = yield []
     while not line.strip() or _indent(line) > margin:
-        line = yield _whole(line, "secret")
+        line = yield [] if _REFERENCE.match(line) else _whole(line, "secret")
 
 
 def _whole(line: bytes, kind: str) -> list[Span]:

@@ -12,7 +12,7 @@ from typing import Final
 from kubescript.masker import encodings, linear, names, values
 from kubescript.masker.spans import Span
 
-__all__ = ["token"]
+__all__ = ["is_token", "token"]
 
 _LEAST, _MOST = 16, 128
 """Bytes of a token."""
@@ -38,11 +38,12 @@ def token(text: bytes, end: int) -> Iterator[Span]:
     head = text[max(0, stop - _MOST - 4) : stop]
     start = stop - len(head) + len(head.rstrip(b"=").rstrip(_LETTERS))
     front = text[max(0, start - _FRONT) : start].rpartition(b"\n")[2]
-    if start and _is_secret(text[start:stop]) and not _is_told(front):
+    if start and is_token(text[start:stop]) and not _is_told(front):
         yield Span(start, stop, "token")
 
 
-def _is_secret(value: bytes) -> bool:
+def is_token(value: bytes) -> bool:
+    """Whether this is a token by its letters alone."""
     bare = value.rstrip(b"=")
     if not _LEAST <= len(bare) <= _MOST or not (
         values.is_drawn(bare.replace(b"/", b"+"), _CHANGES) and values.is_random(bare)

@@ -291,7 +291,7 @@ class Masker:
         if {name, name.lstrip("-")} & self._allowed_names or self._is_allowed(content):
             return ""
         kind = values.kind(name, content)
-        if not kind and string.role == "env-" and names.is_open_to_chance(name) and values.is_drawn_token(content):
+        if not kind and string.role == "env-" and names.is_open_to_chance(name) and drawn.is_token(content):
             kind = "key"
         return string.role + kind if kind else ""
 

@@ -63,6 +63,8 @@ _ONLY_ABOUT, _TOKENLESS, CHANCE = (
 _BY_END: Final[dict[str, str]] = {end: kind for kind, ends in _WORDS["ends"].items() for end in ends.split(", ")}
 """How names end that promise a credential of a kind whatever stands before."""
 _OPEN: Final = frozenset({"public", "pub"})
+_GETTERS: Final = frozenset({("get",), ("fetch",), ("lookup",)})
+"""How names of functions begin whose argument is a name: `getPassword("db")`."""
 _KEYED: Final = frozenset({"encryption", "cookie"})
 """Words that make a key of what else would be public: `cookie_hash_key`."""
 _PAIRS: Final = frozenset(
@@ -100,6 +102,8 @@ def _kind(name: str) -> str:
     if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
     words = split(name)
+    if words[:1] in _GETTERS:
+        return ""
     found, place = "", -1
     for at, word in enumerate(words):
         known = _SECRETS.get(word, "") or _ending(word)

@@ -20,7 +20,6 @@ __all__ = [
     "has_digit",
     "is_blank",
     "is_drawn",
-    "is_drawn_token",
     "is_label",
     "is_mixed",
     "is_name",
@@ -199,7 +198,7 @@ def is_weak_secret(value: bytes, name: str) -> bool:
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
     parts = value.translate(_SPACED).split()
-    return any(len(part) >= 8 and (is_random(part) or is_drawn(part)) for part in parts)
+    return any(len(part) >= 8 and (is_random(part) or is_drawn(part.replace(b"/", b"+"))) for part in parts)
 
 
 def _is_user_drawn(value: bytes) -> bool:
@@ -230,11 +229,6 @@ def is_drawn(value: bytes, changes: float = 0.4) -> bool:
     if not (b"a" in classes and b"A" in classes and b"0" in classes):
         return False
     return sum(one != two for one, two in itertools.pairwise(classes)) >= changes * len(value)
-
-
-def is_drawn_token(value: bytes) -> bool:
-    """Whether this is a token, and nothing else, by the letters alone: `is_drawn`, and long."""
-    return 20 <= len(value) <= 128 and is_drawn(value) and is_random(value) and is_secret(value, "key")
 
 
 def entropy(value: bytes) -> float:

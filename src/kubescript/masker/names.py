@@ -102,7 +102,7 @@ def _kind(name: str) -> str:
     if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
         return ""
     words = split(name)
-    if words[:1] in _GETTERS:
+    if words[:1] in _GETTERS and " " not in name:
         return ""
     found, place = "", -1
     for at, word in enumerate(words):

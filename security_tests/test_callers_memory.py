@@ -7,7 +7,7 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +23,7 @@ from kubescript.plans import keeper
 from kubescript.transports import retained
 from security_tests import benches
 from tests.kit import callers, clients, trails
+from tests.kit.controlplane import logged
 
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
 STREAMS: Final = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
@@ -53,12 +54,12 @@ class Served:
         status = Path(f"/proc/{self.process}/status").read_text()
         return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS"))
 
-    def serves(self, name: str) -> bool:
-        """Whether a caller gets a script's answer."""
+    def serves(self, name: str, script: str = trails.COUNT) -> bool:
+        """Whether a caller gets a script's answer, which is 1."""
 
         async def ask() -> str:
             async with callers.connected(self.port, TOKENS.get(name, "of-nobody")) as client:
-                return clients.text(await clients.evaluate(client, trails.COUNT))
+                return clients.text(await clients.evaluate(client, script))
 
         with contextlib.suppress(ExceptionGroup, MCPError):  # refused: there is no room yet
             return anyio.run(ask) == "1"
@@ -66,13 +67,14 @@ class Served:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, auth: str) -> Iterator[Served]:
-    """A server of the installed program, whose memory is its own."""
+def serving(folder: Path, auth: str, cluster: Sequence[str] = (), limits: str = "") -> Iterator[Served]:
+    """A server of the installed program, whose memory is its own; `cluster` has the flags of another one than a saved
+    pod."""
     (folder / "tokens").write_text("".join(f"{token},{name}\n" for name, token in TOKENS.items()))
     (folder / "tokens").chmod(0o600)
     file = folder / "settings.toml"
-    file.write_text(f'toolsets = ["code"]\n{auth}\n[http]\nrequests_per_minute = 100000\n')
-    flags = ("--snapshot", str(trails.snapshot(folder)), "--config", str(file))
+    file.write_text(f'toolsets = ["code"]\n{auth}\n[http]\nrequests_per_minute = 100000\n{limits}\n')
+    flags = (*(cluster or ("--snapshot", str(trails.snapshot(folder)))), "--config", str(file))
     with clients.running(flags, program=(clients.INSTALLED,), level="error") as (port, process):
         yield Served(port, process)
 
@@ -283,3 +285,45 @@ def test_all_strangers_together_have_one_budget(tmp_path: Path) -> None:
                 way(Attacker(server.port, "", stack))
             assert server.mib - before < MOST_MIB
         benches.until(lambda: server.serves(""))
+
+
+ASKED: Final = 60
+"""Calls whose person does not decide."""
+LARGE: Final = """
+k8s.CoreV1Api().create_namespaced_config_map('default', {'metadata': {'name': 'never-made'}, 'data': {'a': '1'}})
+'x' * 4_000_000
+"""
+
+
+@pytest.mark.cluster
+@pytest.mark.promise("H-08")
+def test_answers_whose_person_does_not_decide_have_a_bound(run_folder: Path, run_process: int, tmp_path: Path) -> None:
+    """Each call has an answer of 4 MB and waits for a form that nobody fills in: for so many as fit a person is asked,
+    the others are refused by name, and a caller is served who comes next."""
+    plane = logged.attach(run_folder, run_process).plane
+    auth = f'writes = "plan"\n[auth]\ntokens_file = "{tmp_path}/tokens"\n[plans]\nstore = "{tmp_path}/plans.db"'
+    cluster = ("--kubeconfig", str(plane.kubeconfig))
+    call = {"method": "tools/call", "params": {"name": "evaluate_script", "arguments": {"script": LARGE}}}
+    with serving(tmp_path, auth, cluster, "[limits]\noutput_kib = 4096") as server, contextlib.ExitStack() as stack:
+        attacker = Attacker(server.port, "mallory", stack)
+        own = attacker.session(capabilities={"elicitation": {}})
+        assert asked(attacker, call | {"id": 0}, own)
+        before = server.mib
+        waiting = sum(asked(attacker, call | {"id": number}, own) for number in range(1, ASKED))
+        assert 5 <= waiting <= 20
+        assert server.mib - before < MOST_MIB
+        assert server.serves("bob", "1")
+        stack.close()
+        benches.until(lambda: server.serves("mallory", "1"))
+
+
+def asked(attacker: Attacker, call: Mapping[str, Any], own: Mapping[str, str]) -> bool:
+    """Whether a person is asked about a call's plan; otherwise it says why not."""
+    stream = attacker.leave(call, **own)
+    stream.settimeout(60)
+    said = b""
+    while b"elicitation/create" not in said and (piece := stream.recv(1 << 16)):
+        said += piece
+        if b"server.busy" in said:
+            return False
+    return True

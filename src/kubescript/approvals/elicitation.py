@@ -7,13 +7,14 @@ client that can ask nobody is told where a person can approve.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
@@ -55,6 +56,10 @@ _MAX_NAME: Final = 100
 _STATE_S: Final = 86_400.0
 """Seconds for which the state of a question is valid: those of the longest plan. Most plans expire before."""
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
+_LOOKING: Final = anyio.CapacityLimiter(8)
+_APPLYING: Final = anyio.CapacityLimiter(32)
+"""Attack: plans that wait, or whose cluster is slow, in all 40 threads that a process has by default; then nobody else
+got an answer."""
 
 
 class _Question(msgspec.Struct, frozen=True):
@@ -119,17 +124,14 @@ class Asker:
         """Returns the answer of a call with what became of its plan, or the question to the person."""
         try:
             found = await _in_thread(self.approvals.get, answer.plan)
-            return await self._settled(call, answer, found)
+            with _holding(call, answer, found):
+                return await self._settled(call, answer, found)
         except errors.KubescriptError as error:
             return await self._failed(answer, error)
 
-    async def resumed(
-        self,
-        params: mcp_types.CallToolRequestParams,
-        caller: types.Caller,
-        on_progress: evaluator.OnProgress | None,
-    ) -> types.Answer:
+    async def resumed(self, call: Call) -> types.Answer:
         """Returns the answer of a call that comes again with a person's decision. Its script does not run again."""
+        params, caller = call.params, call.caller
         asked = _STATE.decode(params.request_state or "")  # no client can make one up: see `state_guard`
         answer = types.Answer("", plan=asked.plan)
         try:
@@ -143,10 +145,11 @@ class Asker:
             response = (params.input_responses or {}).get(_QUESTION)
             if not isinstance(response, mcp_types.ElicitResult):
                 raise errors.PlanError("the client sent no decision", code="plan.nobody")
-            # Attack: a client that approves in words what was not shown in its form.
-            if asked.is_link and response.action == "accept":
-                return await self._awaited(answer, found, caller, on_progress)
-            return await self._decided(answer, found, response, caller, on_progress)
+            with _holding(call, answer, found):
+                # Attack: a client that approves in words what was not shown in its form.
+                if asked.is_link and response.action == "accept":
+                    return await self._awaited(answer, found, caller, call.on_progress)
+                return await self._decided(answer, found, response, caller, call.on_progress)
         except errors.KubescriptError as error:
             return await self._failed(answer, error)
 
@@ -278,7 +281,9 @@ class Asker:
         """Counts a decision, and applies the plan if that approves it."""
         decided = await _in_thread(self.approvals.decide, found.plan.id, decision)
         if decided.state == "approved":
-            decided = await _in_thread(self.approvals.apply, found.plan.id, _reporter(on_progress))
+            async with self.remembered.applying:
+                report = _reporter(on_progress)
+                decided = await _in_thread(self.approvals.apply, found.plan.id, report, limiter=_APPLYING)
         return await self._ended(answer, decided, caller, on_progress)
 
     async def _awaited(
@@ -366,6 +371,19 @@ def _budget(ctx: ServerRequestContext[Any, Any]) -> retained.Budget | None:
     return part.budget if part is not None else None
 
 
+@contextlib.contextmanager
+def _holding(call: Call, answer: types.Answer, found: record.Record) -> Iterator[None]:
+    """Within it, an answer that waits for a person, or for the end of its plan, counts in its caller's budget. Raises
+    Busy."""
+    budget = _budget(call.ctx)
+    if budget is None:
+        yield
+        return
+    # Attack: answers of 4 MiB whose person never decides: 565 MiB in a minute.
+    with budget.holding(remembered.measure(answer) + 2 * len(msgspec.json.encode(found.plan))):
+        yield
+
+
 def _in_form(found: record.Record) -> str:
     """Returns what a form shows of a plan; empty when a form cannot decide about it."""
     rows = (row for step in found.plan.steps for row in step.rows)
@@ -392,5 +410,5 @@ def _reporter(on_progress: evaluator.OnProgress | None) -> Callable[[int, int, s
     return report
 
 
-async def _in_thread(work: Callable[..., _T], *args: Any) -> _T:
-    return await anyio.to_thread.run_sync(functools.partial(work, *args), abandon_on_cancel=True)
+async def _in_thread(work: Callable[..., _T], *args: Any, limiter: anyio.CapacityLimiter = _LOOKING) -> _T:
+    return await anyio.to_thread.run_sync(functools.partial(work, *args), limiter=limiter, abandon_on_cancel=True)

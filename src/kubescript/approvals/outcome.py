@@ -47,7 +47,7 @@ def failed(answer: types.Answer, error: errors.KubescriptError, quote: Quote) ->
     """Returns the answer with why nothing more is done about its plan."""
     log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
     # Attack: a webhook's words, in the story of what was made before a plan was lost.
-    if isinstance(error, errors.PlanError | errors.AuditError) and not isinstance(error, errors.PlanLost):
+    if isinstance(error, errors.PlanError | errors.AuditError | errors.Busy) and not isinstance(error, errors.PlanLost):
         answer = said(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:
         answer = added(said(answer, f"error {error.code}; nothing more is changed"), quote(error.message))

@@ -300,11 +300,12 @@ async def _with_plan(
     on_progress: evaluator.OnProgress | None,
 ) -> types.Answer | mcp_types.InputRequiredResult:
     """Runs one call, and settles the plan that it leaves."""
+    call = elicitation.Call(ctx, params, caller, on_progress)
     if params.request_state is not None:
-        return await asker.resumed(params, caller, on_progress)
+        return await asker.resumed(call)
     answer = await run(on_progress)
     if answer.plan:
-        return await asker.settle(elicitation.Call(ctx, params, caller, on_progress), answer)
+        return await asker.settle(call, answer)
     return await asker.with_news(answer, caller)
 
 

@@ -126,6 +126,8 @@ class Asker:
             found = await _in_thread(self.approvals.get, answer.plan)
             with _holding(call, answer, found):
                 return await self._settled(call, answer, found)
+        except errors.Busy as error:  # there is no room for what the script has answered either
+            return await self._failed(types.Answer("", plan=answer.plan), error)
         except errors.KubescriptError as error:
             return await self._failed(answer, error)
 

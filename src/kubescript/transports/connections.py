@@ -9,9 +9,13 @@ first, so that a request which arrives at once (a probe of /health) always finds
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import fcntl
 import logging
 import resource
 import socket
+import sys
+import termios
 import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol
@@ -22,7 +26,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
-from kubescript import config
+from kubescript import config, errors
 from kubescript.transports import retained
 from kubescript.transports import scope as keys
 
@@ -47,6 +51,9 @@ _MAX_CALLERS: Final = 1_000
 _FILES_OF_CALLER: Final = 4
 """Descriptors of a caller's connections to clusters that are kept; two as a rule."""
 _FEWEST: Final = 32
+_UNREAD: Final = 128 << 10
+"""Bytes of an answer that the kernel keeps for a client; Linux takes twice as many. Attack: clients that never read. By
+itself it keeps up to 4 MiB for each: 543 MiB."""
 _QUEUE: Final = 2048
 """Connections that the kernel keeps for us until we accept them."""
 MAX_HEAD: Final = 32 << 10
@@ -112,6 +119,7 @@ class Server(uvicorn.Server):
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(_QUEUE)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD)
         if self.started:
             self._on_start()
 
@@ -237,16 +245,16 @@ class Waiting:
         )
 
 
-class _Named:
-    """An application whose requests come from a client with a certificate."""
+class _Told:
+    """An application that is told of each request what is known of its connection."""
 
-    def __init__(self, app: Any, certificate: object) -> None:
+    def __init__(self, app: Any, known: dict[str, object]) -> None:
         self._app = app
-        self._certificate = certificate
+        self._known = known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        scope[keys.CERTIFICATE] = self._certificate
+        scope.update(self._known)
         await self._app(scope, receive, send)
 
 
@@ -257,23 +265,52 @@ class Connection(h11_impl.H11Protocol):
     has_certificate = False
     """Whether its client is known by a certificate, which OpenSSL has verified."""
     _timer: asyncio.TimerHandle | None = None
+    _is_lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         """Takes a new connection."""
         super().connection_made(transport)
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
-        if certificate:
-            self.has_certificate = True
-            self.app = _Named(self.app, certificate)
+        self.has_certificate = bool(certificate)
+        self._unread = contextlib.ExitStack()
+        known = {keys.CERTIFICATE: certificate} if certificate else {}
+        self.app = _Told(self.app, {keys.CONNECTION: self, **known})
         self.waiting.open(self)
         self._judge()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forgets the connection."""
+        self._is_lost = True
+        self._unread.close()
         self._stop_timer()
         self.waiting.close(self)
         super().connection_lost(exc)
+
+    def count(self, budget: retained.Budget, size: int) -> None:
+        """Counts so many bytes that are about to be sent, and what the client has not read, until the next count or the
+        connection's end. It ends at once where there is no room, and later to make some."""
+        self._unread.close()
+        size += self._measure_unread()
+        if self._is_lost or size <= retained.REQUEST:  # its request counts for so many; a quiet stream never makes way
+            return
+        try:
+            kept = budget.keep(size, self.end)
+        except errors.Busy:
+            self.end()
+        else:
+            self._unread.callback(budget.forget, kept)
+
+    async def drain(self, budget: retained.Budget) -> None:
+        """Returns when the kernel has taken most of what was sent; then what the client has not read counts."""
+        await self.flow.drain()
+        self.count(budget, 0)
+
+    def _measure_unread(self) -> int:
+        with contextlib.suppress(OSError):
+            queued = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+            return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
+        return 0
 
     def data_received(self, data: bytes) -> None:
         """Takes a part of a request."""

@@ -35,8 +35,8 @@ _SESSION: Final = 64 << 10
 """Bytes of a session beside what its client has sent: its tasks and streams, measured as 40 to 50 KiB."""
 REQUEST: Final = 16 << 10
 """Likewise of a request or an open stream."""
-_COPIES: Final = 2
-"""A body is there as bytes and as what was decoded from it."""
+_COPIES: Final = 4
+"""A body is there as it came, in two copies of the SDK's and Starlette's, and as what was decoded from it."""
 _VALUE: Final = 256
 """Bytes that a value takes beside its text. Attack: 16 KiB of empty objects take 400 KiB."""
 _SEPARATORS: Final = b",[{"
@@ -118,10 +118,9 @@ class Budget:
                 self._set_idle(kept)
 
     @contextlib.contextmanager
-    def holding(self, size: int, *, must: bool = False) -> Iterator[None]:
-        """Within it, so many bytes are in use. Raises Busy when there is no room, unless they `must` be held."""
-        if not must:
-            self._make_room(size)
+    def holding(self, size: int) -> Iterator[None]:
+        """Within it, so many bytes are in use. Raises Busy when there is no room."""
+        self._make_room(size)
         self._in_use += size
         try:
             yield

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import time
 import urllib.parse
@@ -21,7 +20,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, endpoints, retained, seats, unreadable
+from kubescript.transports import authentication, backend, connections, endpoints, retained, seats, unreadable
 from kubescript.transports import scope as keys
 
 __all__ = ["OPEN", "application"]
@@ -37,6 +36,8 @@ _ENDPOINTS: Final = {
     "messages": "/messages", "tools": "/tools", "info": "/info", "metrics": "/metrics",
 }  # fmt: skip
 _TRANSPORTS: Final = ("streamable_http", "sse")
+_COPIES: Final = 3
+"""An answer that waits for its client is there as text, as an event and as what is sent."""
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
 _long_initialize: Final = JSONResponse(
     {
@@ -62,7 +63,7 @@ class _Seated:
         if self._route and not self._taken.offers(self._route):
             await _not_served(scope, receive, send)
             return
-        answer = _Answer(send)
+        answer = _Answer(send, scope[keys.CONNECTION])
         try:
             async with self._taken.taken(scope, self._route) as seat:
                 _count(seat)
@@ -80,8 +81,9 @@ class _Seated:
 class _Answer:
     """What a client is sent, which may be cut off."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, connection: connections.Connection) -> None:
         self._send = send
+        self._connection = connection
         self.has_begun = False
         self.budget: retained.Budget | None = None
         self._is_whole = False
@@ -90,10 +92,13 @@ class _Answer:
         """Sends a part."""
         self.has_begun = True
         self._is_whole = message["type"] == "http.response.body" and not message.get("more_body", False)
-        # Attack: answers that nobody reads. What waits for its client leaves no room for further requests.
-        size = len(message.get("body", b""))
-        with self.budget.holding(size, must=True) if self.budget is not None else contextlib.nullcontext():
+        if self.budget is None:
             await self._send(message)
+            return
+        # Attack: answers that nobody reads. The one that waits longest for its client makes room for further ones.
+        self._connection.count(self.budget, _COPIES * len(message.get("body", b"")))
+        await self._send(message)
+        await self._connection.drain(self.budget)
 
     async def end(self) -> None:
         """Ends the answer."""
@@ -133,6 +138,7 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
             return
         receive = _replayed(message, receive)
+        del message  # its answer may wait for its client
     if is_plain:
         others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
         scope["headers"] = [*others, (b"accept", b"application/json")]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["CERTIFICATE", "CREDENTIAL", "LENGTH", "PART", "SESSION", "WEIGHT"]
+__all__ = ["CERTIFICATE", "CONNECTION", "CREDENTIAL", "LENGTH", "PART", "SESSION", "WEIGHT"]
 
 CREDENTIAL: Final = "kubescript.credential"
 """Who sends it, as `user.Credential`; missing where nobody has to say."""
 CERTIFICATE: Final = "kubescript.certificate"
 """The client's certificate, which TLS has verified, as `ssl.SSLSocket.getpeercert` gives it."""
+CONNECTION: Final = "kubescript.connection"
+"""The `connections.Connection` on which it has come."""
 SESSION: Final = "kubescript.session"
 """The name of its session; no handle that would let anybody join it."""
 LENGTH: Final = "kubescript.length"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import socket
 import ssl
 import subprocess
@@ -392,6 +393,32 @@ def test_fifty_megabytes_are_refused(path: str, served: Served) -> None:
         for body in (b"x" * (50 << 20), chunks()):
             assert served.http.post(path, content=body, headers=headers).status_code == status
     assert served.serves()
+
+
+@pytest.mark.promise("H-05")
+@pytest.mark.parametrize("name", ["", "mallory"])
+def test_uploads_of_others_end_no_callers_slow_one(name: str, served: Served) -> None:
+    """Of strangers, who are refused before their bodies come, and of a caller who has more of them under way than all
+    others: bob's, which began first, ends well."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "x" * 1_000_000}}).encode()
+    with contextlib.ExitStack() as stack:
+        slow = stack.enter_context(served.secure())
+        slow.sendall(head(served.headers() | {"Accept": "application/json"}, len(body)) + body[:600_000])
+        others = served.headers(name) if name else STREAMS
+        for _ in range(40):
+            upload = stack.enter_context(served.secure())
+            with contextlib.suppress(OSError):
+                upload.sendall(head(others, 2_000_000) + b" " * 1_900_000)
+        slow.sendall(body[600_000:])
+        assert slow.recv(65_536).startswith(b"HTTP/1.1 200 ")
+    assert served.serves("bob")
+
+
+def head(headers: Mapping[str, str], length: int) -> bytes:
+    """What comes before a body."""
+    every = {**headers, "Host": "127.0.0.1", "Content-Length": str(length)}
+    lines = "".join(f"{name}: {value}\r\n" for name, value in every.items())
+    return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode()
 
 
 DEEP: Final = {

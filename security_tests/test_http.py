@@ -114,6 +114,23 @@ def attack(port: int, data: bytes, count: int) -> list[socket.socket]:
     return held
 
 
+@pytest.mark.promise("R-08", "H-05")
+def test_the_largest_of_the_bodies_that_do_not_end_make_room(port: int) -> None:
+    """And not the oldest one, which is small and ends well."""
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}' + b" " * 100_000
+    lines = POST.replace(b", text/event-stream", b"")
+    with contextlib.ExitStack() as stack:
+        (slow,) = attack(port, lines + b"Content-Length: %d\r\n\r\n" % len(body) + body[:50_000], 1)
+        stack.callback(slow.close)
+        held = attack(port, POST + b"Content-Length: 2000000\r\n\r\n" + b" " * 1_900_000, 40)
+        for sock in held:
+            stack.callback(sock.close)
+        benches.until(lambda: sockets.ended(held) > 0)
+        slow.sendall(body[50_000:])
+        assert slow.recv(65_536).startswith(b"HTTP/1.1 200 ")
+    assert answered(port) == "1"
+
+
 @pytest.mark.promise("R-08")
 @pytest.mark.parametrize("name", HALF_SENT)
 def test_half_sent_requests_keep_nobody_out(name: str, port: int) -> None:

@@ -61,6 +61,7 @@ class Authentication:
             await self._refusal(error, scope["path"])(scope, receive, send)
             return
         scope[keys.CREDENTIAL] = found
+        scope[keys.CONNECTION].owner = found.user.person
         scope["user"] = _sdk_user(self._reduced(found.user))
         await self._app(scope, receive, send)
 

@@ -3,12 +3,14 @@ there are, and how much of what they send is held. `serving` gives `protocol` to
 
 A connection waits for its client between requests, until a request has arrived whole, and while the client does not
 read its answer. What is being answered never waits. When there are too many connections, those that wait longest end
-first, so that a request which arrives at once (a probe of /health) always finds room.
+first, so that a request which arrives at once (a probe of /health) always finds room. When too much of what is sent has
+not arrived whole, the largest ends of whoever sends most: a caller, or all strangers together.
 """
 
 from __future__ import annotations
 
 import asyncio
+import collections
 import contextlib
 import fcntl
 import logging
@@ -65,6 +67,8 @@ _MAX_VALUES: Final = 10_000
 _LOG_EVERY_S: Final = 60.0
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """States of a client whose request has arrived whole."""
+_UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
+"""States of ours before an answer has begun."""
 _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
@@ -184,6 +188,10 @@ class WholeBodies:
 class Waits(Protocol):
     """What may wait for its client: a connection, or its TLS handshake."""
 
+    @property
+    def owner(self) -> str:
+        """Who is known to send a request; empty for a stranger."""
+
     def end(self) -> None:
         """Ends it at once."""
 
@@ -216,7 +224,14 @@ class Waiting:
         """Counts bytes of a request that has not arrived whole; ends connections when there are too many."""
         self._waiting[connection] += size
         self._held += size
-        self._make_room()
+        while self._held > _HELD_BYTES:
+            self._end(self._find_largest())
+
+    def release(self, connection: Waits) -> None:
+        """Counts the bytes of a request no more: it is answered, and what still comes of it is not kept."""
+        if connection in self._waiting:
+            self._held -= self._waiting[connection]
+            self._waiting[connection] = 0
 
     def remove(self, connection: Waits) -> None:
         """Notes that a connection does not wait any more."""
@@ -228,11 +243,22 @@ class Waiting:
         self._open.discard(connection)
 
     def _make_room(self) -> None:
-        while self._waiting and (len(self._open) > self._most or self._held > _HELD_BYTES):
-            oldest = next(iter(self._waiting))
-            self.close(oldest)
-            oldest.end()
-            self._log_full()
+        while self._waiting and len(self._open) > self._most:
+            self._end(next(iter(self._waiting)))
+
+    def _find_largest(self) -> Waits:
+        """Returns who holds most, among those of the caller, or of all strangers, who hold most together."""
+        # Attack: bodies of strangers that do not end, by which the slow one of a caller would be the oldest.
+        totals = collections.Counter[str]()
+        for connection, size in self._waiting.items():
+            totals[connection.owner] += size
+        owner = max(totals, key=totals.__getitem__)
+        return max((each for each in self._waiting if each.owner == owner), key=self._waiting.__getitem__)
+
+    def _end(self, connection: Waits) -> None:
+        self.close(connection)
+        connection.end()
+        self._log_full()
 
     def _log_full(self) -> None:
         if time.monotonic() < self._logged + _LOG_EVERY_S:
@@ -264,6 +290,8 @@ class Connection(h11_impl.H11Protocol):
     waiting: ClassVar[Waiting]
     has_certificate = False
     """Whether its client is known by a certificate, which OpenSSL has verified."""
+    owner = ""
+    """Who is known to send the request that comes."""
     _timer: asyncio.TimerHandle | None = None
     _is_lost = False
 
@@ -291,8 +319,10 @@ class Connection(h11_impl.H11Protocol):
         """Counts so many bytes that are about to be sent, and what the client has not read, until the next count or the
         connection's end. It ends at once where there is no room, and later to make some."""
         self._unread.close()
+        if self._is_lost:
+            return
         size += self._measure_unread()
-        if self._is_lost or size <= retained.REQUEST:  # its request counts for so many; a quiet stream never makes way
+        if size <= retained.REQUEST:  # its request counts for so many; a quiet stream never makes way
             return
         try:
             kept = budget.keep(size, self.end)
@@ -321,13 +351,13 @@ class Connection(h11_impl.H11Protocol):
             if len(self.conn.trailing_data[0]) > MAX_HEAD:
                 self._refuse_head()
         self._judge()
-        if self in self.waiting:
+        if self in self.waiting and self.conn.our_state in _UNANSWERED:
             self.waiting.hold(self, len(data))
 
     def send_400_response(self, msg: str) -> None:
         """Refuses what is no request."""
         # Attack: a body that breaks off after the answer to it, and each time a stack trace in the log.
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+        if self.conn.our_state in _UNANSWERED:
             super().send_400_response(msg)
         else:
             self.transport.close()
@@ -339,6 +369,8 @@ class Connection(h11_impl.H11Protocol):
 
     def on_response_complete(self) -> None:
         """Goes on to the next request."""
+        self.owner = ""
+        self.waiting.release(self)
         super().on_response_complete()
         self._judge()
 

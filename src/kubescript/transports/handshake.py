@@ -25,6 +25,8 @@ def secured(protocol: type[connections.Connection], certificates: tls.Certificat
 class Handshake(asyncio.Protocol):
     """A TCP connection whose TLS is not there yet. It makes way for the `Connection` that serves its requests."""
 
+    owner = ""
+
     def __init__(
         self, protocol: type[connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
     ) -> None:

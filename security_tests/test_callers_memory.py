@@ -19,10 +19,10 @@ from mcp.shared.exceptions import MCPError
 
 from kubescript import config, errors, types
 from kubescript.approvals import remembered
-from kubescript.plans import keeper
+from kubescript.plans import keeper, plan, store
 from kubescript.transports import retained
 from security_tests import benches
-from tests.kit import callers, clients, trails
+from tests.kit import callers, clients, stored_plans, trails
 from tests.kit.controlplane import logged
 
 TOKENS: Final = {"bob": "token-of-bob-0123456789", "mallory": "token-of-mallory-0123456789"}
@@ -260,6 +260,34 @@ def test_plans_of_one_caller_fill_no_disk() -> None:
         kept.count("mallory", soon, 1)
     for _ in range(1_000):
         kept.count("carol", time.time(), MIB)
+
+
+@pytest.mark.promise("H-08")
+def test_plans_that_have_ended_fill_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one author so many are kept, and so many bytes of them, the newest; none that still waits goes, and none of
+    another author's."""
+    monkeypatch.setattr(store, "_MOST_PLANS", 20)
+    monkeypatch.setattr(store, "_MOST_BYTES", 2 * MIB)
+    clock = stored_plans.Clock()
+    kept = store.Store(str(tmp_path / "plans.db"), clock=clock)
+
+    def make(name: str, script: str = "") -> str:
+        new = stored_plans.made(author=plan.Author(name), created=clock.now, expires=clock.now + 900, script=script)
+        kept.add(new)
+        clock.now += 1
+        return new.id
+
+    of_bob = [make("bob") for _ in range(5)]
+    waiting = [make("mallory") for _ in range(30)]
+    assert {entry.plan.id for entry in kept.newest(100)} == {*of_bob, *waiting}
+    clock.now += 1_000
+    newest = [make("mallory") for _ in range(5)]
+    assert {entry.plan.id for entry in kept.newest(100)} == {*of_bob, *waiting[15:], *newest}
+    large = [make("mallory", LONG) for _ in range(3)]
+    clock.now += 1_000
+    last = make("mallory")
+    assert {entry.plan.id for entry in kept.newest(100)} == {*of_bob, large[-1], last}
+    kept.close()
 
 
 @pytest.mark.promise("H-08")

@@ -47,6 +47,8 @@ PLANS: Final = sqlalchemy.Table(
     sqlalchemy.Column("lease_until", sqlalchemy.Double, nullable=False, default=0.0),
     sqlalchemy.Column("ended", sqlalchemy.Double),  # when it was declined, applied or stopped
     sqlalchemy.Column("reported", sqlalchemy.Boolean, nullable=False, default=False),
+    sqlalchemy.Column("author", sqlalchemy.String, nullable=False, server_default=""),  # whom the server knew to ask
+    sqlalchemy.Index("kubescript_plans_author", "author", "created"),
 )
 
 _BUSY_TIMEOUT_S: Final = 10.0
@@ -100,6 +102,7 @@ class Database:
             if not sqlalchemy.inspect(connection).has_table(_SCHEMA.name):
                 _TABLES.create_all(connection)
                 connection.execute(sqlalchemy.insert(_SCHEMA).values(version=_VERSION))
+            _add_author(connection)
             versions = connection.scalars(sqlalchemy.select(_SCHEMA.c.version)).all()
         if versions != [_VERSION]:
             found = ", ".join(map(str, versions)) or "none"
@@ -128,6 +131,15 @@ class Database:
         for secret in self._secrets:
             line = line.replace(secret, "***")
         return line[:_MAX_WHY]
+
+
+def _add_author(connection: sqlalchemy.Connection) -> None:
+    """Adds what tables of older servers lack. Those servers may use them all the same."""
+    names = {column["name"] for column in sqlalchemy.inspect(connection).get_columns(PLANS.name)}
+    if "author" not in names:
+        connection.exec_driver_sql(f"ALTER TABLE {PLANS.name} ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
+        for index in PLANS.indexes:
+            index.create(connection)
 
 
 def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:

@@ -29,6 +29,10 @@ _MAX_ID: Final = 64
 _MOST_UNREPORTED: Final = 20
 """Plans of whose end one answer tells; the next answer tells of the others."""
 
+_MOST_PLANS: Final = 1_000
+_MOST_BYTES: Final = 128 << 20
+"""Of one author. Attack: plans that fill their author's bound again as soon as they have expired, for 30 days."""
+
 
 class _Progress(msgspec.Struct, frozen=True):
     """What changes of a record beside its state. It is JSON in the database: what people write and API servers answer
@@ -59,7 +63,7 @@ class Store:
         return self._database.where
 
     def add(self, new: plan.Plan) -> None:
-        """Keeps a new plan. Raises PlanError."""
+        """Keeps a new plan; forgets the author's oldest that have ended, where there are too many. Raises PlanError."""
         waiting = (record.Application(),) * len(new.steps)
         row = {
             "id": new.id,
@@ -70,9 +74,11 @@ class Store:
             "plan": msgspec.json.encode(new),
             "state": "pending",
             "progress": msgspec.json.encode(_Progress(decisions=(), steps=waiting)),
+            "author": new.author.user,
         }
         with self._database.writing() as connection:
             connection.execute(insert(_PLANS).values(row))
+            self._forget_oldest(connection, new.author.user)
 
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan; one that is pending or approved past its time is `expired`. Raises PlanError."""
@@ -170,6 +176,19 @@ class Store:
     def close(self) -> None:
         """Closes the connections to the database."""
         self._database.close()
+
+    def _forget_oldest(self, connection: Connection, author: str) -> None:
+        # No column behind the plan's own: SQLite would read all of every plan.
+        size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
+        query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
+        beyond: list[str] = []
+        total = 0
+        for number, (plan_id, length) in enumerate(connection.execute(query.order_by(_PLANS.c.created.desc()))):
+            total += length
+            if number >= _MOST_PLANS or total > _MOST_BYTES:
+                beyond.append(plan_id)
+        is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
+        connection.execute(delete(_PLANS).where(is_beyond, _has_ended(self._clock())))
 
     def _locked(
         self, connection: Connection, plan_id: str, condition: ColumnElement[bool], **values: Any

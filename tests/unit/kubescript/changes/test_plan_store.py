@@ -411,3 +411,16 @@ def test_the_operator_is_told_where_a_changed_plan_lies(plans: store.Store, url:
         plans.newest()
     assert new.id in caught.value.message
     assert ("local PostgreSQL/postgres" if "://" in url else url) in caught.value.remedy
+
+
+def test_plans_of_an_older_server_go_on(url: str, plans: store.Store) -> None:
+    """Its table does not name the author; the plan in it is found, and a new one is kept beside it."""
+    old = added(plans)
+    engine = sqlalchemy.create_engine(url if "://" in url else f"sqlite:///{url}")
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP INDEX kubescript_plans_author")
+        connection.exec_driver_sql("ALTER TABLE kubescript_plans DROP COLUMN author")
+    again = store.Store(url, clock=Clock())
+    new = added(again)
+    assert {entry.plan.id for entry in again.newest()} == {old.id, new.id}
+    again.close()

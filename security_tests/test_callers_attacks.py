@@ -581,6 +581,25 @@ def test_a_caller_has_one_share_whatever_scopes_a_rule_names(
         assert asked(port, f"Bearer {FILE['bob']}").status_code == 200
 
 
+@pytest.mark.promise("H-05")
+def test_a_caller_may_send_so_many_bytes_in_a_minute(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path
+) -> None:
+    """Few large requests are as many as many small ones; another caller's are his own."""
+    file = tmp_path / "settings.toml"
+    file.write_text(settings(tmp_path, provider) + "[http]\nrequests_per_minute = 100\n")
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    large = PING | {"params": {"a": "x" * 1_500_000}}
+    with http_server.serving(flags) as port:
+
+        def send(name: str) -> int:
+            headers = {"Accept": "application/json", "Authorization": f"Bearer {FILE[name]}"}
+            return HTTP.post(f"http://127.0.0.1:{port}/mcp", json=large, headers=headers).status_code
+
+        assert [send("mallory") for _ in range(7)] == [200] * 5 + [429] * 2
+        assert send("bob") == 200
+
+
 @pytest.mark.promise("H-04")
 def test_the_events_of_another_callers_session_are_not_resumed(port: int) -> None:
     """An id of an event that another has got replays nothing, in a session of one's own or in his."""

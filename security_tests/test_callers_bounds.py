@@ -421,6 +421,55 @@ def head(headers: Mapping[str, str], length: int) -> bytes:
     return f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode()
 
 
+DIGITS: Final = {
+    "one long number": b"9" * 1_900_000,
+    "a number as long as it may be, 400 times": b"[" + b",".join([b"9" * 4_300] * 400) + b"]",
+}
+
+
+@pytest.mark.promise("H-05")
+@pytest.mark.parametrize("name", DIGITS)
+def test_long_numbers_are_refused_before_they_are_read(name: str, served: Served) -> None:
+    """The time of reading them grows with the square of their length: 413, whatever is around them."""
+    call = b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":%s}}' % DIGITS[name]
+    opened = served.http.post("/mcp", json=clients.INITIALIZE, headers=served.headers())
+    session = served.headers() | {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+    for body in (DIGITS[name], call):
+        for headers in (session, served.headers() | {"Accept": "application/json"}):
+            assert served.http.post("/mcp", content=body, headers=headers).status_code == 413
+    assert served.serves("bob")
+
+
+@pytest.mark.promise("H-05")
+def test_what_takes_no_large_body_refuses_one(served: Served) -> None:
+    """A message to an older stream, and what is read with GET; a call at /mcp may have one."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "x" * 600_000}}).encode()
+    plain = served.headers() | {"Accept": "application/json"}
+    paths = {"/messages?sessionId=" + "0" * 32: "POST", "/info": "GET", "/health": "GET", "/sse": "GET", "/mcp": "GET"}
+    for path, method in paths.items():
+        assert served.http.request(method, path, content=body, headers=plain).status_code == 413
+    assert served.http.post("/mcp", content=body, headers=plain).status_code == 200
+
+
+UNICODE: Final = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig")
+
+
+@pytest.mark.promise("H-05")
+@pytest.mark.parametrize("encoding", UNICODE)
+def test_a_body_that_is_not_utf_8_is_refused(encoding: str, served: Served) -> None:
+    """Python's decoder would read it, and what counts values and digits would not: nothing of it is looked at but that
+    it is no JSON, and the next call is answered."""
+    params = {"name": "evaluate_script", "arguments": {"script": "1"}}
+    call = {"jsonrpc": "2.0", "id": "\u00e4" * 20, "method": "tools/call", "params": params}
+    opened = served.http.post("/mcp", json=clients.INITIALIZE, headers=served.headers())
+    session = served.headers() | {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
+    for headers in (session, served.headers() | {"Accept": "application/json"}):
+        body = json.dumps(call, ensure_ascii=False).encode(encoding)
+        answer = served.http.post("/mcp", content=body, headers=headers)
+        assert answer.status_code == 400 and "Parse error" in answer.text, answer.text
+        assert served.http.post("/mcp", json=call, headers=headers).status_code == 200
+
+
 DEEP: Final = {
     "lists": b"[" * 100_000 + b"]" * 100_000,
     "lists without end": b"[" * 100_000,

@@ -64,6 +64,10 @@ _PIECE: Final = 16 << 10
 """Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
 _MAX_VALUES: Final = 10_000
 """Values in the JSON of one request; a call has some ten."""
+_MAX_MESSAGE: Final = 512 << 10
+"""Bytes of a message to a stream of the older SSE, which is taken before anybody has read it."""
+_MAX_OTHER: Final = 16 << 10
+"""Bytes of a body that nobody reads."""
 _LOG_EVERY_S: Final = 60.0
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """States of a client whose request has arrived whole."""
@@ -158,6 +162,7 @@ class WholeBodies:
             await self._app(scope, receive, send)
             return
         body = bytearray()
+        most = self._find_most(scope)
         more = True
         while more:
             message = await receive()
@@ -165,7 +170,7 @@ class WholeBodies:
                 return
             body += message.get("body", b"")
             more = message.get("more_body", False)
-            if len(body) > self._most:
+            if len(body) > most:
                 await _too_large(scope, receive, send)
                 return
         # Attack: two MiB of empty lists, which take whoever decodes them a second and 200 MiB.
@@ -183,6 +188,11 @@ class WholeBodies:
             return first.pop() if first else await receive()
 
         await self._app(scope, whole, send)
+
+    def _find_most(self, scope: Scope) -> int:
+        if scope["method"] != "POST":
+            return _MAX_OTHER
+        return min(self._most, _MAX_MESSAGE) if scope["path"].startswith("/messages") else self._most
 
 
 class Waits(Protocol):
@@ -337,8 +347,11 @@ class Connection(h11_impl.H11Protocol):
         self.count(budget, 0)
 
     def _measure_unread(self) -> int:
+        sock = self.transport.get_extra_info("socket")
+        if sock is None or sock.fileno() < 0:  # it has ended, and nobody is told yet
+            return 0
         with contextlib.suppress(OSError):
-            queued = fcntl.ioctl(self.transport.get_extra_info("socket"), termios.TIOCOUTQ, bytes(4))
+            queued = fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))
             return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
         return 0
 

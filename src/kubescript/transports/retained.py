@@ -49,9 +49,10 @@ def most(limits: config.Http) -> int:
 
 
 def weight(body: bytes, most_values: int) -> int | None:
-    """Returns the bytes that a JSON body takes once it is decoded; None when it has more than `most_values`."""
+    """Returns the bytes that a JSON body takes once it is decoded; None when it has more than `most_values`, or numbers
+    whose reading takes too long."""
     bare = outline.outline(body, most_values)
-    if bare is None:
+    if bare is None or outline.has_long_numbers(bare):
         return None
     return _COPIES * len(body) + _VALUE * len(bare.translate(None, _OTHERS))
 

@@ -66,7 +66,7 @@ class _Seated:
         answer = _Answer(send, scope[keys.CONNECTION])
         try:
             async with self._taken.taken(scope, self._route) as seat:
-                _count(seat)
+                _count(seat, scope)
                 answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
@@ -106,10 +106,12 @@ class _Answer:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _count(seat: seats.Seat) -> None:
-    """Counts a request. Raises Busy when there are too many."""
+def _count(seat: seats.Seat, scope: Scope) -> None:
+    """Counts a request. Raises Busy when there are too many, or too many bytes of them."""
     if not seat.share.requests.take(""):
         raise errors.Busy("too many requests in a minute", code="busy.rate")
+    if not seat.share.volume.take(scope.get(keys.LENGTH, 0)):
+        raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
 
 
 def _refused(error: errors.KubescriptError) -> Response:
@@ -210,7 +212,7 @@ class _Status:
     async def info(self, request: Request) -> Response:
         """Says what the server is; its counts are the caller's own."""
         async with self._seats.taken(request.scope) as seat:
-            _count(seat)
+            _count(seat, request.scope)
             tools, streams = await seat.tools(), seat.sse.count
         more = {
             "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
@@ -228,7 +230,7 @@ class _Status:
     async def sse_status(self, request: Request) -> Response:
         """Says how many streams of the older SSE are open: the caller's own."""
         async with self._seats.taken(request.scope) as seat:
-            _count(seat)
+            _count(seat, request.scope)
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
     async def metrics(self, _request: Request) -> Response:
@@ -237,7 +239,7 @@ class _Status:
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
         async with self._seats.taken(request.scope) as seat:
-            _count(seat)
+            _count(seat, request.scope)
             return await seat.tools()
 
     def _is_stranger(self, request: Request) -> bool:

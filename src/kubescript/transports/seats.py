@@ -24,7 +24,7 @@ from starlette.types import Message, Scope
 from kubescript import config, errors
 from kubescript.auth import access, user
 from kubescript.broker import rate
-from kubescript.transports import authentication, backend, events, retained, sse
+from kubescript.transports import authentication, backend, events, retained, sse, volume
 from kubescript.transports import scope as keys
 
 __all__ = ["Seat", "Seats"]
@@ -47,6 +47,7 @@ class Share:
     def __init__(self, limits: config.Http) -> None:
         self.budget = retained.Budget(retained.most(limits))
         self.requests = rate.Rate(limits.requests_per_minute)
+        self.volume = volume.Volume(limits.requests_per_minute)
         self.users = 0
         """Requests and streams that are being served."""
 

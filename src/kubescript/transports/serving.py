@@ -197,7 +197,8 @@ def _check_exposure(settings: config.Settings) -> None:
             remedy="set up [auth] (docs/deploy-http.md), serve 127.0.0.1, or pass --insecure-no-auth",
         )
     log.warning(
-        "NO AUTHENTICATION: whoever reaches %s:%d reads the cluster with this server's rights",
+        "NO AUTHENTICATION: whoever reaches %s:%d reads the cluster with this server's rights, and all share its "
+        "sessions, requests and memory: one of them can keep the others out",
         settings.host,
         settings.port,
         extra={"event": "http.insecure"},

@@ -16,7 +16,7 @@ import anyio
 import httpx2
 import pytest
 
-from kubescript import config, errors
+from kubescript import app, config, errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.cluster import live
 from security_tests import identity_provider, recorder
@@ -227,6 +227,11 @@ def test_what_introspection_calls_active_and_no_access_token_is_nobodys(
     with http_server.serving(flags) as port:
         assert asked(port, "Bearer opaque-refresh-token").status_code == 401
         assert asked(port, "Bearer opaque-access-token").status_code == 200
+        for begin in (int(time.time()) + 600, "now", True):  # one whose time has not come, and times that are none
+            provider.active[f"opaque-{begin}"] = provider.claims(nbf=begin)
+            assert asked(port, f"Bearer opaque-{begin}").status_code == 401
+        provider.active["opaque-begun"] = provider.claims(nbf=int(time.time()) - 1)
+        assert asked(port, "Bearer opaque-begun").status_code == 200
 
 
 def unsigned(provider: Provider, algorithm: object) -> str:
@@ -579,6 +584,34 @@ def test_a_caller_has_one_share_whatever_scopes_a_rule_names(
         ]
         assert [asked(port, f"Bearer {token}").status_code for token in tokens] == [200, 200, 200, 429]
         assert asked(port, f"Bearer {FILE['bob']}").status_code == 200
+
+
+@pytest.mark.promise("H-05")
+def test_probes_are_answered_whatever_is_counted(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A caller who has sent too much hears that the server is healthy, and nothing more; metrics are made once a second,
+    however many ask."""
+    made: list[bytes] = []
+    scrape = app.Application.scrape
+
+    def count(opened: app.Application) -> bytes:
+        made.append(scrape(opened))
+        return made[-1]
+
+    monkeypatch.setattr(app.Application, "scrape", count)
+    file = tmp_path / "settings.toml"
+    file.write_text(settings(tmp_path, provider) + "[http]\nrequests_per_minute = 2\nopen_metrics = true\n")
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    with http_server.serving(flags) as port:
+        bob = f"Bearer {FILE['bob']}"
+        assert [asked(port, bob).status_code for _ in range(3)] == [200, 200, 429]
+        probe = asked(port, bob, path="health")
+        assert (probe.status_code, probe.json()) == (200, {"status": "healthy"})
+        for _ in range(200):
+            assert asked(port, path="metrics").status_code == 200
+        assert 1 <= len(made) < 100
+        assert asked(port, f"Bearer {FILE['mallory']}").status_code == 200
 
 
 @pytest.mark.promise("H-05")

@@ -21,8 +21,6 @@ __all__ = ["Authenticator"]
 _MAX_TOKEN: Final = 16_384
 """Characters; Keycloak's with a hundred roles have 6,000."""
 _MAX_TLS_NAMES: Final = 100
-_LEEWAY_S: Final = 10.0
-"""Seconds by which clocks may differ."""
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
 
@@ -86,7 +84,7 @@ class Authenticator:
         """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have
         some."""
         _check_names(found.user)
-        if found.expires is not None and found.expires + _LEEWAY_S <= time.time():
+        if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
         has_scopes = found.user.issuer not in {"tokens", "tokens_file", "token_review", "client_ca_file"}
         if has_scopes and not found.user.scopes.issuperset(self._settings.scopes):

@@ -3,14 +3,17 @@ uses the same names)."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard
 
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["credential"]
+__all__ = ["LEEWAY_S", "credential"]
 
+LEEWAY_S: Final = 10.0
+"""Seconds by which clocks may differ."""
 _END_OF_TIME: Final = 1 << 53
 """Seconds; more is no time, and no number that a float holds."""
 _KIND: Final = "typ"
@@ -26,6 +29,9 @@ _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
     """Returns the user that the claims are about. Raises AuthError when they name none that can be used."""
     _check_kind(claims)
+    # Of a JWT that was looked at; an endpoint may call a token active whose time has not come.
+    if (_time(claims, "nbf") or 0.0) > time.time() + LEEWAY_S:
+        raise errors.AuthError("the token is not valid yet")
     name = claims.get(settings.user_claim)
     if not _is_name(name):
         raise errors.AuthError(
@@ -49,7 +55,7 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
         groups=_groups(claims.get(settings.groups_claim)),
         scopes=_scopes(claims),
     )
-    return user.Credential(found, _expiry(claims), token)
+    return user.Credential(found, _time(claims, "exp"), token)
 
 
 def _check_kind(claims: Mapping[str, Any]) -> None:
@@ -88,9 +94,9 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     return frozenset()
 
 
-def _expiry(claims: Mapping[str, Any]) -> float | None:
-    """Returns when the token expires. Raises AuthError for a time that is none."""
-    value = claims.get("exp")
+def _time(claims: Mapping[str, Any], name: str) -> float | None:
+    """Returns a time that the token names. Raises AuthError for one that is none."""
+    value = claims.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _END_OF_TIME:

@@ -11,7 +11,6 @@ from kubescript.auth import claims, keys, provider, user
 
 __all__ = ["Verifier", "issuer_of"]
 
-_LEEWAY_S: Final = 10.0
 _TYPES: Final = frozenset({"", "jwt", "at+jwt"})
 """Values of the header `typ` that access tokens have: RFC 9068 wants `at+jwt`; Keycloak, Entra ID and Okta write `JWT`
 unless they are told otherwise, and some write none. Attack: a logout token (`logout+jwt`), a security event or a proof
@@ -55,7 +54,7 @@ class Verifier:
                 algorithms=list(keys.ALGORITHMS),
                 audience=self._audience,
                 issuer=self.issuer,
-                leeway=_LEEWAY_S,
+                leeway=claims.LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"]},
             )
         except jwt.ExpiredSignatureError:

@@ -29,6 +29,8 @@ OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 """Paths for probes, which have no token."""
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
+_METRICS_S: Final = 1.0
+"""Seconds for which metrics count. Attack: a stranger who asks without end, where anybody may."""
 _READY_S: Final = 5.0
 """Seconds for which an answer about readiness counts."""
 _ENDPOINTS: Final = {
@@ -182,6 +184,7 @@ class _Status:
         self._server = server
         self._seats = taken
         self._ready: tuple[float, backend.Readiness] | None = None
+        self._metrics: tuple[float, bytes] | None = None
         self._asking = anyio.Lock()
         self._thread = anyio.CapacityLimiter(1)
 
@@ -190,10 +193,13 @@ class _Status:
         if self._is_stranger(request):
             return JSONResponse({"status": "healthy"})
         # The first line says what a tool is for; those behind it name clusters, which a probe need not know.
-        tools = [
-            {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
-            for tool in await self._tools(request)
-        ]
+        try:
+            tools = [
+                {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
+                for tool in await self._tools(request)
+            ]
+        except errors.Busy:  # the caller has sent too much; the process answers all the same
+            return JSONResponse({"status": "healthy"})
         about = {"status": "healthy", "service": "kubescript", "version": kubescript.__version__, "timestamp": _now()}
         return JSONResponse(about | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
 
@@ -234,8 +240,10 @@ class _Status:
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
     async def metrics(self, _request: Request) -> Response:
-        """Returns metrics."""
-        return Response(self._server.scrape(), media_type=_METRICS_TYPE)
+        """Returns metrics: those of the last second, however many ask."""
+        if self._metrics is None or time.monotonic() > self._metrics[0]:
+            self._metrics = time.monotonic() + _METRICS_S, self._server.scrape()
+        return Response(self._metrics[1], media_type=_METRICS_TYPE)
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
         async with self._seats.taken(request.scope) as seat:

@@ -26,7 +26,7 @@ class Certificates:
         """Raises ConfigError for files that cannot be used."""
         self._settings = settings
         self._version = self._found()
-        self._authorities = self._read_authorities()
+        self._authorities: bytes | None = self._read_authorities()
         self.context = self._made()
         """What new connections are made with: another one once the files have changed."""
         self.generation = 0
@@ -40,14 +40,16 @@ class Certificates:
             if version == self._version:
                 continue
             self._version = version
+            authorities = self._find_authorities()
             try:
                 # A new one: from the old one no CA could be taken away.
-                authorities = self._read_authorities()
                 self.context = self._made()
                 log.info("the TLS files were read again", extra={"event": "tls.reloaded"})
             except errors.ConfigError as error:
                 log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
-                continue
+                if authorities != self._authorities:
+                    # Attack: a CA that was taken away, while half of a new pair of certificate and key is there.
+                    self.context.verify_mode = ssl.CERT_NONE
             if authorities != self._authorities:
                 self._authorities = authorities
                 self.generation += 1
@@ -81,6 +83,13 @@ class Certificates:
             return file.read_bytes() if file is not None else b""
         except OSError:
             raise _unreadable(file) from None
+
+    def _find_authorities(self) -> bytes | None:
+        """Returns the same; None where it cannot be read, and so vouches for nobody."""
+        try:
+            return self._read_authorities()
+        except errors.ConfigError:
+            return None
 
     def _load_authorities(self, context: ssl.SSLContext, file: Path) -> None:
         try:

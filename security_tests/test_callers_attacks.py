@@ -19,7 +19,8 @@ import pytest
 from kubescript import app, config, errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.cluster import live
-from security_tests import identity_provider, recorder
+from kubescript.transports import connections
+from security_tests import benches, identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, extent, http_server
 
@@ -530,6 +531,32 @@ def test_an_answer_that_is_out_of_date_is_asked_for_ahead_of_strangers(monkeypat
     anyio.run(attack)
 
 
+@pytest.mark.promise("H-02")
+def test_many_good_tokens_of_one_caller_push_no_other_out() -> None:
+    """The provider calls 2,100 tokens of mallory good; then strangers take all questions, and carol is still known."""
+    asked: list[str] = []
+
+    def way(token: str) -> user.Credential:
+        asked.append(token)
+        return user.Credential(user.User("carol" if token == "good" else "mallory"))
+
+    async def attack() -> None:
+        known = opaque.Opaque([way])
+        monkey = known._strangers
+        known._strangers = opaque.Questions()
+        await known.find("good")
+        for number in range(2_100):
+            await known.find(f"good-{number}")
+        known._strangers = monkey
+        asked.clear()
+        assert (await known.find("good")).user.name == "carol"
+        assert asked == []
+        assert (await known.find("good-2099")).user.name == "mallory"
+        assert asked == []
+
+    anyio.run(attack)
+
+
 # --- another caller's sessions ---
 
 
@@ -584,6 +611,30 @@ def test_a_caller_has_one_share_whatever_scopes_a_rule_names(
         ]
         assert [asked(port, f"Bearer {token}").status_code for token in tokens] == [200, 200, 200, 429]
         assert asked(port, f"Bearer {FILE['bob']}").status_code == 200
+
+
+@pytest.mark.promise("H-09")
+def test_a_caller_of_many_scopes_leaves_seats_to_others(
+    provider: Provider, cluster: recorder.Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where rules name scopes, each set of them is a seat: streams on all that one caller may have leave room."""
+    monkeypatch.setattr(connections, "most", lambda _: (200, 8))
+    rules = "".join(f'[[access]]\nscopes = ["scope-{number}"]\n' for number in range(12))
+    file = tmp_path / "settings.toml"
+    file.write_text(settings(tmp_path, provider) + f"{rules}[[access]]\n")
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    with http_server.serving(flags) as port, contextlib.ExitStack() as stack:
+        statuses = []
+        for number in range(12):
+            token = provider.token(provider.claims(scope=f"scope-{number}"))
+            headers = {"Authorization": f"Bearer {token}"}
+            stream = HTTP.stream("GET", f"http://127.0.0.1:{port}/sse", headers=headers)
+            statuses.append(stack.enter_context(stream).status_code)
+        assert set(statuses) == {200, 503}
+        assert asked(port, f"Bearer {FILE['bob']}").status_code == 200
+        assert asked(port, f"Bearer {FILE['mallory']}").status_code == 200
+        stack.close()
+        benches.until(lambda: asked(port, f"Bearer {token}").status_code == 200)
 
 
 @pytest.mark.promise("H-05")

@@ -11,7 +11,7 @@ import functools
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -37,6 +37,7 @@ _MINUTE_S: Final = 60.0
 
 _T = TypeVar("_T")
 _Answer = user.Credential | errors.AuthError
+_Kind = TypeVar("_Kind", user.Credential, errors.AuthError)
 
 
 class Questions:
@@ -126,12 +127,24 @@ class Opaque:
         _put(self._refused, key, (now + _REFUSED_S, answer))
 
 
-def _put(answers: OrderedDict[str, tuple[float, _T]], key: str, answer: tuple[float, _T]) -> None:
-    """Keeps an answer; forgets the oldest where there are too many."""
+def _put(answers: OrderedDict[str, tuple[float, _Kind]], key: str, answer: tuple[float, _Kind]) -> None:
+    """Keeps an answer; forgets one where there are too many."""
     answers[key] = answer
     answers.move_to_end(key)
     if len(answers) > _MAX_KNOWN:
-        answers.popitem(last=False)
+        del answers[_find_oldest(answers)]
+
+
+def _find_oldest(answers: Mapping[str, tuple[float, _Answer]]) -> str:
+    """Returns the key of the oldest answer about whoever has most."""
+    # Attack: 2,000 good tokens of one user, so that the others are strangers again.
+    counts = collections.Counter(map(_find_person, answers.values()))
+    most = max(counts, key=counts.__getitem__)
+    return next(key for key, answer in answers.items() if _find_person(answer) == most)
+
+
+def _find_person(answer: tuple[float, _Answer]) -> str:
+    return answer[1].user.name if isinstance(answer[1], user.Credential) else ""
 
 
 def _busy() -> errors.AuthError:

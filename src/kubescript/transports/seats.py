@@ -332,8 +332,9 @@ class Seats:
     async def _new(self, caller: user.User | None, route: str) -> Seat:
         server = self._server
         settings = _narrowed(server.settings, caller, route)
-        self._make_room()
-        seat = Seat(server.settings.http, self._max_body, self._share(caller), caller, route)
+        share = self._share(caller)
+        self._make_room(share)
+        seat = Seat(server.settings.http, self._max_body, share, caller, route)
         tenant = await anyio.to_thread.run_sync(
             server.tenant, caller, settings, server.operator, route, limiter=_THREADS
         )
@@ -345,8 +346,13 @@ class Seats:
         self._seats[_key(seat.caller, seat.route)] = seat
         return seat
 
-    def _make_room(self) -> None:
+    def _make_room(self, share: Share) -> None:
         """Ends the seat that nobody has used for longest where there are too many. Raises Busy."""
+        used = [seat for seat in self._seats.values() if seat.users]
+        own = sum(seat.share is share for seat in used)
+        # Attack: tokens of ever other scopes and groups, each with a seat of its own and a stream on it.
+        if own and own >= self._callers - len(used):
+            raise errors.Busy("you use too many endpoints, scopes and groups at the same time")
         if len(self._seats) < self._callers:
             return
         idle = [(seat.left, key) for key, seat in self._seats.items() if not seat.users]

@@ -155,6 +155,22 @@ def initialized_again(attacker: Attacker) -> None:
         attacker.post(initialize({"name": LONG}), **attacker.session())
 
 
+def last_messages(attacker: Attacker) -> None:
+    for _ in range(MANY):
+        attacker.post({"method": "ping", "params": {"a": LONG}}, **attacker.session())
+
+
+def last_messages_of_streams(attacker: Attacker) -> None:
+    for _ in range(MANY):
+        stream = attacker.leave({}, "/sse", method="GET")
+        said = stream.recv(4_096).decode()
+        while "sessionId=" not in said and (piece := stream.recv(4_096)):
+            said += piece.decode()
+        path = said.partition("data: ")[2].partition("\r")[0] or "/messages"
+        for number in range(2):
+            attacker.post({"id": number, "method": "ping", "params": {"a": LONG[: MIB // 2 - 1_000]}}, path)
+
+
 def long_client_info_of_streams(attacker: Attacker) -> None:
     for _ in range(MANY):
         stream = attacker.leave({}, "/sse", method="GET")
@@ -180,13 +196,6 @@ def long_ids(attacker: Attacker) -> None:
         attacker.post({"id": f"{number}{LONG}", "method": "ping"}, **own)
 
 
-def abandoned_calls(attacker: Attacker) -> None:
-    call = {"name": "evaluate_script", "arguments": {"script": "import time\ntime.sleep(20)"}, "_meta": {"a": LONG}}
-    own = attacker.session()
-    for number in range(MANY):
-        attacker.leave({"id": number, "method": "tools/call", "params": call}, **own).close()
-
-
 def long_subscriptions(attacker: Attacker) -> None:
     about = {
         "io.modelcontextprotocol/protocolVersion": MODERN,
@@ -203,10 +212,11 @@ WAYS: Final[Mapping[str, Callable[[Attacker], None]]] = {
     "the clientInfo of sessions": long_client_info,
     "the capabilities of sessions": many_capabilities,
     "a second initialize": initialized_again,
+    "the last message of each session": last_messages,
+    "the last message of each stream": last_messages_of_streams,
     "the clientInfo of /sse": long_client_info_of_streams,
     "answers kept for resumption": answers_to_resume,
     "ids of requests": long_ids,
-    "calls that wait, whose client has left": abandoned_calls,
     "what streams of changes ask for": long_subscriptions,
 }
 """Every place where bytes of a caller are kept beyond the moment: a new one gets a line here."""
@@ -226,8 +236,63 @@ def test_no_caller_fills_the_memory(way: str, served: tuple[Served, int]) -> Non
 
 
 @pytest.mark.promise("H-08")
+def test_calls_whose_client_has_left_fill_no_memory(tmp_path: Path) -> None:
+    """Their lists wait for an API server that says no word: what their requests brought is counted until they end, so
+    that the same caller has no room meanwhile, and another one has."""
+    auth = f'[auth]\ntokens_file = "{tmp_path}/tokens"'
+    script = "k8s.CoreV1Api().list_pod_for_all_namespaces()"
+    call = {"name": "evaluate_script", "arguments": {"script": script}, "_meta": {"a": LONG}}
+    with socket.create_server(("127.0.0.1", 0), backlog=512) as silent:
+        cluster = ("--kubeconfig", str(kubeconfig(tmp_path, silent.getsockname()[1])))
+        with serving(tmp_path, auth, cluster) as server, contextlib.ExitStack() as stack:
+            assert server.serves("bob", "1")
+            before = server.mib
+            attacker = Attacker(server.port, "mallory", stack)
+            own = attacker.session()
+            for number in range(MANY):
+                attacker.leave({"id": number, "method": "tools/call", "params": call}, **own).close()
+            refused = attacker.post({"method": "ping", "params": {"a": LONG}}, **own)
+            assert "all the memory that one caller may have" in refused.text
+            assert server.mib - before < MOST_MIB
+            assert server.serves("bob", "1")
+            silent.close()
+            benches.until(lambda: server.serves("mallory", "1"))
+            assert attacker.post({"method": "ping", "params": {"a": LONG}}, **own).status_code == 200
+
+
+def kubeconfig(folder: Path, port: int) -> Path:
+    """How an API server is reached at which nobody may say who he is."""
+    cluster = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
+    chosen = {"name": "silent", "context": {"cluster": "silent", "user": "nobody"}}
+    file = folder / "kubeconfig"
+    content = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "silent", "contexts": [chosen],
+        "clusters": [{"name": "silent", "cluster": cluster}], "users": [{"name": "nobody", "user": {}}],
+    }  # fmt: skip
+    file.write_text(json.dumps(content))
+    return file
+
+
+@pytest.mark.promise("H-08")
+def test_long_progress_tokens_are_not_repeated(served: tuple[Served, int]) -> None:
+    """A call with one that is too long is answered without progress; with one that is as long as it may be, with it."""
+    server, _ = served
+    script = "ctx.progress(1, 2, 'half')\n1"
+    with contextlib.ExitStack() as stack:
+        attacker = Attacker(server.port, "mallory", stack)
+        own = attacker.session()
+        for token, count in (("t" * 1_024, True), ("t" * 1_025, False), (LONG, False), (10**1_100, False)):
+            call = {"name": "evaluate_script", "arguments": {"script": script}, "_meta": {"progressToken": token}}
+            answer = attacker.post({"method": "tools/call", "params": call}, **own)
+            assert '"result"' in answer.text
+            assert ("notifications/progress" in answer.text) is count
+            assert len(answer.text) < 20_000
+
+
+@pytest.mark.promise("H-08")
 def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, int]) -> None:
-    """It gets 404, and its client begins another; one with an open stream goes on, and so does the newest."""
+    """It gets 404, and its client begins another; one with an open stream goes on, also one that would begin once more,
+    and so does the newest."""
     server, _ = served
     ping = {"method": "ping"}
     with contextlib.ExitStack() as stack:
@@ -235,6 +300,7 @@ def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, 
         used, idle = attacker.session(), attacker.session()
         stream = attacker.leave({}, method="GET", **used)
         assert stream.recv(15) == b"HTTP/1.1 200 OK"
+        assert "has begun already" in attacker.post(initialize(), **used).text
         for _ in range(MANY):
             newest = attacker.session(capabilities=CAPABILITIES)
         assert [attacker.post(ping, **own).status_code for own in (used, idle, newest)] == [200, 404, 200]

@@ -24,21 +24,32 @@ async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Han
     part: retained.Part | None = ctx.request.scope.get(scope.PART) if ctx.request is not None else None
     if part is None or ctx.request_id is None:  # nothing is kept of a notification
         return await call_next(ctx)
+    if ctx.method == "initialize":
+        _check_beginning(ctx, part)
     with contextlib.ExitStack() as stack:
         try:
             _keep(ctx, part)
-            stack.enter_context(part.using(notices.connection_of(ctx).session_id))
+            session = notices.connection_of(ctx).session_id
+            stack.enter_context(part.using(session))
+            part.replace(session)
             stack.enter_context(part.budget.holding(part.size))
         except errors.Busy as error:
             raise MCPError(mcp_types.INTERNAL_ERROR, error.message) from None
-        if ctx.method == "initialize" and part.length > retained.MAX_INITIALIZE:
-            raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
         return await call_next(ctx)
 
 
+def _check_beginning(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
+    """Raises MCPError where a session cannot begin."""
+    if part.length > retained.MAX_INITIALIZE:
+        raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
+    # What a session is begun with once more would be kept beside the first, and make way while the session is in use.
+    if _COUNTED in notices.connection_of(ctx).state:
+        raise MCPError(mcp_types.INVALID_REQUEST, "the session has begun already")
+
+
 def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
-    """Counts what begins a session, and what begins it once more, until it ends. Raises Busy."""
+    """Counts what begins a session until it ends. Raises Busy."""
     connection = notices.connection_of(ctx)
-    if ctx.method == "initialize" or _COUNTED not in connection.state:
+    if _COUNTED not in connection.state:
         connection.exit_stack.enter_context(part.keeping(connection.session_id))
         connection.state[_COUNTED] = True

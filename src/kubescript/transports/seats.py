@@ -68,7 +68,7 @@ class Seat:
         self.caller = caller
         self.route = route
         self.share = share
-        self._kept: dict[str, list[retained.Kept]] = {}
+        self._kept: dict[str, retained.Kept] = {}
         """What is kept of each session, by its handle."""
         self._events = events.Events(share.budget)
         self.users = 0

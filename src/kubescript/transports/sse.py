@@ -6,6 +6,7 @@ behind `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import re
@@ -18,8 +19,8 @@ from mcp.server.lowlevel import server as lowlevel
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from kubescript.transports import retained, unreadable
 from kubescript.transports import scope as keys
-from kubescript.transports import unreadable
 
 __all__ = ["LegacySse"]
 
@@ -37,7 +38,8 @@ class LegacySse:
         self._server = server
         self._most = most
         self._transport = sse.SseServerTransport(_PATH, max_request_body_size=max_body)
-        self._sessions: set[str] = set()
+        self._sessions: dict[str, contextlib.ExitStack] = {}
+        """By their names, each with what counts its last message: the SDK keeps it until the next one comes."""
 
     @property
     def count(self) -> int:
@@ -55,16 +57,21 @@ class LegacySse:
                 messages = unreadable.Answering(read, write)
                 await self._server.run(messages, write, self._server.create_initialization_options())
         finally:
-            self._sessions.discard(opened.session)
+            self._sessions.pop(opened.session, contextlib.ExitStack()).close()
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Takes one message for a stream."""
+        """Takes one message for a stream. Raises Busy."""
         given = urllib.parse.parse_qs(scope["query_string"].decode("latin-1"))
         named = given.get("sessionId") or given.get("session_id") or [""]
         session = named[0]
         if len(named) != 1 or session not in self._sessions:
             await _error(404, "Invalid session", _INVALID_SESSION)(scope, receive, send)
             return
+        part: retained.Part = scope[keys.PART]
+        counted = contextlib.ExitStack()
+        counted.enter_context(part.budget.holding(part.size))
+        self._sessions[session].close()
+        self._sessions[session] = counted
         scope[keys.SESSION] = hashlib.sha256(session.encode()).hexdigest()[:16]
         scope["query_string"] = b"session_id=" + session.encode()
         await self._transport.handle_post_message(scope, receive, send)
@@ -73,7 +80,7 @@ class LegacySse:
 class _Stream:
     """What one client is sent, with the events of the contract."""
 
-    def __init__(self, send: Send, sessions: set[str]) -> None:
+    def __init__(self, send: Send, sessions: dict[str, contextlib.ExitStack]) -> None:
         self._send = send
         self._sessions = sessions
         self.session = ""
@@ -94,7 +101,7 @@ class _Stream:
         found = _ENDPOINT.search(body)
         assert found is not None, "the SDK's first event names the session"
         self.session = found[1].decode()
-        self._sessions.add(self.session)
+        self._sessions[self.session] = contextlib.ExitStack()
         endpoint = f"{_PATH}?sessionId={self.session}"
         connected = json.dumps({"sessionId": self.session, "messageEndpoint": endpoint})
         return _event("endpoint", endpoint) + _event("connected", connected)

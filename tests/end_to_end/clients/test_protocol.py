@@ -47,10 +47,10 @@ def called(script: str) -> str:
 
 DEEP = '{"jsonrpc":"2.0","id":7,"method":"tools/call","params":' + "[" * 5_000 + "]" * 5_000 + "}"
 DEEPER = DEEP.replace("[" * 5_000, "[" * 100_000).replace("]" * 5_000, "]" * 100_000)
+DIGITS = message("ping").replace("{}", '{"a":%s}' % ("9" * 5_000))
 UNREADABLE = {
     "half of a surrogate pair": (called("'\ud800'"), -32700, 7),
     "a depth of 5,000": (DEEP, -32700, None),
-    "a number of 5,000 digits": (message("ping").replace("{}", '{"a":%s}' % ("9" * 5_000)), -32700, 7),
     "no JSON": ("garbage", -32700, None),
 }
 """Each with the code of the error and the id that it names."""
@@ -106,6 +106,7 @@ def port() -> Iterator[int]:
 def test_what_cannot_be_read_is_answered_over_stdio(raw: Raw) -> None:
     wrong = {
         "a depth of 100,000": (DEEPER, -32700, None),
+        "a number of 5,000 digits": (DIGITS, -32700, 7),
         "a batch": ("[]", -32600, None),
         "another version": (message("ping").replace("2.0", "1.0"), -32600, 7),
     }
@@ -125,7 +126,8 @@ def test_what_cannot_be_read_is_answered_over_http(port: int, version: str) -> N
         answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", content=line, headers=headers)
         assert answer.status_code == 400, name
         assert (answer.json()["error"]["code"], answer.json()["id"]) == (code, request_id), name
-    assert httpx2.post(f"http://127.0.0.1:{port}/mcp", content=DEEPER, headers=headers).status_code == 413
+    for line in (DEEPER, DIGITS):
+        assert httpx2.post(f"http://127.0.0.1:{port}/mcp", content=line, headers=headers).status_code == 413
     headers |= {"mcp-method": "tools/call", "mcp-name": "evaluate_script", "mcp-protocol-version": "2026-07-28"}
     answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", content=called("1 + 1"), headers=headers)
     assert answer.json()["result"]["content"][0]["text"] == "2"

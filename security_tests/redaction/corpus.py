@@ -17,7 +17,7 @@ from security_tests.redaction import (
 )
 from security_tests.redaction.sheet import Document
 
-__all__ = ["fifth", "fourth", "grammar", "held_out", "main", "ordinary", "third"]
+__all__ = ["fifth", "fourth", "grammar", "held_out", "main", "ordinary", "sixth", "third"]
 
 
 @functools.cache
@@ -48,6 +48,12 @@ def fourth() -> tuple[Document, ...]:
 def fifth() -> tuple[Document, ...]:
     """Every document of a part that was held out later: half of its secrets stand in unusual places."""
     return tuple(documents_fourth.sampled("fifth"))
+
+
+@functools.cache
+def sixth() -> tuple[Document, ...]:
+    """Every document of a part like the fifth, by another author."""
+    return tuple(documents_fourth.sampled("sixth"))
 
 
 @functools.cache

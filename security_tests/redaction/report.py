@@ -91,11 +91,14 @@ def page() -> str:
         "third": measure(corpus.third()),
         "grammar": measure(corpus.grammar()),
         "fourth": measure(corpus.fourth()),
+        "fifth": measure(corpus.fifth()),
+        "sixth": measure(corpus.sixth()),
         "ordinary": measure(corpus.ordinary()),
     }
     return _PAGE.format(
         main=main.line, held_out=held_out["held out"].line, third=held_out["third"].line, grammar=held_out["grammar"].line, grammar_first=_GRAMMAR_FIRST,
         fourth=held_out["fourth"].line, fourth_first=_FOURTH_FIRST,
+        fifth=held_out["fifth"].line, sixth=held_out["sixth"].line, later_first=_LATER_FIRST,
         ordinary=held_out["ordinary"].line, ordinary_first=_ORDINARY_FIRST,
         first=_FIRST, second_first=_SECOND_FIRST, third_first=_THIRD_FIRST,
         kinds=_table(main), places="\n".join(_places(part, figures) for part, figures in held_out.items()),
@@ -163,6 +166,14 @@ _FOURTH_FIRST: Final = (
     "added, again committed before they were measured: 25 of them were touched (8.42 %), nine of those in one file whose name contains the word token. The "
     "rules harm names in source code and in dictionaries most. No label was changed."
 )
+_LATER_FIRST: Final = (
+    "The fifth and the sixth are the hardest: each was written within half an hour by an author who had read nothing of the project, half of its secrets in "
+    "unusual places. The rules were finished before each was measured, and two other corpora of that kind had been used to improve them, which are not "
+    "published. At the first measurement of the fifth 89.85 % of its secrets were masked (540 of 601; in ordinary places 97.7 %, in unusual ones 82.0 %), and "
+    "1.08 % of its look-alikes were touched, half of them in Secrets as YAML whose values were blanks to fill in. Then the rules were improved with it. "
+    "At the first measurement of the sixth 92.78 % were masked (578 of 623; 96.2 % and 89.7 %), and 0.51 % of its look-alikes were touched (26 of 5,090). The "
+    "figures above are those after the rules had been improved with both; expect the first ones for forms that nobody has thought of."
+)
 _ORDINARY_FIRST: Final = (
     "The part `ordinary` measures what is touched where hardly anything is secret: objects as operators, charts and kustomize write them, and what "
     "controllers log about them. Its author knew the rules, and wrote and measured the part before changing a rule for it. All of its secrets were masked, "
@@ -184,9 +195,11 @@ through base64, gzip, escapes or JSON in JSON.
 | third | {third} |
 | grammar | {grammar} |
 | fourth | {fourth} |
+| fifth | {fifth} |
+| sixth | {sixth} |
 | ordinary | {ordinary} |
 
-Four parts were not shown to the authors of the rules until the rules had been measured on them. The first is known by now and belongs to main. {first}
+Six parts were not shown to the authors of the rules until the rules had been measured on them. The first is known by now and belongs to main. {first}
 
 {second_first}
 
@@ -195,6 +208,8 @@ Four parts were not shown to the authors of the rules until the rules had been m
 {grammar_first}
 
 {fourth_first}
+
+{later_first}
 
 {ordinary_first}
 

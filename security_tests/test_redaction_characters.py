@@ -108,3 +108,21 @@ def test_an_overstruck_line_end_moves_no_mask(attacks: Count) -> None:
     for ends in ("\n\x08\n", "\n\x08\n\x08\n"):
         masked = text(masking, f"GET /login?next={ends} HTTP/1.1\nlogin ok\ndb password={PASSWORD} connected\nbye")
         assert PASSWORD not in masked and "bye\n" in masked
+
+
+SHIFTING: Final = (
+    "GET /login?user=eve&password=Ab3dEf6hJk＝ upstream",
+    "q=：: password=A1b2c3d4e5 |",
+    "login pw=Ab3dEf6hJk＝ |",
+    'ua= "curl" |',
+)
+
+
+@pytest.mark.promise("S-01")
+def test_no_word_of_a_line_moves_what_is_found_behind_it(attacks: Count) -> None:
+    """A full-width sign, which is shorter in what is searched, and a quote that made a type of a password."""
+    attacks(2 * len(SHIFTING))
+    masking = engine.fresh()
+    for lead in SHIFTING:
+        assert PASSWORD not in text(masking, f"{lead} db password={PASSWORD} end")
+        assert PASSWORD not in text(masking, f"db password={PASSWORD} | {lead}")

@@ -348,6 +348,15 @@ def test_a_guess_is_masked_otherwise(masking: redaction.Engine, attacks: Count) 
     assert inside and outside and not inside & outside
 
 
+@pytest.mark.promise("S-10")
+def test_what_may_hold_a_guess_has_masks_that_tell_nothing(masking: redaction.Engine, attacks: Count) -> None:
+    """The answer to a dry run holds the real value beside guesses: no two masks in such a text are equal."""
+    attacks(1)
+    text = " ".join(f"g{number}_password={guess}" for number, guess in enumerate(["hunter2-x", "Tr0ub4dor-3"] * 3))
+    masks = [match[0] for match in judge.MASK.finditer(masking.text(text, lambda _: None))]
+    assert len(masks) == len(set(masks)) == 6
+
+
 HUNDRED_MEGABYTES = 100 << 20
 TIME = 0.5
 GRACE = 3.0

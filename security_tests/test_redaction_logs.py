@@ -11,6 +11,7 @@ import pytest
 
 from kubescript import errors
 from kubescript.masker import bodies
+from kubescript.wire import masking
 from security_tests.redaction import corpus, engine, floods, saved_logs, sheet
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.saved_logs import Logs
@@ -191,3 +192,22 @@ def test_the_last_billion_lines_are_refused(tmp_path: Path, attacks: Count) -> N
     assert peak < 80_000_000
     assert logs.read("long", tailLines="2") == b"\n\n"
     assert logs.read("long", limitBytes="3") == b"\n\n\n"
+
+
+LINE_OF_A_KEY = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj"
+ERRORS = ["Error: database is gone", "Fatal: giving up after 5 tries", "panic: nil map", "ok", "bye"]
+
+
+@pytest.mark.promise("F-10")
+@cases.each("first", [LINE_OF_A_KEY, BEGIN])
+@cases.each("stamp", ["", "2026-01-31T12:00:00.000000000Z "])
+def test_no_line_of_a_log_goes_without_a_word(first: str, stamp: str, attacks: Count) -> None:
+    """A log that begins like a key lost its errors, up to 400 lines, and nothing said so."""
+    attacks(1)
+    found: list[str] = []
+    log = engine.rules(b"gone").body(
+        masking.Body(form="log"), iter([each(stamp, [first, *ERRORS]).encode()]), found.append
+    )
+    masked = b"".join(log).decode()
+    assert [line for line in ERRORS if line not in masked] == []
+    assert first == BEGIN or (first not in masked and found == ["private-key"])

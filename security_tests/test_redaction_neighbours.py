@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from kubescript.masker import bodies
+from kubescript.masker import bodies, completeness
 from kubescript.wire import masking
 from security_tests.redaction import engine
 from tests.kit import cases
@@ -30,7 +30,9 @@ def masked(rules: bodies.Rules, body: str, about: masking.Body, size: int = 1 <<
     """A body, masked, that came in chunks of this size; and the next text is masked as ever."""
     content = body.encode()
     chunks = (content[at : at + size] for at in range(0, len(content), size))
-    output = b"".join(rules.body(about, chunks, lambda _: None)).decode()
+    check = completeness.Check(about.form)
+    read = check.watched(chunks) if about.form == "list" else chunks
+    output = b"".join(rules.body(about, read, lambda _: None, check.ends)).decode()
     assert PASSWORD not in rules.text(f"password={PASSWORD}".encode(), lambda _: None).decode()
     return output
 
@@ -174,17 +176,54 @@ def test_a_key_behind_candidates_is_masked_to_its_end(
         assert not [line for line in LONG_KEY if line in output]
 
 
-LARGE: Final = 4 * 1024 * 1024
-"""Bytes from which on a document is cut behind any object."""
-ENDS: Final = ("see {a},", "{a},{", '{"a"},')
-"""Ends of a string that look like the end of an object."""
+ENDS: Final = ("see {a},", "{a},{", '{"a"},', '{"metadata":{}},{"metadata":{"a":"')
+"""Ends of a string that look like the end of an object, or of an item."""
 
 
 @pytest.mark.promise("S-01")
 @cases.each("end", ENDS)
-def test_no_document_is_cut_within_a_string(end: str, rules: bodies.Rules, attacks: Count) -> None:
+def test_no_list_is_cut_within_a_string(end: str, rules: bodies.Rules, attacks: Count) -> None:
     """A variable behind such a string is masked: strings are told by counting quotation marks from a piece's start."""
     attacks(1)
-    items = [{"x": "x" * (LARGE + 1_000), "z": end}, {"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}]
-    body = json.dumps({"items": items, "end": "lorem ipsum " * 20_000}, separators=(",", ":"))
-    assert PASSWORD not in masked(rules, body, masking.Body())
+    pod = {"metadata": {"name": "a"}, "x": "x" * (bodies.SOFT + 1_000), "z": end}
+    victim = {"metadata": {"name": "b"}, "env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}
+    body = json.dumps({"kind": "PodList", "items": [pod, victim, pod]}, separators=(",", ":"))
+    assert PASSWORD not in masked(rules, body, masking.Body(form="list"))
+
+
+LARGE: Final = 4 * 1024 * 1024
+"""Bytes from which on a list was cut behind any object."""
+
+
+@pytest.mark.promise("S-03")
+@cases.each("pad", [-50_000, 0, 3])
+def test_no_list_is_cut_within_an_item(pad: int, rules: bodies.Rules, attacks: Count) -> None:
+    """A tenant's long objects put the cut into another one's, between the values of a Secret and its kind."""
+    attacks(1)
+    secret = f'{{"apiVersion":"v1","data":{{"config":"{CONFIG}"}},"kind":"Secret","metadata":{{"name":"q"}}}}'
+    victim = bundle("victim", f'{{"manifests":[{secret}]}}')
+    head = '{"apiVersion":"x.io/v1","items":['
+    large = [bundle(f"t{number}", f'{{"text":"{"x" * 1_000_000}"}}') for number in range(4)]
+    before = victim.index('"config":"') + len('"config":"')
+    fill = LARGE - len(head + ",".join(large)) - len(bundle("pad", '{"text":""}')) - 2 - before + pad
+    items = [*large, bundle("pad", f'{{"text":"{"x" * fill}"}}'), victim]
+    body = f'{head}{",".join(items)}],"kind":"BundleList","metadata":{{}}}}'
+    assert CONFIG not in masked(rules, body, masking.Body(form="list"))
+
+
+CONFIG: Final = "cXp2d3hrMTIzNDU2"
+
+
+def bundle(name: str, spec: str) -> str:
+    """A custom resource that ends with a scalar, as none of Kubernetes' own does."""
+    return f'{{"apiVersion":"x.io/v1","kind":"Bundle","metadata":{{"name":"{name}"}},"spec":{spec},"version":"1"}}'
+
+
+@pytest.mark.promise("S-03")
+def test_no_event_is_cut_at_a_carriage_return(rules: bodies.Rules, attacks: Count) -> None:
+    """It may stand between two tokens: an event was masked in two halves, a variable's name in one, its value in the
+    other."""
+    attacks(1)
+    env = f'{{"name":"DB_PASSWORD",\r"value":"{PASSWORD}"}}'
+    event = f'{{"type":"ADDED","object":{{"kind":"Pod","spec":{{"env":[{env}]}}}}}}\n'
+    assert PASSWORD not in masked(rules, event + event, masking.Body(form="watch"))

@@ -228,7 +228,7 @@ def test_masking_an_answer_ends_at_its_deadline(script: str, evaluate: evaluator
     assert time.monotonic() - started < patience.scaled(LATE_S)
     assert PACKED[5_000:5_072] not in answer.text
     assert (
-        answer.code in {"limit.time", "limit.output", "script.exception", "script.refused"}
+        answer.code in {"limit.time", "limit.output", "script.exception", "script.refused", "redaction.failed"}
         or "«redacted" in answer.text
     )
     assert asked(evaluate, "6 * 7", 20_000).text == "42"

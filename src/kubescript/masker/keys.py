@@ -57,10 +57,9 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
     close = endings.after(end, limit)
-    if _TEXT.search(text, end, limit if close is None else close.start()) is None:  # what a scanner has cut out
-        return
     if close is not None:
-        yield Span(start, close.end(), "private-key")
+        if _TEXT.search(text, end, close.start()) is not None:  # and not cut out by a scanner
+            yield Span(start, close.end(), "private-key")
         return
     lines = (pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED))
     yield Span(start, max(match.end() for match in lines if match is not None), "private-key")

@@ -69,9 +69,7 @@ class Attempts:
             _check_not_made(call, changes)
             if _is_same_version(changes):
                 return records.Attempt(call, changes, replace(answer, chunks=iter((content,)), close=_nothing))
-        raise errors.PlanError(
-            f"{request.describe(call)}: the object changes faster than it can be read; try again", code="plan.changed"
-        )
+        raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
     def facts(
         self, call: request.Request, read: Perform, found: call_log.Found, cancel: cancellation.Cancellation

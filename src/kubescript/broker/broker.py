@@ -247,8 +247,7 @@ class Broker:
         try:
             return metadata.only(call, decision.rule, decision.kind)
         except errors.PolicyDenied as error:
-            entry.denied(call, "deny", error.code)
-            raise
+            raise entry.refusal(call, policy.Decision("deny", error.code, error.message)) from None
 
     def _rules(self, call: request.Request, cancel: cancellation.Cancellation) -> policy.Policy:
         """Returns the policy; its look-ups in discovery end at the deadline of the call that it decides on."""

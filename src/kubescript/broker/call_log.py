@@ -46,6 +46,8 @@ _MASKING_S: Final = 1.0
 _MAX_TEXT: Final = 4_000
 
 
+_PLAIN_CODES: Final = errors.PLAIN_CODES | {"plan.changed", "plan.closed", "plan.nobody", "plan.too_large"}
+"""Of faults whose text quotes nothing of the cluster, and no name of the call."""
 _READS: Final = frozenset({"get", "list", "watch"})
 _METRICS: Final = frozenset({("metrics.k8s.io", "nodes"), ("metrics.k8s.io", "pods")})
 """Resources that are not built in and that the SDK itself asks for."""
@@ -69,25 +71,14 @@ class CallLog:
         self._mask = mask
         self._started = time.monotonic()
         self._is_recorded = False
+        self._refusal: notes.Note | None = None
+        """What `refusal` told the script."""
 
     @property
     def what(self) -> notes.Note:
         """Describes the call without the name of its object."""
-        call = self.call
-        if call is None:
-            return notes.Note("")
-        if not call.is_resource:
-            return notes.of([(f"{call.method} ", True), (call.path, False)])
         # Without the name, the same failure for a hundred pods is one note.
-        is_known = (call.group, call.resource) in _METRICS or kinds.kind_of(call.group, call.resource) is not None
-        parts = [(f"{call.verb} ", True), (call.resource, is_known)]
-        if call.subresource:
-            parts += [("/", True), (call.subresource, call.subresource in _SUBRESOURCES)]
-        if call.group:
-            parts += [(".", True), (call.group, is_known or call.group in kinds.BUILT_IN)]
-        if call.namespace and call.resource != "namespaces":
-            parts += [(IN_NAMESPACE, True), (call.namespace, False)]
-        return notes.of(parts)
+        return notes.Note("") if self.call is None else _described(replace(self.call, name=""))
 
     def located(self, note: notes.Note) -> notes.Note:
         """Returns the note with the cluster's name before it when the server has several."""
@@ -114,8 +105,9 @@ class CallLog:
         """Notes and records a call that the policy did not allow; returns its error for the script."""
         rule = decision.rule or "policy.denied"
         self.denied(call, decision.verdict, rule)
-        text = "; ".join(filter(None, (f"{request.describe(call)}: {decision.reason}", decision.instead)))
-        return errors.PolicyDenied(text, code=rule)
+        reason = "; ".join(filter(None, (decision.reason, decision.instead)))
+        self._refusal = _described(call).within("", f": {reason}")
+        return errors.PolicyDenied(str(self._refusal), code=rule)
 
     def broke(self, method: str, error: errors.KubescriptError) -> None:
         """Notes and records a call that a fault of ours ended, unless it is on record already."""
@@ -190,7 +182,9 @@ class CallLog:
         fault = reply.fault
         if fault is not None:
             fault = msgspec.structs.replace(fault, message=self.text(fault.message))
-            self.summary.report_denial(fault.code, fault.message, self._names())
+            ours = notes.Note(fault.message) if fault.code in _PLAIN_CODES else self._refusal
+            if ours is not None:
+                self.summary.report_denial(fault.code, fault.message, ours)
         return msgspec.structs.replace(
             reply,
             reason=self.text(reply.reason),
@@ -198,20 +192,6 @@ class CallLog:
             headers={name: self.text(value) for name, value in reply.headers.items()},
             fault=fault,
         )
-
-    def _names(self) -> tuple[str, ...]:
-        """Returns the names in the description of the call that are not Kubernetes' own."""
-        call = self.call
-        if call is None:
-            return ()
-        if not call.is_resource:
-            return (call.path,)
-        names = [call.name, call.namespace]
-        if kinds.kind_of(call.group, call.resource) is None:
-            names += [call.resource, call.group]
-        if call.subresource not in _SUBRESOURCES:
-            names.append(call.subresource)
-        return tuple(filter(None, names))
 
     def _note(self, noted: dict[notes.Note, int], note: notes.Note) -> None:
         self.summary.note(noted, self.located(note))
@@ -232,6 +212,23 @@ class CallLog:
         self.summary.add_record(record)
         self._sink(record)
         self.summary.journal.record(record)
+
+
+def _described(call: request.Request) -> notes.Note:
+    """Returns `request.describe`, with a place for each name that is not Kubernetes' own."""
+    if not call.is_resource:
+        return notes.of([(f"{call.method} ", True), (call.path, False)])
+    is_known = (call.group, call.resource) in _METRICS or kinds.kind_of(call.group, call.resource) is not None
+    parts = [(f"{call.verb} ", True), (call.resource, is_known)]
+    if call.subresource:
+        parts += [("/", True), (call.subresource, call.subresource in _SUBRESOURCES)]
+    if call.group:
+        parts += [(".", True), (call.group, is_known or call.group in kinds.BUILT_IN)]
+    if call.name:
+        parts += [(" ", True), (call.name, False)]
+    if call.namespace and call.resource != "namespaces":
+        parts += [(IN_NAMESPACE, True), (call.namespace, False)]
+    return notes.of(parts)
 
 
 def _is_harmless(call: request.Request, status: int) -> bool:

@@ -30,8 +30,8 @@ _TOOL: Final = "tool."
 _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
 """What tells one failure from another: a code of ours, or an HTTP status."""
-_QUOTING: Final = frozenset({"plan.no_dry_run", "plan.overlap", "plan.unreadable"})
-"""Denials that quote more of an object than its names. Attack: a key of a ConfigMap's data that is an instruction."""
+_ELIDED: Final = "\N{HORIZONTAL ELLIPSIS}"
+"""Stands for a name of the cluster's."""
 IN_NAMESPACE: Final = " in namespace "
 _IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
@@ -70,9 +70,9 @@ class Summary:
     """Namespaces that were listed, had nothing to show, and may not exist: nobody may look."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
-    denials: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
-    """Messages that the script got when the policy denied a call or no API server answered, each with the names in
-    it."""
+    denials: list[tuple[str, notes.Note]] = field(default_factory=list)
+    """Messages that the script got when the policy denied a call or no API server answered, each with a place for
+    every name in it."""
     replayed: list[notes.Note] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
     journal: records.Journal = records.NOWHERE
@@ -88,23 +88,21 @@ class Summary:
         if len(self.call_records) < _MAX_RECORDS:
             self.call_records.append(record)
 
-    def report_denial(self, code: str, message: str, names: tuple[str, ...]) -> None:
-        """Keeps the message of a fault, and the names that it quotes, when its text is kubescript's own."""
-        if code in errors.PLAIN_CODES:
-            names = ()
-        elif code in _QUOTING or not code.startswith(("policy.", "writes.", "plan.")):
-            return
+    def report_denial(self, code: str, message: str, ours: notes.Note) -> None:
+        """Keeps the message of a fault as the script got it, masked and cut, and as kubescript made it."""
         if len(self.denials) < _MAX_NOTES:
-            self.denials += [(f"{code}: {message}", names), (message, names)]
+            self.denials += [(f"{code}: {message}", ours.within(f"{code}: ")), (message, ours)]
 
-    def own_denials(self, script: str, namespace: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Returns the denials, each with the names in it that are neither the script's nor the default namespace.
-        Without such a name the text is kubescript's own, also when the script prints it."""
-        # Attack: an annotation that reads as an instruction, with which a script asks for an object of that name.
-        return [
-            (message, tuple(name for name in names if name not in script and name != namespace))
-            for message, names in self.denials
-        ]
+    def own_denials(self, script: str, namespace: str) -> list[tuple[str, str]]:
+        """Returns the denials as the script got them, each with the same text without the names in it that are neither
+        the script's nor the default namespace."""
+        # Attack: an annotation that reads as an instruction, with which a script asks for an object of that name; and
+        # one that the message has masked or cut, so that no search in it would find the name.
+        found = []
+        for message, ours in self.denials:
+            names = [name if name in script or name == namespace else _ELIDED for name in ours.values]
+            found.append((message, notes.filled(ours, names)))
+        return found
 
     def found(self, kind: str, times: int = 1) -> None:
         """Counts values that were masked."""

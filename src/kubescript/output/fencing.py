@@ -68,8 +68,9 @@ class Own:
     script: str
     texts: tuple[str, ...] = ()
     """Whole messages that the server gave the script."""
-    denials: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Messages of that kind, each with the names in it that the cluster gave: such a message is not ours."""
+    denials: tuple[tuple[str, str], ...] = ()
+    """Messages of that kind, each with its text without the names that the cluster gave; without such a name, and
+    unchanged by masking, it is ours."""
     names: tuple[str, ...] = ()
     """Names of the operator's, of which each is the whole value of a note."""
 
@@ -104,10 +105,8 @@ class Own:
 
         Attack: a denial in a marked block is data to a model, and has no authority.
         """
-        found = max((each for each in self.denials if each[0] in text), key=lambda each: len(each[0]), default=("", ()))
-        message, names = found
-        longest_first = sorted(map(re.escape, filter(None, names)), key=len, reverse=True)
-        return re.sub("|".join(longest_first), "\N{HORIZONTAL ELLIPSIS}", message) if longest_first else message
+        found = [each for each in self.denials if each[0] in text]
+        return max(found, key=lambda each: len(each[0]), default=("", ""))[1]
 
     def _has(self, value: str) -> bool:
         """Whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
@@ -119,7 +118,7 @@ class Own:
 
     @functools.cached_property
     def _messages(self) -> tuple[str, ...]:
-        return (*self.texts, *(message for message, foreign in self.denials if not foreign))
+        return (*self.texts, *(message for message, ours in self.denials if message == ours))
 
     @functools.cached_property
     def _speech(self) -> sentences.Speech:

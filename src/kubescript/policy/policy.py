@@ -86,7 +86,8 @@ Named = Callable[[DeniedResource], bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The verdict and, unless it is "allow", the rule, the reason and what to do instead, as text for the model."""
+    """The verdict and, unless it is "allow", the rule, the reason and what to do instead, as text for the model. It
+    quotes no name of the request, which may be the cluster's."""
 
     verdict: Verdict
     rule: str = ""
@@ -297,7 +298,7 @@ def _subresource(call: request.Request) -> Decision | None:
         known = kinds.READ_SUBRESOURCES if call.method == "GET" else kinds.WRITE_SUBRESOURCES
     if call.subresource in known:
         return None
-    reason = f"subresource {call.subresource} is not known to be safe"
+    reason = "this subresource is not known to be safe"
     return Decision("deny", "policy.subresource", reason, "read the object itself")
 
 

@@ -141,7 +141,7 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
     if wanted in allowed:
         return None
     instead = f"permitted: {', '.join(allowed)}" if allowed else COMMAND
-    return _deny("writes.verbs", f"{wanted} of {name} is not permitted", instead)
+    return _deny("writes.verbs", f"{wanted} is not permitted for it", instead)
 
 
 def is_in(namespace: str, patterns: Iterable[str]) -> bool:
@@ -165,7 +165,7 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
     if refused is not None:
         yield refused
     if call.verb not in _known_verbs(call):
-        yield _deny("writes.verbs", f"no API server lets one {call.verb} {resource(call)} by name", COMMAND)
+        yield _deny("writes.verbs", f"no API server lets one {call.verb} it by name", COMMAND)
 
 
 def _always(call: request.Request) -> Iterator[policy.Decision]:

@@ -47,7 +47,6 @@ def _check_selector(call: request.Request, rule: str, selector: str) -> None:
         match = _TERM.fullmatch(term)
         if term and (match is None or match[1] not in known):
             raise errors.PolicyDenied(
-                f"{request.describe(call)}: only metadata of {rule} is served; select by labels, or "
-                f"{', '.join(sorted(known))}",
+                f"only metadata of {rule} is served; select by labels, or {', '.join(sorted(known))}",
                 code="policy.denied_resource",
             )

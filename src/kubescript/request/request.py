@@ -127,6 +127,6 @@ def describe(request: Request) -> str:
     what = request.resource + (f"/{request.subresource}" if request.subresource else "")
     if request.group:
         what += f".{request.group}"
-    named = f" {request.name}" if request.name and request.resource != "namespaces" else ""
+    named = f" {request.name}" if request.name else ""
     where = f" in namespace {request.namespace}" if request.namespace and request.resource != "namespaces" else ""
-    return f"{request.verb} {what}{named or (f' {request.name}' if request.name else '')}{where}"
+    return f"{request.verb} {what}{named}{where}"

@@ -13,7 +13,7 @@ from kubescript import cancellation, errors, types
 from kubescript.cluster import snapshot
 from kubescript.request import request
 from kubescript.wire import protocol
-from security_tests.saved import own_format, pod, put
+from security_tests.saved import opening, own_format, pod, put
 
 pytestmark = pytest.mark.promise("C-05", "F-10")
 
@@ -82,6 +82,64 @@ def gathered(root: Path, *objects: dict[str, Any]) -> snapshot.Snapshot:
         name = each["metadata"]["name"]
         put(root / "namespaces" / "a" / "example.com" / "widgets" / f"{name}.yaml", yaml.safe_dump(each))
     return snapshot.Snapshot(root)
+
+
+PODS: Final = ("api", "v1", "namespaces", "a", "pods")
+LIST: Final = yaml.safe_dump(
+    {"apiVersion": "v1", "kind": "PodList", "items": [pod(f"p{number}") for number in range(4)]}
+)
+"""With its keys in order, as Go writes YAML: `kind` is last."""
+AFTER_TWO: Final = LIST.index("- apiVersion", len(LIST) // 2)
+DAMAGED: Final = {
+    "cut behind an item": LIST[:AFTER_TWO],
+    "cut within an item": LIST[: AFTER_TWO + 30],
+    "empty": "",
+    "an empty document": "---\n",
+    "a login page": "<html>please log in</html>",
+    "an object of another kind": yaml.safe_dump(node("n1")),
+    "an item that is none": yaml.safe_dump({"apiVersion": "v1", "kind": "PodList", "items": [pod("p1"), 5]}),
+    "an item without a name": yaml.safe_dump({"apiVersion": "v1", "kind": "PodList", "items": [{"metadata": {}}]}),
+    "a page": yaml.safe_dump({"apiVersion": "v1", "kind": "PodList", "metadata": {"continue": "x"}, "items": []}),
+}
+"""What a file of a must-gather's pods may hold in the place of all of them."""
+
+
+@pytest.mark.parametrize("place", ["core/pods.yaml", "pods/p8/p8.yaml"])
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_file_of_a_must_gather_is_no_empty_namespace(case: str, place: str, tmp_path: Path) -> None:
+    """Its pods were dropped without a word, beside those of other files too."""
+    space = tmp_path / "namespaces" / "a"
+    put(space / place, DAMAGED[case])
+    put(space / "pods" / "p9" / "p9.yaml", yaml.safe_dump(pod("p9")))
+    put(space / "core" / "services.yaml", yaml.safe_dump({"apiVersion": "v1", "kind": "ServiceList", "items": []}))
+    cluster = snapshot.Snapshot(tmp_path)
+    for path in (PODS, (*PODS, "p0"), (*PODS, "p9")):
+        with pytest.raises(errors.ClusterError, match=place) as caught:
+            asked(cluster, path)
+        assert caught.value.code == "cluster.broken"
+    assert asked(cluster, (*PODS[:-1], "services")).status == 200
+    put(space / place, "---\n" + LIST + "---\n")
+    cluster = snapshot.Snapshot(tmp_path)
+    assert asked(cluster, (*PODS, "p3")).status == 200 and warnings(cluster, PODS) == ("", "")
+
+
+def test_a_saved_page_is_not_the_whole_list(tmp_path: Path) -> None:
+    """`kubectl get --raw '/api/v1/pods?limit=1'`: what the list says of its next page was not read."""
+    page = {"apiVersion": "v1", "kind": "PodList", "metadata": {"continue": "x"}, "items": [pod("p")]}
+    put(tmp_path / "pods.json", json.dumps(page))
+    cluster = snapshot.Snapshot(tmp_path)
+    assert all("there may have been others" in warning for warning in warnings(cluster, PODS))
+    assert "saved one by one" in why_not(cluster, (*PODS, "q"))
+    assert asked(cluster, (*PODS, "p")).status == 200
+
+
+@pytest.mark.parametrize("item", [5, None, {"kind": "Pod"}, {"metadata": {"name": ""}}], ids=repr)
+def test_an_item_of_a_saved_list_that_is_no_object_is_not_left_out(item: object, tmp_path: Path) -> None:
+    """The file is refused by name, when the folder is opened."""
+    put(tmp_path / "pods.json", json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [pod("p"), item]}))
+    assert "cluster.config: pods.json cannot be read" in opening(tmp_path)
+    put(tmp_path / "pods.json", json.dumps({"apiVersion": "v1", "kind": "PodList", "items": [pod("p")]}))
+    assert opening(tmp_path) == ""
 
 
 def test_two_versions_of_a_kind_are_both_served(tmp_path: Path) -> None:

@@ -219,18 +219,18 @@ def test_folders_and_files_may_have_any_name(tmp_path: Path) -> None:
     must_gather(tmp_path / "saved")
     root = os.fsencode(tmp_path / "saved")
     for name in STRANGE_NAMES:
-        for place in (
-            b"namespaces/%s/core/pods.yaml",
-            b"namespaces/a/%s/widgets.yaml",
-            b"namespaces/a/acme.io/%s.yaml",
-            b"%s/x.yaml",
+        for place, kind in (
+            (b"namespaces/%s/core/pods.yaml", b"v1\nkind: Pod"),
+            (b"namespaces/a/%s/widgets.yaml", b"acme.io/v1\nkind: Widget"),
+            (b"namespaces/a/acme.io/%s.yaml", b"acme.io/v1\nkind: Widget"),
+            (b"%s/x.yaml", b"acme.io/v1\nkind: Widget"),
         ):
             file = os.path.normpath(os.path.join(root, place % name))
             if not file.startswith(root + b"/"):
                 continue
             os.makedirs(os.path.dirname(file), exist_ok=True)
             with open(file, "wb") as out:
-                out.write(b"apiVersion: acme.io/v1\nkind: Widget\nmetadata: {name: w}\n")
+                out.write(b"apiVersion: %s\nmetadata: {name: w}\n" % kind)
     asked(tmp_path / "saved")
     cluster = snapshot.Snapshot(tmp_path / "saved")
     assert "p2" in text(cluster, "api/v1/pods")

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
@@ -39,20 +39,24 @@ def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
     """Collections of every object in the files of these names.
 
     What was asked for when they were written is unknown: only namespaces that hold an object of a kind count as
-    captured for it, and of objects that are no items of a list there may have been others. Raises ClusterError for a
-    file that cannot be read.
+    captured for it, and of objects that are no items of a whole list there may have been others. Raises ClusterError
+    for a file that cannot be read.
     """
     collections: dict[Key, tuple[collection.Resource, list[msgspec.Raw], list[bool]]] = {}
-    for found in _objects(files, names):
-        resource = _resource_of(found.fields)
-        if resource is None:
-            continue
-        key = (resource.group, resource.version, resource.plural)
-        _, items, alone = collections.setdefault(key, (resource, [], []))
-        items.append(_list_item(found.fields, resource))
-        alone.append(found.is_alone)
+    for name, document in _documents(files, names):
+        items = _items(document)
+        for item in items if items is not None else [document]:
+            resource = _resource_of(item)
+            if resource is None and items is not None:
+                raise _config_error(name, "an item of its list is no object of Kubernetes")
+            if resource is None:
+                continue
+            key = (resource.group, resource.version, resource.plural)
+            _, raws, parts = collections.setdefault(key, (resource, [], []))
+            raws.append(_list_item(item, resource))
+            parts.append(items is None or _is_page(document))
     return {
-        key: _scoped(resource, items, is_selection=any(alone)) for key, (resource, items, alone) in collections.items()
+        key: _scoped(resource, raws, is_selection=any(parts)) for key, (resource, raws, parts) in collections.items()
     }
 
 
@@ -74,16 +78,8 @@ def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -
     return collections
 
 
-class _Found(NamedTuple):
-    """An object of a file."""
-
-    fields: dict[str, Any]
-    is_alone: bool
-    """Whether it is no item of a list."""
-
-
-def _objects(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[_Found]:
-    """Every object in the files; lists are taken apart. Raises ClusterError when one is not JSON or YAML."""
+def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
+    """Every document in the files; None for a file without one. Raises ClusterError when one is not JSON or YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL
     for name in names:
@@ -103,26 +99,36 @@ def _objects(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[_Found]:
         room -= len(data)
         if room < 0:
             raise _config_error(name, f"it and the files before it hold more than {_MAX_TOTAL // tree.MIB} MiB")
-        yield from _documents(name, data)
+        for document in _parsed(name, data) or [None]:
+            yield name, document
 
 
-def _documents(name: tree.Name, data: bytes) -> Iterator[_Found]:
-    """Every object in one file."""
+def _parsed(name: tree.Name, data: bytes) -> list[Any]:
+    """Returns the documents of one file, without empty ones behind a line `---`."""
     try:
-        roots = _json(data) if name[-1].endswith(".json") else yaml_objects.documents(data)
+        documents = _json(data) if name[-1].endswith(".json") else yaml_objects.documents(data)
     except RecursionError:
         raise _config_error(name, "it is nested too deep") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise _config_error(name, str(error)) from None
-    for root in roots:
-        if not isinstance(root, dict):
-            continue
-        items = root.get("items")
-        kind = root.get("kind")
-        if isinstance(items, list) and isinstance(kind, str) and kind.endswith("List"):
-            yield from (_Found(_with_type(item, root), is_alone=False) for item in items if isinstance(item, dict))
-        elif "kind" in root and "apiVersion" in root:
-            yield _Found(root, is_alone=True)
+    return [document for document in documents if document is not None]
+
+
+def _items(document: Any) -> list[Any] | None:
+    """Returns the items of a list, as they are; None when the document is none."""
+    if not isinstance(document, dict):
+        return None
+    items = document.get("items")
+    kind = document.get("kind")
+    if not isinstance(items, list) or not isinstance(kind, str) or not kind.endswith("List"):
+        return None
+    return [_with_type(item, document) if isinstance(item, dict) else item for item in items]
+
+
+def _is_page(document: dict[str, Any]) -> bool:
+    """Says whether a list names a page that follows it."""
+    metadata = document.get("metadata")
+    return isinstance(metadata, dict) and bool(metadata.get("continue"))
 
 
 def _json(data: bytes) -> list[Any]:
@@ -139,8 +145,10 @@ def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "apiVersion": api_version, **item}
 
 
-def _resource_of(item: dict[str, Any]) -> collection.Resource | None:
+def _resource_of(item: Any) -> collection.Resource | None:
     """The resource that an object is of; None when it is no object of Kubernetes."""
+    if not isinstance(item, dict):
+        return None
     kind = item.get("kind")
     api_version = item.get("apiVersion")
     metadata = item.get("metadata")
@@ -232,31 +240,29 @@ def _read_items(
     files: tree.Tree, names: list[tree.Name], resource: collection.Resource, versions: frozenset[str]
 ) -> Iterator[msgspec.Raw]:
     """The objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside their
-    logs. Raises ClusterError for an object in none of the versions, which nobody would be shown."""
+    logs. Raises ClusterError for what is none in any of the versions, and would be missing without a word."""
     yielded = set()
-    for found in _objects(files, names):
-        item = found.fields
-        metadata = item.get("metadata")
-        if item.get("kind") != resource.kind or not isinstance(metadata, dict):
-            continue
-        group, _, version = str(item.get("apiVersion")).rpartition("/")
-        if group == resource.group and version not in versions:
-            raise errors.ClusterError(
-                f"{resource.plural} of the snapshot cannot be served: some are of a version that their files do not "
-                "begin with",
-                code="cluster.broken",
-            )
-        if (group, version) != (resource.group, resource.version):
-            continue
-        identity = (str(metadata.get("namespace")), str(metadata.get("name")))
-        if identity not in yielded:
-            yielded.add(identity)
-            yield _list_item(item, resource)
+    for name, document in _documents(files, names):
+        items = _items(document)
+        # Attack: a file that was cut, so that its `kind` at the end is missing; an empty one; a login page.
+        if items is not None and _is_page(document):
+            raise _broken_error(name, "its list is a part of another one")
+        for item in items if items is not None else [document]:
+            found = _resource_of(item)
+            if found is None or (found.group, found.kind) != (resource.group, resource.kind):
+                raise _broken_error(name, f"it holds something else than {resource.plural}, or nothing")
+            if found.version not in versions:
+                raise _broken_error(name, "it has an object of a version that no file begins with")
+            identity = (str(item["metadata"].get("namespace")), str(item["metadata"]["name"]))
+            if found.version == resource.version and identity not in yielded:
+                yielded.add(identity)
+                yield _list_item(item, resource)
 
 
-def _config_error(name: tree.Name, why: str) -> errors.ClusterError:
+def _config_error(name: tree.Name, why: str, code: str = "cluster.config") -> errors.ClusterError:
     file = ascii("/".join(name))[1:-1]  # a file's name may hold bytes that are no text
-    return errors.ClusterError(
-        f"{file} cannot be read as Kubernetes objects: {why}",
-        code="cluster.config",
-    )
+    return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code=code)
+
+
+def _broken_error(name: tree.Name, why: str) -> errors.ClusterError:
+    return _config_error(name, why, "cluster.broken")

@@ -123,10 +123,10 @@ class Case(NamedTuple):
     note: str
 
 
-def page(**metadata: Any) -> bytes:
+def page(token: str = "", kind: str = "Pod", **metadata: Any) -> bytes:
     """A page of a list."""
-    told = json.dumps({"resourceVersion": "1", **metadata})
-    return plain(f'{{"kind":"PodList","apiVersion":"v1","metadata":{told},"items":[{ITEM}]}}')
+    told = json.dumps({"resourceVersion": "1", "continue": token, **metadata})
+    return plain(f'{{"kind":"{kind}List","apiVersion":"v1","metadata":{told},"items":[{ITEM}]}}')
 
 
 def no_list(body: str) -> Case:
@@ -144,14 +144,34 @@ ADDED: Final = f'{{"type":"ADDED","object":{ITEM}}}\n'
 CASES: Final = {
     "a page nobody asked for": Case(
         swallowing(LISTED),
-        (page(**{"continue": "x", "remainingItemCount": 7}),),
+        (page("x", remainingItemCount=7),),
         "[partial: list pods in namespace shop (first page only, 7 more)]",
     ),
     "a page of metadata": Case(
         f"from kubernetes.dynamic.client import DynamicClient\nfrom kubernetes.client import api_client\nclient = DynamicClient(api_client.ApiClient())\n"
         f"len(client.resources.get(api_version='v1', kind='Pod').get(namespace='shop', limit=1, {METADATA}).items)",
-        (DISCOVERY, page(**{"continue": "x"})),
+        (DISCOVERY, page("x")),
         "[partial: list pods in namespace shop (first page of 1 only, there is more)]",
+    ),
+    # kube-apiserver makes a token of the revision and the name of the last object.
+    "two lists with one token, of which one is read on": Case(
+        "v = k8s.coreV1()\nlen(v.list_namespaced_service('shop', limit=1).items)\n"
+        "len(v.list_namespaced_pod('shop', limit=1).items)\n"
+        "len(v.list_namespaced_pod('shop', limit=1, _continue='x').items)",
+        (page("x", "Service"), page("x"), page()),
+        "[partial: list services in namespace shop (first page of 1 only, there is more)]",
+    ),
+    "two selections with one token, of which one is read on": Case(
+        "v = k8s.coreV1()\nfor label in 'ab': len(v.list_namespaced_pod('shop', label_selector=label).items)\n"
+        "len(v.list_namespaced_pod('shop', label_selector='b', _continue='x').items)",
+        (page("x"), page("x"), page()),
+        "[partial: list pods in namespace shop (first page only, there is more)]",
+    ),
+    "more unfinished lists than are remembered": Case(
+        "def read(n, **more): return len(k8s.coreV1().list_namespaced_pod('shop', label_selector=f'n={n}', **more).items)\n"
+        "for n in range(101): read(n)\nfor n in range(100): read(n, _continue=f't{n}')\n1",
+        (*(page(f"t{number}") for number in range(101)), *[page()] * 100),
+        "[partial: others]",
     ),
     "a list that was cut behind a brace": no_list(f'{{"kind":"PodList","items":[{ITEM},{ITEM}'),
     "a list that was cut within an item": no_list(f'{{"kind":"PodList","items":[{ITEM},{ITEM[:-1]}'),

@@ -161,7 +161,7 @@ class CallLog:
             is_empty = call.verb != "get" and not trailer.items
             self.summary.listed_namespaces.listed(self.context, call.namespace, empty=is_empty)
         if call.verb == "list":
-            self.summary.pages.read(call, self.located(self.what), trailer)
+            self.summary.pages.read(call, self.context, self.located(self.what), trailer)
 
     # Masking of the texts of a call
 

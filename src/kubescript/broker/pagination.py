@@ -20,6 +20,7 @@ __all__ = ["Pages"]
 
 _MAX_OPEN: Final = 100
 """Lists that are remembered as unfinished."""
+_OTHERS: Final = notes.Note("others")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +37,33 @@ class Pages:
     """The unfinished lists of one script. The threads that answer its calls share it."""
 
     def __init__(self) -> None:
-        self._open: dict[str, _Page] = {}
-        """Digest of the token of the next page → page."""
+        self._open: dict[tuple[str, ...], _Page] = {}
+        """Where a list was read, and the digest of the token of its next page → page."""
+        self._has_others = False
+        """Whether there were more than are remembered."""
         self._lock = threading.Lock()
 
-    def read(self, call: request.Request, what: notes.Note, trailer: masking.Trailer) -> None:
-        """Notes what a list says of the page that follows it."""
+    def read(self, call: request.Request, context: str, what: notes.Note, trailer: masking.Trailer) -> None:
+        """Notes what a list of a cluster says of the page that follows it."""
         query = dict(call.query)
+        # Two lists may have one token: kube-apiserver makes it of a revision and the last object's name alone.
+        place = (context, call.path, query.get("labelSelector", ""), query.get("fieldSelector", ""))
         token = hashlib.sha256(query.get("continue", "").encode()).hexdigest()
         with self._lock:
-            before = self._open.pop(token, None)
-            if trailer.next and not call.is_look_up and len(self._open) < _MAX_OPEN:
-                number = before.number + 1 if before else 1
-                self._open[trailer.next] = _Page(what, number, query.get("limit", ""), trailer.remaining)
+            before = self._open.pop((*place, token), None)
+            if not trailer.next or call.is_look_up:
+                return
+            if len(self._open) >= _MAX_OPEN:
+                self._has_others = True
+                return
+            number = before.number + 1 if before else 1
+            self._open[(*place, trailer.next)] = _Page(what, number, query.get("limit", ""), trailer.remaining)
 
     def unfinished(self) -> dict[notes.Note, int]:
         """Returns the lists that were not read to their end → how often."""
         with self._lock:
-            return dict(Counter(_note(page) for page in self._open.values()))
+            found = Counter(_note(page) for page in self._open.values())
+            return {**found, _OTHERS: 1} if self._has_others else found
 
 
 def _note(page: _Page) -> notes.Note:

@@ -123,7 +123,7 @@ def test_only_the_lists_own_metadata_counts(name: str, size: int, limit: str) ->
     assert b"".join(check.watched(chunks)) == body
     pages, trailer = pagination.Pages(), check.trailer()
     assert trailer is not None
-    pages.read(call, notes.Note("list pods"), trailer)
+    pages.read(call, "", notes.Note("list pods"), trailer)
     assert bool(counted(pages)) == partial
 
 

@@ -43,6 +43,7 @@ class Server:
     name = "hostile"
     address = "https://127.0.0.1:6443"
     namespace = "default"
+    is_named_by_data = False
 
     def __init__(self, answers: dict[str, Any]) -> None:
         self._answers = HONEST | answers

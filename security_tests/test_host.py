@@ -132,6 +132,7 @@ class Endless:
     name = "endless"
     address = "https://127.0.0.1:6443"
     namespace = "default"
+    is_named_by_data = False
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -27,6 +27,7 @@ class Hostile:
     name = "hostile"
     address = "https://127.0.0.1:6443"
     namespace = "default"
+    is_named_by_data = False
 
     def __init__(self, groups: list[Any], document: Any) -> None:
         self.document = json.dumps(document).encode()

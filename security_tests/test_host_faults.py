@@ -35,6 +35,7 @@ class Cluster:
     name = "warning"
     address = "https://127.0.0.1:6443"
     namespace = "default"
+    is_named_by_data = False
 
     def __init__(self) -> None:
         self.closed = 0

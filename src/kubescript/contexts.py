@@ -67,6 +67,11 @@ class Contexts:
         except errors.ClusterError:
             return "default"
 
+    @property
+    def is_named_by_data(self) -> bool:
+        """Whether names and namespace are not the operator's, but text of a saved cluster."""
+        return self.default.cluster.is_named_by_data
+
     def cluster(self, name: str) -> base.Cluster:
         """Returns one of `names`. Raises KeyError."""
         access = self._clusters.get(name)

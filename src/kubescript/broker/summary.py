@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -93,14 +93,14 @@ class Summary:
         if len(self.denials) < _MAX_NOTES:
             self.denials += [(f"{code}: {message}", ours.within(f"{code}: ")), (message, ours)]
 
-    def own_denials(self, script: str, namespace: str) -> list[tuple[str, str]]:
+    def own_denials(self, script: str, operators: Collection[str]) -> list[tuple[str, str]]:
         """Returns the denials as the script got them, each with the same text without the names in it that are neither
-        the script's nor the default namespace."""
+        the script's nor the operator's."""
         # Attack: an annotation that reads as an instruction, with which a script asks for an object of that name; and
         # one that the message has masked or cut, so that no search in it would find the name.
         found = []
         for message, ours in self.denials:
-            names = [name if name in script or name == namespace else _ELIDED for name in ours.values]
+            names = [name if name in script or name in operators else _ELIDED for name in ours.values]
             found.append((message, notes.filled(ours, names)))
         return found
 

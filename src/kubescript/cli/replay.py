@@ -151,6 +151,11 @@ class _RecordedCluster:
         """The default namespace there was."""
         return self.document.namespace
 
+    @property
+    def is_named_by_data(self) -> bool:
+        """True: the record does not tell who named them."""
+        return True
+
     def handle(
         self, call: protocol.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:

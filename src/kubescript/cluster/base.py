@@ -22,6 +22,10 @@ class Cluster(Protocol):
         """The default namespace of scripts."""
 
     @property
+    def is_named_by_data(self) -> bool:
+        """Whether name and namespace are part of what was saved, and so the text of whoever saved it."""
+
+    @property
     def address(self) -> str:
         """Where the last call went, and whom it trusted: the API server's URL and a digest of its CA."""
 

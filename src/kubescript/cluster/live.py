@@ -79,6 +79,11 @@ class Live:
         return self._identity.namespace
 
     @property
+    def is_named_by_data(self) -> bool:
+        """False: the kubeconfig is the operator's."""
+        return False
+
+    @property
     def address(self) -> str:
         """See `base.Cluster`; without a digest where the CAs are the system's, and empty before the first call."""
         return self._address

@@ -52,6 +52,12 @@ class Snapshot:
         return (self._store.info and self._store.info.namespace) or "default"
 
     @property
+    def is_named_by_data(self) -> bool:
+        """Whether the saved cluster's own file has a name or a namespace."""
+        info = self._store.info
+        return info is not None and bool(info.cluster or info.namespace)
+
+    @property
     def address(self) -> str:
         """The path."""
         return str(self._store.path)

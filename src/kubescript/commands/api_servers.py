@@ -32,6 +32,11 @@ class ApiServers:
         """Its default namespace."""
         return "default"
 
+    @property
+    def is_named_by_data(self) -> bool:
+        """False: the operator has listed the servers."""
+        return False
+
     def handle(
         self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:

@@ -41,6 +41,7 @@ class NoCluster:
 
     names = ("openstack",)
     namespace = ""
+    is_named_by_data = False
 
     def handle(
         self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation

@@ -34,6 +34,10 @@ class CallHandler(Protocol):
     def namespace(self) -> str:
         """The default cluster's default namespace."""
 
+    @property
+    def is_named_by_data(self) -> bool:
+        """Whether names and namespace are text of a saved cluster."""
+
     def handle(
         self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[protocol.Reply, types.Response | None]:
@@ -112,10 +116,13 @@ class Answers:
         if asked.by_caller:
             style = dataclasses.replace(style, constants=fencing.constants(asked.script))
         own = None
-        if calls.calls or outcome.foreign:
-            denials = calls.own_denials(asked.script, self._handler.namespace)
+        # Attack: a saved cluster whose name, which a script has without a call, is an instruction.
+        is_named_by_data = self._handler.is_named_by_data
+        if calls.calls or outcome.foreign or is_named_by_data:
+            names = () if is_named_by_data else (self._handler.namespace,)
+            denials = calls.own_denials(asked.script, names)
             texts = tuple(map(style.text, outcome.limit_messages))
-            own = fencing.Own(asked.script, texts, tuple(denials), (self._handler.namespace,))
+            own = fencing.Own(asked.script, texts, tuple(denials), names)
         return render.render(outcome, asked.limits, missed, own=own, style=style)
 
     def _note_missing_namespaces(self, asked: asking.Asked, calls: summary.Summary) -> None:

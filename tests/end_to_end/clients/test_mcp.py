@@ -388,7 +388,9 @@ def test_every_text_of_the_cluster_is_marked() -> None:
                 ("k8s.coreV1().list_namespaced_pod('shop'); 'two words'", False),
                 ("f'{len(k8s.coreV1().list_namespaced_pod(namespace))} pods in all'", False),
                 ("[age(p) for p in k8s.coreV1().list_namespaced_pod('shop')]", False),
-                ("'-'.join(['web', '0'])", False),
+                # A saved cluster has a name and a namespace of its own, which a script has without a call.
+                ("'-'.join(['web', '0'])", True),
+                ("' '.join(['web', '0'])", False),
             ):
                 result = await clients.evaluate(client, script)
                 assert not result.is_error, clients.whole(result)

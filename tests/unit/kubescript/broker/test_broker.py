@@ -23,6 +23,7 @@ class Fake:
     name = "fake"
     address = "https://127.0.0.1:6443"
     namespace = "default"
+    is_named_by_data = False
 
     def __init__(self) -> None:
         self.seen: list[request.Request] = []

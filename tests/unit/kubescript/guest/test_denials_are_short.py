@@ -74,7 +74,7 @@ def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) 
 
     bench.stage.answer = ask  # type: ignore[method-assign]
     outcome = bench.run(script)
-    own = fencing.Own(script, denials=tuple(tally.own_denials(script, "default"))) if tally.calls else None
+    own = fencing.Own(script, denials=tuple(tally.own_denials(script, ("default",)))) if tally.calls else None
     return render.render(outcome, types.Limits(), summary.missing(tally, outcome), own=own)
 
 

@@ -78,6 +78,7 @@ class FakeApi:
     name = "fake"
     address = "https://127.0.0.1:6443"
     namespace = "a"
+    is_named_by_data = False
 
     def __init__(self) -> None:
         self.asked: list[str] = []

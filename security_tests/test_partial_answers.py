@@ -139,6 +139,14 @@ DISCOVERY: Final = plain(
     '"namespaced":true,"kind":"Pod","verbs":["get","list","watch"]}]}'
 )
 METADATA: Final = "header_params={'accept': 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'}"
+ASKED: Final = swallowing(
+    "k8s.authorizationV1().create_self_subject_access_review({'spec': {'resourceAttributes': {'verb': 'list'}}})"
+)
+ASKED_NOTE: Final = LIST_NOTE.replace(
+    "list pods in namespace shop", "create selfsubjectaccessreviews.authorization.k8s.io"
+)
+GROUPS: Final = swallowing("k8s.apis().get_api_versions()")
+GROUPS_NOTE: Final = LIST_NOTE.replace("list pods in namespace shop", "GET <1>")
 ERROR: Final = '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n'
 ADDED: Final = f'{{"type":"ADDED","object":{ITEM}}}\n'
 CASES: Final = {
@@ -172,6 +180,24 @@ CASES: Final = {
         "for n in range(101): read(n)\nfor n in range(100): read(n, _continue=f't{n}')\n1",
         (*(page(f"t{number}") for number in range(101)), *[page()] * 100),
         "[partial: others]",
+    ),
+    "a login page for a question": Case(ASKED, (plain("<html>", "text/html"),), ASKED_NOTE),
+    "a login page that was created": Case(ASKED, (plain("<html>", "text/html", "201 Created"),), ASKED_NOTE),
+    "text for a question": Case(ASKED, (plain('{"kind":"SelfSubj', "text/plain", "201 Created"),), ASKED_NOTE),
+    "no content for a question": Case(ASKED, (head("204 No Content"),), ASKED_NOTE),
+    "a document that was cut, as text": Case(GROUPS, (plain('{"groups":[{"na', "text/plain"),), GROUPS_NOTE),
+    "no such document as all have": Case(
+        GROUPS, (plain("404 page not found", "text/plain", "404 X"),), GROUPS_NOTE.replace("cluster.broken", "404")
+    ),
+    "a proxy's page for an object": Case(
+        swallowing("k8s.coreV1().read_namespaced_pod('a', 'shop')"),
+        (plain("<html>", "text/html", "404 Not Found"),),
+        "[1 call failed: 404 get pods in namespace shop; the answer may be incomplete]",
+    ),
+    "an object of a group that is not served": Case(
+        swallowing("k8s.customObjects().get_cluster_custom_object('example.com', 'v1', 'widgets', 'w')"),
+        (plain("404 page not found\n", "text/plain", "404 Not Found"), whole(OK)),
+        "1",
     ),
     "a list that was cut behind a brace": no_list(f'{{"kind":"PodList","items":[{ITEM},{ITEM}'),
     "a list that was cut within an item": no_list(f'{{"kind":"PodList","items":[{ITEM},{ITEM[:-1]}'),

@@ -9,12 +9,17 @@ from kubescript import errors, types
 from kubescript.request import request
 from kubescript.wire import masking
 
-__all__ = ["NO_API_SERVER", "fault", "form", "is_log"]
+__all__ = ["NO_API_SERVER", "fault", "form", "is_absence", "is_log"]
 
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
 _DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
-"""Media types of what is no resource: discovery, versions, health, OpenID documents."""
+"""Media types of what is no resource. kube-apiserver calls /openapi/v3 text, and the masking process finds it JSON."""
+_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+"""How the paths of the only documents begin that are no JSON."""
+_ALWAYS: Final = frozenset({"/api", "/api/v1", "/apis", "/version"})
+"""Documents that every API server has."""
+_DONE: Final = frozenset({200, 201, 202})
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Forms that API servers know and nobody asked for."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
@@ -26,8 +31,8 @@ def fault(call: request.Request, response: types.Response) -> errors.ClusterErro
     if not _answers(call, response.status):
         text = f"the API server answered {response.status}, which is not an answer to {call.verb}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
-    promised = response.status == 200 and call.method == "GET"
-    if (promised and not response.content_type.startswith(_types(call))) or _is_encoded(response):
+    is_promised = response.status < 300 and response.status != 204
+    if (is_promised and not response.content_type.startswith(_types(call))) or _is_encoded(response):
         media_type = response.content_type.partition(";")[0][:50] or "nothing"
         text = f"the API server answered with {media_type} instead of {'text' if is_log(call) else 'JSON'}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
@@ -41,9 +46,8 @@ def form(call: request.Request, response: types.Response) -> masking.Form:
         return "text"
     if is_log(call):
         return "log"
-    is_json = response.content_type.startswith(_JSON)
-    if not call.is_resource or not is_json:
-        return "json" if is_json else "text"
+    if not call.is_resource:
+        return "text" if call.path.startswith(_HEALTH) else "json"
     if call.method == "GET" and call.verb == "list":
         return "table" if "as=Table" in call.accept else "list"
     return "watch" if call.verb == "watch" else "object"
@@ -54,12 +58,20 @@ def is_log(call: request.Request) -> bool:
     return call.is_resource and call.verb == "get" and call.subresource == "log"
 
 
-def _types(call: request.Request) -> str | tuple[str, ...]:
-    """Returns the media types that a 200 to this request may have."""
+def is_absence(call: request.Request, response: types.Response) -> bool:
+    """Says whether an error means that the object or document of this request does not exist."""
+    # Attack: a proxy's own page with the status 404, where there may well be such an object.
+    if response.status != 404 or not response.content_type.startswith((_JSON, _TEXT)):
+        return False
+    return call.verb == "get" and (bool(call.name) if call.is_resource else call.path not in _ALWAYS)
+
+
+def _types(call: request.Request) -> tuple[str, ...]:
+    """Returns the media types that the answer to this request may have."""
     # Attack: a login page, or an empty one, which would pass for a log or a watch without anything to tell.
     if not call.is_resource:
         return _DOCUMENTS
-    return _TEXT if is_log(call) else _JSON
+    return (_TEXT,) if is_log(call) else (_JSON,)
 
 
 def _answers(call: request.Request, status: int) -> bool:
@@ -68,7 +80,7 @@ def _answers(call: request.Request, status: int) -> bool:
     if status >= 400:
         return True
     if call.method != "GET":
-        return 200 <= status < 300
+        return status in _DONE
     # A pod that runs nowhere yet has a log without content.
     return status == 200 or (status == 204 and is_log(call))
 

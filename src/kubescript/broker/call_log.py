@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from kubescript import cancellation, errors, redaction, types
-from kubescript.broker import records, summary
+from kubescript.broker import answers, records, summary
 from kubescript.broker.summary import IN_NAMESPACE
 from kubescript.output import notes
 from kubescript.policy import policy
@@ -128,7 +128,7 @@ class CallLog:
 
     def answered(self, call: request.Request, response: types.Response) -> None:
         """Notes the head of an answer; the body comes later."""
-        if response.status >= 400 and not _is_harmless(call, response.status):
+        if response.status >= 400 and not _is_harmless(call, response):
             self._note(self.summary.failed, self.what.within(f"{response.status} "))
         if "warning" in response.headers:
             self._note(self.summary.warnings, notes.of([(self.text(response.headers["warning"]), False)]))
@@ -231,8 +231,8 @@ def _described(call: request.Request) -> notes.Note:
     return notes.of(parts)
 
 
-def _is_harmless(call: request.Request, status: int) -> bool:
+def _is_harmless(call: request.Request, response: types.Response) -> bool:
     """Says whether a script that swallows this error has missed nothing."""
     if call.method == "GET":  # an object or a document that does not exist has nothing to be seen
-        return status == 404 and call.verb == "get" and (bool(call.name) or not call.is_resource)
-    return status in _REFUSED_WRITE
+        return answers.is_absence(call, response)
+    return response.status in _REFUSED_WRITE

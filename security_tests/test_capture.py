@@ -174,6 +174,25 @@ def test_documents_of_any_shape_end_in_a_snapshot_or_an_error_by_name(answers: d
     assert works(tmp_path)
 
 
+NO_DOCUMENTS: Final[tuple[Document, ...]] = (
+    {},
+    {"kind": "Status", "status": "Failure", "code": 500},
+    {"kind": "PodList", "items": []},
+)
+
+
+@pytest.mark.promise("F-01", "F-10")
+@pytest.mark.parametrize("document", NO_DOCUMENTS, ids=range(len(NO_DOCUMENTS)))
+def test_what_is_no_discovery_is_no_cluster_without_resources(document: Document, tmp_path: Path) -> None:
+    """What a group has was not saved, and no word of it was among what is missing."""
+    for path in ("/api", "/apis"):
+        with pytest.raises(errors.ClusterError, match=f"{path} cannot be read: the answer is not a discovery document"):
+            captured({path: document}, tmp_path / "out")
+    report = captured({"/apis": {"groups": [GROUP]}, "/apis/g.example/v1": document}, tmp_path / "group")
+    assert "not a discovery document" in report.missing["g.example/v1"] and report.objects == 1
+    assert works(tmp_path)
+
+
 TITLE: Final = "\x1b]0;owned\x07\x1b[2J"
 
 

@@ -123,6 +123,17 @@ def test_a_damaged_file_of_a_must_gather_is_no_empty_namespace(case: str, place:
     assert asked(cluster, (*PODS, "p3")).status == 200 and warnings(cluster, PODS) == ("", "")
 
 
+@pytest.mark.parametrize("document", [{}, {"items": None}, {"kind": "Status", "code": 500}], ids=repr)
+def test_a_list_of_our_own_format_without_items_is_damaged(document: dict[str, Any], tmp_path: Path) -> None:
+    """It was an empty cluster."""
+    own_format(tmp_path)
+    put(tmp_path / "resources" / "core" / "v1" / "pods.json", json.dumps(document))
+    cluster = snapshot.Snapshot(tmp_path)
+    with pytest.raises(errors.ClusterError, match="missing or damaged"):
+        asked(cluster, PODS)
+    assert asked(cluster, ("version",)).status == 200
+
+
 def test_a_saved_page_is_not_the_whole_list(tmp_path: Path) -> None:
     """`kubectl get --raw '/api/v1/pods?limit=1'`: what the list says of its next page was not read."""
     page = {"apiVersion": "v1", "kind": "PodList", "metadata": {"continue": "x"}, "items": [pod("p")]}

@@ -38,8 +38,13 @@ class _Group(msgspec.Struct, rename="camel"):
     preferred_version: _Version | None = None
 
 
+# Attack: `{}` or a Status with the status 200, which would be a cluster, or a group, without resources.
 class _Groups(msgspec.Struct):
-    groups: list[_Group] | None = None
+    groups: list[_Group]
+
+
+class _Versions(msgspec.Struct):
+    versions: list[str]
 
 
 class _Entry(msgspec.Struct):
@@ -56,7 +61,7 @@ class _Entry(msgspec.Struct):
 
 
 class _Entries(msgspec.Struct):
-    resources: list[_Entry] | None = None
+    resources: list[_Entry]
 
 
 @dataclass(slots=True)
@@ -136,14 +141,14 @@ class _Capture:
 
         Raises ClusterError when there is no discovery.
         """
-        self._folder.write(("discovery", "api.json"), self._document("api"))
-        groups = self._document("apis")
+        self._folder.write(("discovery", "api.json"), self._document("api", _Versions))
+        groups = self._document("apis", _Groups)
         self._folder.write(("discovery", "apis.json"), groups)
         listed: set[tuple[str, str]] = set()
         for group, version, path in dict.fromkeys(_group_versions(groups)):
             try:
                 document = self._source.get(path, timeout_s=client.SMALL_S)
-                resources = client.decoded(document, _Entries).resources or []
+                resources = client.decoded(document, _Entries).resources
             except client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
@@ -229,20 +234,20 @@ class _Capture:
         }
         self._folder.write(("snapshot.json",), msgspec.json.format(msgspec.json.encode(info), indent=1))
 
-    def _document(self, *path: str) -> bytes:
+    def _document(self, name: str, shape: type[msgspec.Struct]) -> bytes:
         """Reads a discovery document without which nothing can be saved. Raises ClusterError."""
         try:
-            document = self._source.get(path, timeout_s=client.SMALL_S)
-            client.decoded(document, _Groups)
+            document = self._source.get((name,), timeout_s=client.SMALL_S)
+            client.decoded(document, shape)
         except client.ReadFailed as error:
-            raise errors.ClusterError(f"/{'/'.join(path)} cannot be read: {error}") from None
+            raise errors.ClusterError(f"/{name} cannot be read: {error}") from None
         return document
 
 
 def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yields group, version and path of each discovery document, the core group first."""
     yield "", "v1", ("api", "v1")
-    for group in client.decoded(groups, _Groups).groups or []:
+    for group in client.decoded(groups, _Groups).groups:
         for version in _versions(group):
             yield group.name, version, ("apis", group.name, version)
 

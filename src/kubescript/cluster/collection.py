@@ -73,7 +73,7 @@ class _Object(msgspec.Struct):
 
 
 class _List(msgspec.Struct):
-    items: list[msgspec.Raw] | None = None
+    items: list[msgspec.Raw]
 
 
 _OBJECT: Final = msgspec.json.Decoder(_Object)
@@ -186,7 +186,7 @@ def _checked(items: Iterable[Item], check: Check) -> Iterator[Item]:
 def split_list(data: bytes) -> list[msgspec.Raw]:
     """Returns the undecoded items of a list document. Raises MsgspecError or RecursionError when it is no list."""
     check_json(data)
-    return _LIST.decode(data).items or []
+    return _LIST.decode(data).items
 
 
 def check_json(data: bytes) -> None:

@@ -30,6 +30,7 @@ _INVISIBLE: Final = re.compile(
     "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides, isolates
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f"
     "\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"  # zero-width and blank: marks, joiners, fillers, annotations
+    "\U00013430-\U0001343f"  # joiners of hieroglyphs
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"  # tags, the supplement of variation selectors
 )
 _DANGLING: Final = re.compile(
@@ -50,7 +51,7 @@ _UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
 _REMOVABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """All of the above in one pass. Most texts hold none of it, so `clean` ends after this search."""
 

@@ -51,6 +51,18 @@ def test_what_hides_is_removed(case: str) -> None:
     assert sanitizing.clean(attack) == expected
 
 
+SIGNS = frozenset([*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD])
+"""Format characters that a reader sees: signs round or above the digits behind them."""
+
+
+def test_no_format_character_passes_that_nobody_sees() -> None:
+    """All of Unicode's category Cf; the joiners of hieroglyphs passed."""
+    formats = {code for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"} - SIGNS
+    assert len(formats) > 100
+    assert {code for code in formats if sanitizing.clean(f"a{chr(code)}b") != "ab"} == set()
+    assert all(sanitizing.clean(f"{chr(code)}1") == f"{chr(code)}1" for code in SIGNS)
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -265,6 +265,22 @@ def test_what_is_missing_is_told(name: str, way: Way) -> None:
     assert answer.text.splitlines()[-1] == case.note, (answer.text, way.server.requests)
 
 
+COUNTED: Final = {
+    "a part": (page("x"), '"pods":"1+"'),
+    "all": (page(), '"pods":1'),
+    "told": (page("x", remainingItemCount=4), '"pods":5'),
+}
+
+
+@pytest.mark.promise("F-10")
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_first_page_is_not_counted_as_all(name: str, way: Way) -> None:
+    """An API server need not say how many more there are; a tool took the one that it was sent for all."""
+    pods, told = COUNTED[name]
+    answer = way.ask("k8s.tools.cluster_list(format='json', include_stats=True)", whole(OK), pods, plain("{}"))
+    assert told in answer.text, answer.text
+
+
 def packed(body: bytes) -> bytes:
     """An answer as gzip."""
     content = gzip.compress(body)

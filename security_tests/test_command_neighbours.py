@@ -240,6 +240,47 @@ def test_memory_that_the_kernel_miscounts_ends_the_command(attacker: Attacker, a
     assert attacker("result = len(bytearray(1 << 20))") == "1048576"
 
 
+NUMBERS: Final = {
+    "dup": "os.dup(0)",
+    "dup2": "os.dup2(0, 50)",
+    "dup3": "call('dup3', 0, 50, 0x80000)",
+    "F_DUPFD": "fcntl.fcntl(0, 0, 10)",
+    "F_DUPFD_CLOEXEC": "fcntl.fcntl(0, 1030, 10)",
+    "another table": "call('syscall', 436, 100, 101, 2)",
+    "another table, closed on execution": "call('syscall', 436, 100, 101, 6)",
+    "a descriptor of another process": "call('syscall', 438, 3, 0, 0)",
+}
+WATCHES: Final = """
+import select
+files, pollers, watches = [], [], 0
+try:
+    while True:
+        files.append(os.pipe()[0])
+        pollers.append(select.epoll())
+except OSError:
+    pass
+for poller in pollers:
+    for file in files:
+        poller.register(file, 0)
+        watches += 1
+result = watches
+"""
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-10")
+def test_no_file_has_a_second_number(attacker: Attacker, attacks: Count) -> None:
+    """Each of 120 files under each of 130 numbers made two million watches: 376 MiB of the kernel's memory, and all the
+    watches that the server's user may have, so that the server answered nobody."""
+    assert outcomes(attacker, NUMBERS) == dict.fromkeys(NUMBERS, DENIED)
+    attacks(len(NUMBERS) + 1)
+    if attacker.program == "openstack":
+        assert DENIED in attacker("import select; select.epoll()")
+    else:
+        assert 0 < int(attacker(WATCHES)) <= 1024
+    assert attacker("result = 1") == "1"
+
+
 THREADS: Final = """
 import threading
 threading.stack_size(32 << 10)
@@ -304,6 +345,45 @@ def test_no_program_is_executed_once_it_runs(attacker: Attacker, attacks: Count)
 
 # --- its host ---
 
+PROXY: Final = """
+import json
+address = json.load(open(environment["KUBECONFIG"]))["clusters"][0]["cluster"]["server"]
+place, _, secret = address.removeprefix("http://").partition("/")
+host, _, port = place.partition(":")
+way_out = host, int(port)
+"""
+ASK: Final = """
+sock = socket.socket()
+sock.connect(way_out)
+sock.sendall(f"GET {path} HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n".encode())
+result = "".join(iter(lambda: sock.recv(1 << 16).decode(), ""))
+"""
+
+
+@pytest.mark.promise("X-01")
+@pytest.mark.parametrize(
+    "path", ["/", "/api/v1/secrets", f"/{'0' * 32}/api/v1/secrets", "//api", "http://x/api", "/%2e/api"]
+)
+def test_without_its_secret_the_proxy_passes_nothing_on(attacker: Attacker, path: str) -> None:
+    """Another process of this machine may find the port where there is no network of its own."""
+    if attacker.program == "openstack":
+        pytest.skip("it has no proxy")
+    heard: list[protocol.Call] = []
+
+    def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+        heard.append(call)
+        return benches.no_cluster(call, left)
+
+    deadline = time.monotonic() + SECONDS
+    job = conversation.Job("", types.Limits(), "default", "test", on_call)
+    with attacker.started(f"{PROXY}path = {path!r}\n{ASK}") as running:
+        assert running.way_out is not None
+        with proxy.Proxy(running.way_out, job, deadline).serving():
+            output = running.read(deadline, 1 << 16)
+    assert "HTTP/1.1 400" in output.stdout and "not the cluster's" in output.stdout, output
+    assert not heard
+
+
 REQUESTS: Final = {
     "without the secret": "GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n",
     "by an unknown method": "TRACE /SECRET/api HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -313,17 +393,14 @@ REQUESTS: Final = {
     "no HTTP": "x\r\n\r\n",
     "nothing": "",
 }
-FLOOD: Final = """
-import json
-address = json.load(open(environment["KUBECONFIG"]))["clusters"][0]["cluster"]["server"]
-port, _, secret = address.rpartition(":")[2].partition("/")
+FLOOD: Final = f"""{PROXY}
 sent = REQUEST.replace("SECRET", secret).encode() * 20
 answers = refused = 0
 for _ in range(60):
     with socket.socket() as sock:
         sock.settimeout(30)
         try:
-            sock.connect(("127.0.0.1", int(port)))
+            sock.connect(way_out)
             sock.sendall(sent)
             sock.shutdown(socket.SHUT_WR)
             while part := sock.recv(1 << 16):

@@ -37,12 +37,15 @@ _PLAIN_CALLS: Final = (
     "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat",
     "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64",
     # descriptors that it has
-    "read", "write", "readv", "writev", "pread64", "lseek", "close", "close_range", "dup", "dup2", "dup3",
-    "pipe", "pipe2", "eventfd2", "poll", "ppoll", "select", "pselect6", "epoll_create", "epoll_create1", "epoll_ctl",
-    "epoll_wait", "epoll_pwait",
+    "read", "write", "readv", "writev", "pread64", "lseek", "close", "pipe", "pipe2", "poll", "ppoll", "select",
+    "pselect6",
     # sockets; how they are made and what is sent is below
     "connect", "shutdown", "getsockname", "getpeername", "recvfrom", "recvmsg",
 )  # fmt: skip
+_POLLER_CALLS: Final = ("eventfd2", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait")
+"""What Go waits by. Attack: a watch of epoll is of a file and its number, and a file under many numbers has many: two
+million took 376 MiB that no limit counts, and all that the server's user may have. So no call here gives a file a
+second number: none that duplicates it, and none that copies the table of descriptors."""
 _NEWEST: Final = 439
 """faccessat2, the newest of these calls. From 424 on the numbers are the same everywhere."""
 _UNKNOWN_CALLS: Final = ("clone3", "openat2")
@@ -54,7 +57,9 @@ _LONG: Final = 0xFFFFFFFFFFFFFFFF
 
 _BY_ARGUMENT: Final = {
     # descriptors and their flags. Attack: F_SETOWN and F_SETSIG, or FIOSETOWN, have the kernel signal another process.
-    "fcntl": (1, (0, 1, 2, 3, 4, 1030)),
+    "fcntl": (1, (1, 2, 3, 4)),
+    # Attack: CLOSE_RANGE_UNSHARE, and each thread has a table of descriptors, with a limit of its own.
+    "close_range": (2, (0,)),
     # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, SIOCGIFNAME
     "ioctl": (1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x8910)),
     # PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS. Attack: PR_SET_PDEATHSIG, and the process outlives the server.
@@ -164,6 +169,8 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
     if executes:  # a program by its descriptor; `own` says by which, and when
         _add_socket_rules(lib, rules, _STREAMS)
         rules.add(lib.ALLOW, "execveat", _equals(lib, 4, _AT_EMPTY_PATH))
+        for name in _POLLER_CALLS:
+            rules.add(lib.ALLOW, name)
     else:
         _add_socket_rules(lib, rules, {**_STREAMS, **_DATAGRAMS})
         _add_client_rules(lib, rules)

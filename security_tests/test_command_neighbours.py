@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -238,6 +239,49 @@ def test_memory_that_the_kernel_miscounts_ends_the_command(attacker: Attacker, a
     limits = attacker("import resource; result = resource.getrlimit(resource.RLIMIT_AS)[1]")
     assert int(limits) <= (2 << 30) + MEMORY
     assert attacker("result = len(bytearray(1 << 20))") == "1048576"
+
+
+STEAL: Final = """
+import time
+back = os.open("/proc/self/fd/2", os.O_RDONLY | os.O_NONBLOCK)
+os.set_blocking(1, False)
+def fill():
+    try:
+        while True:
+            os.write(1, bytes(65536))
+    except BlockingIOError:
+        pass
+before = time.monotonic()
+while True:
+    for _ in range(20):
+        os.write(2, b"e")
+        try:
+            os.read(back, 100)
+        except BlockingIOError:
+            pass
+    fill()
+    time.sleep(0.2)
+    try:
+        os.write(1, b"o")
+    except BlockingIOError:
+        time.sleep(600)  # the host reads nothing any more
+"""
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-18")
+def test_output_that_is_taken_back_delays_no_deadline(attacker: Attacker, attacks: Count) -> None:
+    """A program opens its own output, where its user may, and reads what the host was just told is there."""
+    attacks(1)
+    found: list[process.Output] = []
+    with attacker.started(STEAL) as running:
+        deadline = time.monotonic() + 4
+        reading = threading.Thread(target=lambda: found.append(running.read(deadline, 1000)), daemon=True)
+        reading.start()
+        reading.join(SECONDS / 2)
+        assert not reading.is_alive(), "the host waits for the program"
+    assert found[0].is_over or "Permission denied" in found[0].stdout
+    assert attacker("result = 1") == "1"
 
 
 NUMBERS: Final = {

@@ -149,7 +149,10 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
             look()
             looks_at = time.monotonic() + _LOOK_S
         for descriptor, _ in poller.poll(max(0.0, min(deadline, looks_at) - time.monotonic()) * 1000):
-            part = os.read(descriptor, _CHUNK)
+            try:
+                part = os.read(descriptor, _CHUNK)
+            except BlockingIOError:  # it has taken that back, through its own /proc
+                continue
             texts[descriptor].add(part)
             if not part:
                 poller.unregister(descriptor)
@@ -175,6 +178,8 @@ def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStac
     held.callback(os.close, out)
     err, err_end = os.pipe2(os.O_CLOEXEC)
     held.callback(os.close, err)
+    for descriptor in (out, err):
+        os.set_blocking(descriptor, False)
     worker.socket.settimeout(_START_S)
     try:
         orders.send(worker.socket, order, (out_end, err_end))

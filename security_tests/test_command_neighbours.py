@@ -241,6 +241,30 @@ def test_memory_that_the_kernel_miscounts_ends_the_command(attacker: Attacker, a
     assert attacker("result = len(bytearray(1 << 20))") == "1048576"
 
 
+ENDS_FIRST: Final = """
+import threading
+def go_on():
+    exec(WAY, globals())
+    print(result, flush=True)
+    os._exit(0)
+threading.Thread(target=go_on).start()
+libc.syscall({"x86_64": 60, "aarch64": 93}[os.uname().machine], 0)
+"""
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-18")
+def test_a_command_whose_first_thread_ends_is_watched_all_the_same(attacker: Attacker, attacks: Count) -> None:
+    """Of such a process /proc says that it has no memory."""
+    attacks(1)
+    way = repr(TAKE.replace("way()", "protected()"))
+    with attacker.started(f"{TRY}WAY = {way}\n{ENDS_FIRST}") as running:
+        output = running.read(time.monotonic() + SECONDS / 3, 1 << 20)
+    assert not output.is_over, "it holds four times its memory until its deadline"
+    assert output.stdout == "refused\n" or output.status == -9, output
+    assert attacker("result = len(bytearray(1 << 20))") == "1048576"
+
+
 STEAL: Final = """
 import time
 back = os.open("/proc/self/fd/2", os.O_RDONLY | os.O_NONBLOCK)

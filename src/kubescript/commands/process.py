@@ -100,18 +100,23 @@ class Process:
     def _look(self) -> None:
         """Ends a program that has written to more memory than it may have."""
         # Attack: a program may write where RLIMIT_DATA counts nothing. RLIMIT_AS counts all that a client of ours maps.
-        if self.way_out is not None and _written(self._worker.pid) > self._worker.memory_bytes + _OWN_BYTES:
+        if self.way_out is None:
+            return
+        written = _written(self._worker.pid)
+        if written is None or written > self._worker.memory_bytes + _OWN_BYTES:
             self._worker.kill()
 
 
-def _written(pid: int) -> int:
-    """Returns the bytes of memory that are a process's alone; 0 for one that has ended."""
+def _written(pid: int) -> int | None:
+    """Returns the bytes of memory that are a process's alone; None where its first thread has ended."""
+    # Attack: the first thread ends alone, and nothing tells what the others have. No program of ours does that; to kill
+    # one that is ending changes nothing.
     try:
         pages = Path(f"/proc/{pid}/statm").read_text().split()
     except OSError:
         return 0
-    resident, shared = map(int, pages[1:3])
-    return (resident - shared) * resource.getpagesize()
+    size, resident, shared = map(int, pages[:3])
+    return (resident - shared) * resource.getpagesize() if size else None
 
 
 class _Text:

@@ -349,6 +349,34 @@ def test_no_file_has_a_second_number(attacker: Attacker, attacks: Count) -> None
     assert attacker("result = 1") == "1"
 
 
+MAPPED: Final = """
+import select, time
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+poller, result = select.epoll(), 0
+while result < 30_000:
+    with socket.socket() as sock:
+        poller.register(sock, 0)
+        if libc.mmap(None, 4096, 1, 2, sock.fileno(), 0) == ctypes.c_void_p(-1).value:
+            break
+    result += 1
+time.sleep(1)
+"""
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.promise("X-10")
+def test_sockets_that_are_mapped_end_the_command(attacker: Attacker, attacks: Count) -> None:
+    """A mapping of a TCP socket keeps it, and its watches, without a descriptor."""
+    if attacker.program == "openstack":
+        pytest.skip("it has no poller, so that no watch is kept")
+    attacks(1)
+    with attacker.started(f"{TRY}{MAPPED}") as running:
+        output = running.read(time.monotonic() + SECONDS / 3, 1 << 20)
+    assert output.status == -9 and not output.is_over, output
+    assert attacker("result = 1") == "1"
+
+
 THREADS: Final = """
 import threading
 threading.stack_size(32 << 10)

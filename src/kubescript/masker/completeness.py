@@ -28,6 +28,9 @@ _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
 _UNNAMED_ERROR: Final = 500
 
 
+_NOTHING: Final = msgspec.Raw(b"null")
+
+
 class _Object(msgspec.Struct):
     """Any object. It is read to its end, and nothing of it is kept."""
 
@@ -37,13 +40,22 @@ class _ListMetadata(msgspec.Struct, rename="camel"):
     remaining_item_count: int | None = None
 
 
+class _Named(msgspec.Struct):
+    """An object, by what it says that it is."""
+
+    kind: str = ""
+    status: msgspec.Raw = _NOTHING
+
+
+class _Changed(msgspec.Struct):
+    """The object of an event, with the code of a Status, whatever other kinds call so."""
+
+    code: msgspec.Raw = _NOTHING
+
+
 class _Event(msgspec.Struct):
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
-    object: msgspec.Raw
-
-
-class _Status(msgspec.Struct):
-    code: int = 0
+    object: _Changed
 
 
 _ONE: Final = msgspec.json.Decoder(_Object)
@@ -51,7 +63,8 @@ _MANY: Final = msgspec.json.Decoder(list[_Object] | None)
 _METADATA: Final = msgspec.json.Decoder(_ListMetadata)
 _KIND: Final = msgspec.json.Decoder(str)
 _EVENT: Final = msgspec.json.Decoder(_Event)
-_STATUS: Final = msgspec.json.Decoder(_Status)
+_CODE: Final = msgspec.json.Decoder(int | None)
+_NAMED: Final = msgspec.json.Decoder(_Named)
 _ANY: Final = msgspec.json.Decoder(msgspec.Raw)
 
 
@@ -155,10 +168,25 @@ class _Document(_Json):
 
     def _ended(self) -> masking.Trailer:
         try:
-            self._decoded(self._held)
-        except lists.UNREADABLE:
-            raise lists.FlawError("json") from None
+            self._check(self._decoded(self._held))
+        except lists.UNREADABLE as error:
+            raise lists.FlawError("json", error) from None
         return masking.Trailer()
+
+    def _check(self, document: Any) -> None:
+        """Looks at what was decoded. Raises FlawError."""
+
+
+class _Resource(_Document):
+    """Reads one object of the API. Attack: `{}`, or the Status of a failure with 200, which read as a Pod without
+    fields."""
+
+    def __init__(self) -> None:
+        super().__init__(_NAMED)
+
+    def _check(self, document: _Named) -> None:
+        if not document.kind or (document.kind == "Status" and bytes(document.status) == b'"Failure"'):
+            raise lists.FlawError("kind")
 
 
 class _List(_Json):
@@ -221,11 +249,11 @@ class _Events(_Json):
             return
         try:
             event = _EVENT.decode(line)
-            status = _STATUS.decode(event.object) if event.type == "ERROR" else None
-        except lists.UNREADABLE:
-            raise lists.FlawError("event") from None
-        if status is not None:
-            self.error = status.code if 400 <= status.code < 600 else _UNNAMED_ERROR
+            code = _CODE.decode(event.object.code) or 0 if event.type == "ERROR" else None
+        except lists.UNREADABLE as error:
+            raise lists.FlawError("event", error) from None
+        if code is not None:
+            self.error = code if 400 <= code < 600 else _UNNAMED_ERROR
         elif event.type != "BOOKMARK":
             self._count += 1
 
@@ -239,7 +267,7 @@ def _reader(form: masking.Form) -> _Text:
         case "watch":
             return _Events()
         case "object":
-            return _Document(_ONE)
+            return _Resource()
         case "json":
             return _Document(_ANY)
         case "text" | "log":

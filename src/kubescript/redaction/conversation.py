@@ -87,6 +87,11 @@ _BROKEN: Final[dict[bytes, tuple[str, str]]] = {
         "the answer is no list: it needs a kind that ends with List, and one array of items",
         _NO_API_SERVER,
     ),
+    b"kind": ("the answer is no object: it has no kind, or is the Status of a failure", _NO_API_SERVER),
+    b"depth": (
+        "an object in the answer is nested more than 1,000 levels deep",
+        "list by namespace, or read the other objects by name",
+    ),
     b"event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
 }
 """What is wrong with a body, and what to do about it."""

@@ -42,17 +42,17 @@ class TooLargeError(ValueError):
 class FlawError(ValueError):
     """The body is not what it must be."""
 
-    def __init__(self, reason: masking.Reason) -> None:
+    def __init__(self, reason: masking.Reason, cause: BaseException | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
+        self.reason: masking.Reason = "depth" if isinstance(cause, RecursionError) else reason
 
 
 def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
     """Returns the fields of one JSON object. Raises FlawError when it is none, or has a field twice."""
     try:
         found = _decode(document)
-    except UNREADABLE:
-        raise FlawError("json") from None
+    except UNREADABLE as error:
+        raise FlawError("json", error) from None
     # Attack: a second `items`, which one reader of JSON takes, and another one the first. Every byte but blanks belongs
     # to a field that was found; a key that is written with escapes counts as a second one.
     expected = 2 + sum(_size(msgspec.json.encode(key)) + _size(value) + 2 for key, value in found.items())
@@ -123,8 +123,8 @@ class Cutter(Generic[_Item]):
             raise FlawError("list")
         try:
             items = self._many(found[keys[0]])
-        except UNREADABLE:
-            raise FlawError("list") from None
+        except UNREADABLE as error:
+            raise FlawError("list", error) from None
         self.is_null = items is None
         self.fields |= found
         return items or []

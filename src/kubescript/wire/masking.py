@@ -92,6 +92,8 @@ Reason = Literal[
     "gzip-more",
     "json",
     "list",
+    "kind",
+    "depth",
     "event",
     "object",
     "values",
@@ -100,8 +102,9 @@ Reason = Literal[
 ]
 """Why a masker gave up: a part of a document or a line longer than it can hold, a body that is not the metadata that
 was asked for, no release as Helm keeps it, its memory, a compressed body that is damaged, cut short or followed by
-more, one that is no JSON or ends in the middle of it, no list with one array of items, a line of a watch that is no
-event, documents to compare that are no objects or too large, more changes than it may answer, or a fault of its own."""
+more, one that is no JSON or ends in the middle of it, no list with one array of items, an object without a kind or the
+Status of a failure, one that is nested too deep to be read, a line of a watch that is no event, documents to compare
+that are no objects or too large, more changes than it may answer, or a fault of its own."""
 
 
 Form = Literal["text", "log", "json", "object", "list", "table", "watch"]

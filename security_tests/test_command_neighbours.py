@@ -7,6 +7,7 @@ Unrestricted Python stands in for `oc`, with and without a network of its own, a
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -21,8 +22,8 @@ from typing import Final
 
 import pytest
 
-from kubescript import spawner, types
-from kubescript.commands import process, proxy
+from kubescript import errors, spawner, types
+from kubescript.commands import connection, process, protobuf, proxy
 from kubescript.confinement import landlock
 from kubescript.executor import conversation
 from kubescript.wire import orders, protocol
@@ -536,6 +537,75 @@ def test_every_request_and_every_connection_counts(attacker: Attacker, attacks: 
         assert answers <= bound + 16 and len(heard) <= bound, (what, answers)
         assert list(asked.faults)[-1] == "limit.calls"
     assert attacker("result = 1") == "1"
+
+
+COSTLY: Final = {
+    "chunks of one byte": (
+        "POST /SECRET/apis/x/v1/selfsubjectaccessreviews HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "1\r\nx\r\n",
+        3 << 20,
+    ),
+    "lines of a head": ("", "GET /SECRET/api/v1/pods HTTP/1.1\r\nHost: x\r\n" + "a:\r\n" * 15_000 + "\r\n", 900),
+}
+SEND: Final = f"""{PROXY}
+head, part, times = REQUEST
+each = 1 + 60_000 // len(part)
+result = "read"
+with socket.socket() as sock:
+    sock.connect(way_out)
+    reader = threading.Thread(target=lambda: list(iter(lambda: sock.recv(1 << 16), b"")), daemon=True)
+    reader.start()
+    try:
+        sock.sendall(head.replace("SECRET", secret).encode())
+        for _ in range(times // each):
+            sock.sendall(part.replace("SECRET", secret).encode() * each)
+        sock.shutdown(socket.SHUT_WR)
+        reader.join()
+    except OSError:
+        result = "given up"
+"""
+
+
+@pytest.mark.promise("X-05")
+def test_what_it_costs_to_read_requests_is_bounded(attacker: Attacker, attacks: Count) -> None:
+    """Whatever they are made of: the host's processor is one for all commands, and for all scripts."""
+    if attacker.program == "openstack":
+        pytest.skip("it has no proxy")
+    attacks(len(COSTLY))
+    for what, request in COSTLY.items():
+        deadline = time.monotonic() + SECONDS
+        job = conversation.Job("", types.Limits(), "default", "test", benches.no_cluster)
+        with attacker.started(SEND.replace("REQUEST", repr(request))) as running:
+            assert running.way_out is not None
+            asked = proxy.Proxy(running.way_out, job, deadline)
+            with asked.serving():
+                output = running.read(deadline, 1 << 16)
+        assert "2 s in which" in asked.faults.get("limit.calls", ""), (what, output)
+    assert attacker("result = 1") == "1"
+
+
+@pytest.mark.promise("X-05")
+def test_a_question_in_protobuf_is_read_only_if_it_is_small() -> None:
+    """3 MiB of empty fields took 2.7 s to read."""
+    path = "/secret/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    kind = {"content-type": protobuf.CONTENT_TYPE}
+
+    def question(fields: int) -> bytes:
+        about = b"\x0a\x17authorization.k8s.io/v1\x12\x17SelfSubjectAccessReview"
+        metadata = b"\x0a" + varint(2 * fields) + b"\x0a\x00" * fields
+        return b"k8s\x00\x0a" + varint(len(about)) + about + b"\x12" + varint(len(metadata)) + metadata
+
+    with pytest.raises(errors.RequestError):
+        connection.call("POST", path, kind, question(20_000), "secret")
+    asked = connection.call("POST", path, kind, question(20), "secret")
+    assert asked.body is not None and json.loads(bytes(asked.body))["kind"] == "SelfSubjectAccessReview"
+
+
+def varint(number: int) -> bytes:
+    """A number as protobuf writes it."""
+    if number > 0x7F:
+        return bytes([number & 0x7F | 0x80]) + varint(number >> 7)
+    return bytes([number])
 
 
 # --- its neighbours ---

@@ -29,8 +29,10 @@ log = logging.getLogger(__name__)
 _MAX_CONNECTIONS: Final = 32
 _SPARE: Final = 16
 """How many requests beyond the limit are told so. Attack: a request costs the host more than who sends it."""
+_READING_S: Final = 2.0
+"""Seconds of the host's processor that it may take to read the requests of a command: a thousand of `oc` take 0.03."""
 _END_S: Final = 2.0
-"""Seconds that a thread may take to end."""
+"""Seconds that the threads of a command may take to end, all together."""
 _PAUSE_S: Final = 0.05
 _GRACE_S: Final = 5.0
 """Seconds that answers outlive the command's deadline: a watch or a log that breaks off is at its end for `oc`, which
@@ -58,6 +60,7 @@ class Proxy:
         self._responses: list[types.Response] = []
         """Those that are being read."""
         self._has_ended = False
+        self._read_s = 0.0
         self._running = 0
         self._connections = 0
         self.calls = 0
@@ -74,9 +77,10 @@ class Proxy:
             yield
         finally:
             self._end()
+            gives_up = time.monotonic() + _END_S
             for thread in (accepting, *tuple(self._threads)):
                 if thread.ident is not None:  # else it could not be started
-                    thread.join(_END_S)
+                    thread.join(max(0.0, gives_up - time.monotonic()))
 
     def _shut(self) -> None:
         """Takes no connection and no request any more."""
@@ -111,7 +115,7 @@ class Proxy:
         """Begins to serve a connection, unless there are too many."""
         self._connections += 1
         if self._connections > self._job.limits.api_calls + _SPARE:
-            self._give_up("connections")
+            self._give_up(f"{self._job.limits.api_calls} connections")
         serve = functools.partial(self._context.copy().run, self._serve, sock)
         thread = threading.Thread(target=serve, name="kubescript-proxy", daemon=True)
         with self._lock:
@@ -171,7 +175,7 @@ class Proxy:
             self.calls += 1
             beyond = self.calls - most
         if beyond > _SPARE:
-            self._give_up("requests")
+            self._give_up(f"{most} requests")
         if beyond > 0:
             self._job.on_refused("limit.calls")
             return connection.failed("limit.calls", f"more than {most} API calls", closes=True)
@@ -192,9 +196,18 @@ class Proxy:
             return connection.failed(fault.code, fault.message)
         return connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
 
-    def _give_up(self, what: str) -> None:
+    def charge(self, seconds: float) -> None:
+        """Counts processor time that it took to read requests. Raises OSError when it was too long."""
+        with self._lock:
+            self._read_s += seconds
+            is_beyond = self._read_s > _READING_S
+        if is_beyond:
+            self._give_up(f"{_READING_S:g} s in which its requests are read")
+            raise ConnectionAbortedError
+
+    def _give_up(self, limit: str) -> None:
         """Leaves the command without a way out, since it has not stopped at its limit."""
-        self.faults["limit.calls"] = f"the command went on at its limit of {self._job.limits.api_calls} {what}"
+        self.faults["limit.calls"] = f"the command went on at its limit of {limit}"
         self._shut()
 
     def _asked(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:

@@ -539,6 +539,55 @@ def test_every_request_and_every_connection_counts(attacker: Attacker, attacks: 
     assert attacker("result = 1") == "1"
 
 
+BODIES: Final = f"""{PROXY}
+body = b'{{"spec":"' + b"x" * (1 << 20) + b'"}}'
+framing, sent = {{
+    "length": (f"Content-Length: {{len(body)}}", body),
+    "chunks": ("Transfer-Encoding: chunked", f"{{len(body):x}}\\r\\n".encode() + body + b"\\r\\n0\\r\\n\\r\\n"),
+    "both": (f"Content-Length: 1\\r\\nTransfer-Encoding: chunked", f"{{len(body):x}}\\r\\n".encode() + body + b"\\r\\n0\\r\\n\\r\\n"),
+}}[FRAMING]
+head = f"POST /{{secret}}/apis/authorization.k8s.io/v1/selfsubjectaccessreviews HTTP/1.1\\r\\nHost: x\\r\\n{{framing}}\\r\\n\\r\\n"
+threading.stack_size(256 << 10)
+result = []
+def ask():
+    with socket.socket() as sock:
+        sock.connect(way_out)
+        sock.sendall(head.encode() + sent)
+        result.append(sock.recv(100)[:12])
+threads = [threading.Thread(target=ask) for _ in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.promise("X-05")
+@pytest.mark.parametrize("framing", ["length", "chunks", "both"])
+def test_one_large_body_of_a_command_is_held_at_a_time(attacker: Attacker, framing: str, attacks: Count) -> None:
+    """In the host, until the cluster has answered: 32 of them took 345 MiB."""
+    if attacker.program == "openstack":
+        pytest.skip("it has no proxy")
+    attacks(1)
+    held, most = threading.Semaphore(1), []
+
+    def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+        most.append(held.acquire(timeout=0))
+        time.sleep(0.1)
+        held.release()
+        return benches.no_cluster(call, left)
+
+    deadline = time.monotonic() + SECONDS
+    job = conversation.Job("", types.Limits(), "default", "test", on_call)
+    with attacker.started(f"FRAMING = {framing!r}\n{BODIES}") as running:
+        assert running.way_out is not None
+        with proxy.Proxy(running.way_out, job, deadline).serving():
+            answers = eval(running.read(deadline, 1 << 16).stdout)
+    assert most == [True] * len(most), "two at once"
+    assert len(most) == 6 or framing == "both", answers
+    assert attacker("result = 1") == "1"
+
+
 COSTLY: Final = {
     "chunks of one byte": (
         "POST /SECRET/apis/x/v1/selfsubjectaccessreviews HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",

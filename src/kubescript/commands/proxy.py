@@ -54,6 +54,8 @@ class Proxy:
         self._deadline = deadline
         self._context = contextvars.copy_context()
         """With the token of the request that is being answered."""
+        self.large_body = threading.Lock()
+        """Held by the one connection that has a large body, until there is an answer."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()

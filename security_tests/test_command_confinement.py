@@ -130,18 +130,18 @@ def test_no_datagram_is_sent(attacker: Attacker, target: str) -> None:
 
 @pytest.mark.promise("X-01")
 def test_a_command_reaches_no_proxy_but_its_own(attacker: Attacker) -> None:
-    """Another one's is on another port, in another network where there is one, and behind a secret."""
+    """Another one's is at another address and port, in another network where there is one, and behind a secret."""
     with attacker.started("while :; do :; done") as other:
         assert other.way_out is not None
-        port = other.way_out.listener.getsockname()[1]
-        with attacker.started(f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo {REACHED}") as running:
+        host, port = other.way_out.listener.getsockname()
+        with attacker.started(f"exec 3<>/dev/tcp/{host}/{port} && echo {REACHED}") as running:
             assert running.way_out is not None
             if running.way_out.listener.getsockname()[1] == port:
                 pytest.skip("both networks have chosen the same port")
             output = running.read(time.monotonic() + SECONDS, 1 << 16)
         assert running.way_out.secret != other.way_out.secret
         with contextlib.ExitStack() as held:  # this process is in the network of the machine
-            held.enter_context(socket.socket()).connect_ex(("127.0.0.1", port))
+            held.enter_context(socket.socket()).connect_ex((host, port))
             # Somebody else of this machine may listen at that port: what counts is who hears of it.
             reached, _, _ = select.select([other.way_out.listener], [], [], 1)
         assert bool(reached) == (attacker.name == "landlock only")
@@ -272,7 +272,7 @@ def test_it_has_no_credential_and_no_environment(attacker: Attacker) -> None:
     (cluster,) = config["clusters"]
     assert set(cluster["cluster"]) == {"server"}
     address, secret = cluster["cluster"]["server"].rsplit("/", 1)
-    assert address.startswith("http://127.0.0.1:") and len(secret) == 32
+    assert address.startswith("http://127.") and len(secret) == 32
 
 
 @pytest.mark.promise("X-04")

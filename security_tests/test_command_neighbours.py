@@ -659,6 +659,28 @@ def varint(number: int) -> bytes:
 
 # --- its neighbours ---
 
+
+@pytest.mark.promise("X-10")
+def test_its_proxy_is_not_found_by_its_port(attacker: Attacker, attacks: Count) -> None:
+    """Where there is no network of its own, a process of `openstack` that tries all ports takes no connection of it."""
+    if attacker.program == "openstack":
+        pytest.skip("it has no proxy")
+    deadline = time.monotonic() + SECONDS
+    job = conversation.Job("", types.Limits(), "default", "test", benches.no_cluster)
+    wait = "import time; time.sleep(1); path = f'/{secret}/api'"
+    with attacker.started(f"{PROXY}{wait}\n{ASK}") as running, contextlib.ExitStack() as held:
+        assert running.way_out is not None
+        hosts = ["127.0.0.1", "127.0.0.2", "127.1.1.1", socket.gethostbyname("localhost")] * 10
+        attacks(len(hosts))
+        port = running.way_out.listener.getsockname()[1]
+        strangers = [held.enter_context(socket.socket()) for _ in hosts]
+        with proxy.Proxy(running.way_out, job, deadline).serving():
+            found = [sock.connect_ex((host, port)) for sock, host in zip(strangers, hosts, strict=True)]
+            output = running.read(deadline, 1 << 16)
+    assert 0 not in found
+    assert output.stdout.startswith("HTTP/1.1 503"), output
+
+
 NEIGHBOURS: Final = {
     "a limit": "resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0))",
     "a limit, read": "resource.prlimit(pid, resource.RLIMIT_CPU)",

@@ -63,7 +63,8 @@ class WayOut:
     @property
     def address(self) -> str:
         """What the program takes for the cluster's address."""
-        return f"http://127.0.0.1:{self.listener.getsockname()[1]}/{self.secret}"
+        host, port = self.listener.getsockname()
+        return f"http://{host}:{port}/{self.secret}"
 
 
 class Process:

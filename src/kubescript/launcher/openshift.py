@@ -62,14 +62,14 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
     secret = secrets.token_hex(16)
-    listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
-    port: int = listener.getsockname()[1]
+    listener = socket.create_server((_hidden_address(), 0), backlog=_BACKLOG)
+    host, port = listener.getsockname()
     streams.attach(outputs)
     try:
         binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)  # now: it may be in a folder of the present user's
     except OSError as error:
         _give_up(order, error)
-    kubeconfig = _in_memory(_kubeconfig(f"http://127.0.0.1:{port}/{secret}", order.namespace))
+    kubeconfig = _in_memory(_kubeconfig(f"http://{host}:{port}/{secret}", order.namespace))
     paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE) | dict.fromkeys(_DATA, landlock.READ)
     paths |= {f"/proc/self/fd/{binary}": landlock.READ | landlock.EXECUTE, "/dev/null": landlock.READ | landlock.WRITE}
     execution = command_filter.Execution(binary)
@@ -85,6 +85,12 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
         execution.run([_NAME, *order.arguments], environment)
     except OSError as error:
         _give_up(order, error)
+
+
+def _hidden_address() -> str:
+    """Return one of the 16 million addresses of the loopback. Attack: without a network namespace another process finds
+    the proxy at 127.0.0.1 by trying ports, and takes all its connections."""
+    return socket.inet_ntoa(bytes([127, *(1 + secrets.randbelow(254) for _ in range(3))]))
 
 
 def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:

@@ -20,7 +20,7 @@ MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64"}
 PLAIN: Final = frozenset({
     "brk", "munmap", "mremap", "mprotect", "madvise", "futex", "set_robust_list", "set_tid_address", "rseq", "sched_yield",
     "sched_getaffinity", "exit", "exit_group", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall",
-    "tgkill", "clock_gettime", "clock_getres", "gettimeofday", "time", "nanosleep", "clock_nanosleep", "getrandom", "getpid", "gettid",
+    "tgkill", "gettimeofday", "time", "nanosleep", "getrandom", "getpid", "gettid",
     "getppid", "getpgrp", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getrusage", "getrlimit", "open", "openat",
     "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
     "getcwd", "getdents64", "read", "write", "readv", "writev", "pread64", "lseek", "close", "pipe", "pipe2",
@@ -37,7 +37,8 @@ BY_ARGUMENT: Final = {
     "getsockopt": (1, {1}),
 }
 OPTIONS: Final = {(1, 6), (1, 9), (6, 1), (6, 4), (6, 5), (6, 6), (6, 18), (41, 26), (0, 11), (41, 25)}
-BY_MORE: Final = frozenset({"mmap", "clone", "socket", "setsockopt", "sendto", "sendmsg"})
+CLOCKS: Final = frozenset({"clock_gettime", "clock_getres", "clock_nanosleep"})
+BY_MORE: Final = CLOCKS | frozenset({"mmap", "clone", "socket", "setsockopt", "sendto", "sendmsg"})
 OF_ONE: Final = {True: frozenset({"execveat"}), False: frozenset({"sendmmsg", "bind"})}
 POLLERS: Final = frozenset({"eventfd2", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait"})
 """For Go alone."""
@@ -124,6 +125,20 @@ def test_calls_are_allowed_by_their_argument(machine: str, executes: bool, attac
         for value in (*VALUES, *values):
             assert filter_.allows(name, *((7,) * at), value) == (value & 0xFFFFFFFF in values), (name, value)
     attacks(len(BY_ARGUMENT) * len(VALUES))
+
+
+@machines
+@both
+@pytest.mark.promise("X-03")
+@pytest.mark.promise("X-17")
+def test_no_clock_of_another_process_is_read(machine: str, executes: bool, attacks: Count) -> None:
+    """Such a clock is named by the inverted number of a process or a thread, or by a descriptor: below zero."""
+    filter_ = Filter(machine, executes=executes)
+    clocks = (*range(64), *BITS, *(~pid << 3 | kind for pid in range(64) for kind in range(8)))
+    for name in CLOCKS:
+        for clock in clocks:
+            assert filter_.allows(name, clock) == (0 <= clock & 0xFFFFFFFF < 16), (name, clock)
+    attacks(len(CLOCKS) * len(clocks))
 
 
 @machines

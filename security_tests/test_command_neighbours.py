@@ -705,6 +705,7 @@ NEIGHBOURS: Final = {
     "its memory": "call('process_vm_readv', pid, 0, 0, 0, 0, 0)",
     "an end with the server": "call('prctl', 1, 0, 0, 0, 0)",
     "a core file": "call('prctl', 4, 1, 0, 0, 0)",
+    "its clock": "__import__('time').clock_gettime(~pid << 3 | 2)",
     "a namespace": "call('unshare', 0x10000000)",
     "a user": "os.setresuid(0, 0, 0)",
     "a process": "os.fork()",

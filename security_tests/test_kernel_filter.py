@@ -21,7 +21,8 @@ MACHINES: Final = {"X86_64": "x86_64", "AARCH64": "aarch64"}
 ON_SOCKET: Final = frozenset({"read", "write", "recvfrom", "sendto"})
 PLAIN: Final = frozenset({"recvfrom", "sendto"})
 ON_MEMORY: Final = frozenset({"mmap", "mprotect"})
-ALWAYS: Final = syscalls.ALLOWED - ON_SOCKET - ON_MEMORY
+ON_CLOCK: Final = frozenset({"clock_gettime", "clock_getres"})
+ALWAYS: Final = syscalls.ALLOWED - ON_SOCKET - ON_MEMORY - ON_CLOCK
 REFUSED: Final = frozenset({
     "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
     "getcwd", "lseek", "ioctl", "fcntl", "socket", "uname", "sysinfo", "getuid", "geteuid", "getgid", "getegid", "getppid", "getrusage",
@@ -52,7 +53,7 @@ def test_every_number_has_its_pinned_verdict(machine: str, attacks: Count) -> No
     arguments."""
     code, arch = program(machine), bpf.ARCH[MACHINES[machine]]
     expected = dict.fromkeys(numbers(machine, ALWAYS), "allow") | dict.fromkeys(numbers(machine, REFUSED), "errno 1")
-    checked = numbers(machine, ON_SOCKET | ON_MEMORY)
+    checked = numbers(machine, ON_SOCKET | ON_MEMORY | ON_CLOCK)
     wrong = {
         number: found
         for number in EVERY
@@ -108,6 +109,24 @@ def test_messages_have_no_flag_and_no_address(machine: str, attacks: Count) -> N
     attacks(len(calls) * 128)
 
 
+@pytest.mark.promise("K-05")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_clocks_are_the_machines_and_its_own(machine: str, attacks: Count) -> None:
+    """Those of other processes are named by their inverted numbers, and kill. The kernel ignores what stands above an
+    int."""
+    code, arch = program(machine), bpf.ARCH[MACHINES[machine]]
+    clocks = [
+        *range(64),
+        *(1 << bit for bit in range(64)),
+        *(~pid << 3 | kind for pid in range(64) for kind in range(8)),
+    ]
+    for number, name in numbers(machine, ON_CLOCK).items():
+        for clock in clocks:
+            expected = "allow" if clock & 0xFFFFFFFF < 16 else "kill"
+            assert bpf.verdict(code, arch, number, (clock, 1)) == expected, (name, clock)
+    attacks(len(ON_CLOCK) * len(clocks))
+
+
 @pytest.mark.promise("K-08")
 @pytest.mark.parametrize("machine", MACHINES)
 def test_memory_calls_never_give_code_or_shared_pages(machine: str, attacks: Count) -> None:
@@ -133,6 +152,13 @@ def test_memory_calls_never_give_code_or_shared_pages(machine: str, attacks: Cou
 def test_the_pinned_table_is_the_filters_own() -> None:
     """What is pinned in these tests and what the filter lists are the same names, so that a change is argued for
     twice."""
-    listed = {*seccomp._PLAIN_CALLS, *seccomp._SOCKET_CALLS, *seccomp._PLAIN_MESSAGES, "mmap", "mprotect"}
+    listed = {
+        *seccomp._PLAIN_CALLS,
+        *seccomp._SOCKET_CALLS,
+        *seccomp._PLAIN_MESSAGES,
+        *seccomp._CLOCK_CALLS,
+        "mmap",
+        "mprotect",
+    }
     assert listed == syscalls.ALLOWED
     assert set(seccomp._REFUSED_CALLS) == REFUSED

@@ -29,7 +29,7 @@ _PLAIN_CALLS: Final = (
     # signals to itself
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "tgkill",
     # time and randomness
-    "clock_gettime", "clock_getres", "gettimeofday", "time", "nanosleep", "clock_nanosleep", "getrandom",
+    "gettimeofday", "time", "nanosleep", "getrandom",
     # what it is, and where
     "getpid", "gettid", "getppid", "getpgrp", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getrusage",
     "getrlimit",
@@ -46,6 +46,7 @@ _POLLER_CALLS: Final = ("eventfd2", "epoll_create", "epoll_create1", "epoll_ctl"
 """What Go waits by. Attack: a watch of epoll is of a file and its number, and a file under many numbers has many: two
 million took 376 MiB that no limit counts, and all that the server's user may have. So no call here gives a file a
 second number: none that duplicates it, and none that copies the table of descriptors."""
+_CLOCK_CALLS: Final = ("clock_gettime", "clock_getres", "clock_nanosleep")
 _NEWEST: Final = 439
 """faccessat2, the newest of these calls. From 424 on the numbers are the same everywhere."""
 _UNKNOWN_CALLS: Final = ("clone3", "openat2")
@@ -165,6 +166,8 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
     for name, (at, values) in _BY_ARGUMENT.items():
         for value in values:
             rules.add(lib.ALLOW, name, _equals(lib, at, value))
+    for name in _CLOCK_CALLS:
+        rules.add(lib.ALLOW, name, _has_only(lib, 0, seccomp.CLOCK_BITS))
     _add_memory_and_thread_rules(lib, rules)
     if executes:  # a program by its descriptor; `own` says by which, and when
         _add_socket_rules(lib, rules, _STREAMS)

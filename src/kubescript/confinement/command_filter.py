@@ -80,8 +80,6 @@ _SOCKET_OPTIONS: Final = (
 """Level and name. Attack: TCP_ULP and TCP_FASTOPEN_CONNECT, which change what a socket does when it connects."""
 
 _MAP_PRIVATE: Final = 0x2
-_MAP_FLAGS: Final = 0x10 | 0x20 | 0x800 | 0x1000 | 0x4000 | 0x8000 | 0x10000 | 0x20000 | 0x100000
-"""fixed, anonymous, denywrite, executable, noreserve, populate, nonblock, stack, fixed_noreplace"""
 _THREAD: Final = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000
 """The flags of clone(2) that make a thread: vm, fs, files, sighand, thread, sysvsem."""
 _THREAD_DETAILS: Final = 0x80000 | 0x100000 | 0x200000 | 0x400000
@@ -197,7 +195,7 @@ def own(pid: int, execution: Execution | None, architecture: str = "NATIVE") -> 
 
 def _add_memory_and_thread_rules(lib: Any, rules: seccomp.Filter) -> None:
     """Allow private memory, and threads. Attack: RLIMIT_DATA counts no pages that are shared or that grow down."""
-    rules.add(lib.ALLOW, "mmap", lib.Arg(3, lib.MASKED_EQ, _LONG & ~_MAP_FLAGS, _MAP_PRIVATE))
+    rules.add(lib.ALLOW, "mmap", lib.Arg(3, lib.MASKED_EQ, _LONG & ~seccomp.MAP_FLAGS, _MAP_PRIVATE))
     rules.add(lib.ALLOW, "clone", lib.Arg(0, lib.MASKED_EQ, _INT & ~_THREAD_DETAILS, _THREAD))
 
 

@@ -16,13 +16,17 @@ import os
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["CLOCK_BITS", "EPERM", "Filter", "enforce", "install", "library", "program"]
+__all__ = ["CLOCK_BITS", "EPERM", "MAP_FLAGS", "Filter", "enforce", "install", "library", "program"]
 
 _PR_SET_SECCOMP: Final = 22
 _SECCOMP_MODE_FILTER: Final = 2
 _PROT_EXEC: Final = 0x4
-_MAP_SHARED: Final = 0x01
+_MAP_PRIVATE: Final = 0x02
 _MAP_ANONYMOUS: Final = 0x20
+MAP_FLAGS: Final = 0x10 | 0x20 | 0x800 | 0x1000 | 0x4000 | 0x8000 | 0x10000 | 0x20000 | 0x100000
+"""fixed, anonymous, denywrite, executable, noreserve, populate, nonblock, stack, fixed_noreplace. Attack: huge pages,
+of which the machine has a pool."""
+_ALL_BITS_OF_LONG: Final = 0xFFFFFFFFFFFFFFFF
 _SOCKET_CALLS: Final = ("read", "write")
 """Allowed on the worker's own socket only."""
 _PLAIN_MESSAGES: Final = ("recvfrom", "sendto")
@@ -139,8 +143,8 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
 def _add_memory_rules(lib: Any, rules: Filter) -> None:
     """Allow memory that is private, anonymous and not executable. Attack: machine code written into a new page."""
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
-    flags = _MAP_SHARED | _MAP_ANONYMOUS
-    private_anonymous = lib.Arg(3, lib.MASKED_EQ, flags, _MAP_ANONYMOUS)
+    others = _ALL_BITS_OF_LONG & ~MAP_FLAGS | _MAP_ANONYMOUS
+    private_anonymous = lib.Arg(3, lib.MASKED_EQ, others, _MAP_PRIVATE | _MAP_ANONYMOUS)
     rules.add(lib.ALLOW, "mmap", not_executable, private_anonymous)
     rules.add(lib.ALLOW, "mprotect", not_executable)
 

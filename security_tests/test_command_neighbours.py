@@ -459,7 +459,7 @@ result = "".join(iter(lambda: sock.recv(1 << 16).decode(), ""))
 
 @pytest.mark.promise("X-01")
 @pytest.mark.parametrize(
-    "path", ["/", "/api/v1/secrets", f"/{'0' * 32}/api/v1/secrets", "//api", "http://x/api", "/%2e/api"]
+    "path", ["/", "/api/v1/secrets", f"/{'0' * 32}/api/v1/secrets", "//api", "http://x/api", "/%2e/api", "x", "*"]
 )
 def test_without_its_secret_the_proxy_passes_nothing_on(attacker: Attacker, path: str) -> None:
     """Another process of this machine may find the port where there is no network of its own."""

@@ -173,8 +173,8 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
     if method not in _METHODS:
         raise errors.RequestError(f"{method[:20]} is no method of an API server", code="request.method")
     path, _, query = target.partition("?")
-    root, prefix, *segments = (urllib.parse.unquote(segment) for segment in path.split("/"))
-    if root or prefix != secret:
+    root, *segments = (urllib.parse.unquote(segment) for segment in path.split("/"))
+    if root or segments[:1] != [secret]:
         raise errors.RequestError("this address is not the cluster's", code="request.path")
     try:
         options = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
@@ -183,11 +183,11 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
     content_type, body = _json_body(headers.get("content-type", ""), body)
     fields = {
         "method": method,
-        "path": segments,
+        "path": segments[1:],
         # --request-timeout: the command's own deadline counts.
         "query": [(key, value) for key, value in options if key != "timeout"],
         "content_type": content_type,
-        "accept": _accept(headers.get("accept", ""), segments),
+        "accept": _accept(headers.get("accept", ""), segments[1:]),
     }
     found = msgspec.convert(fields, protocol.Call)
     return msgspec.structs.replace(found, body=msgspec.Raw(body)) if body else found

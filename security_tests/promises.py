@@ -118,7 +118,7 @@ PROMISES: Final = (
     Promise("S-03", "redaction", "However a body arrives in pieces, the same bytes come out.", "issue 6"),
     Promise("S-04", "redaction", "A masked body is JSON of the same shape.", "issue 6"),
     Promise("S-05", "redaction", "No transformation in a script rebuilds a planted value from anything that leaves.", "issue 6, decision 5"),
-    Promise("S-06", "redaction", "Equal values have equal masks within a server, and masks of two servers have nothing in common.", "issue 6"),
+    Promise("S-06", "redaction", "Equal values that are read have equal masks within a server, and masks of two servers have nothing in common.", "issue 6"),
     Promise("S-07", "redaction", "Hostile data costs the engine bounded time and memory, and never its JSON.", "style guide 17"),
     Promise("S-08", "redaction", "Logs, status pages, errors, help and saved clusters carry no planted value.", "issue 6"),
     Promise("S-09", "redaction", "A mask that a pod forged is not taken for ours.", "issue 6"),

@@ -21,6 +21,8 @@ _BYTES: Final = 4_096
 """Bytes of a text below a name that are read."""
 _LINES: Final = 6
 """Lines between a name and the value beside it."""
+_HERE_LINES: Final = 64
+"""Lines of a here document that are masked. Attack: one without an end takes the rest of a log."""
 _LONG: Final = 2_000
 """Bytes of a line that are read."""
 _BLANK_LINES: Final = 2
@@ -145,7 +147,9 @@ def _block(line: bytes) -> Reader:
 def _here(last: bytes) -> Reader:
     """A here document."""
     line = yield []
-    while line.strip() != last:
+    for _ in range(_HERE_LINES):
+        if line.strip() == last:
+            return
         line = yield _whole(line, "secret")
 
 

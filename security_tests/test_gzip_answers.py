@@ -172,7 +172,7 @@ def bomb(first: bytes, piece: bytes, count: int) -> bytes:
 @pytest.mark.parametrize("behind", BEHIND, ids=["a byte", "zeros", "a member", "JSON"])
 def test_what_arrives_later_is_behind_it_too(behind: bytes, masking: redaction.Engine) -> None:
     """The compressed data end with a chunk, and the next one goes on."""
-    call = replace(request.parse(LIST), gzip=True)
+    call = replace(reading.formed(request.parse(LIST)), gzip=True)
     with pytest.raises(errors.ClusterError, match="continues after"):
         list(masking.body(call, iter([PACKED, behind]), reading.Report()))
     assert b"".join(masking.body(call, iter([PACKED, b""]), reading.Report())).endswith(b"]}")
@@ -208,7 +208,7 @@ def _unfolded(whole: bytes, end: int) -> list[int]:
 @pytest.mark.promise("R-02")
 def test_one_chunk_of_a_bomb_reaches_the_masker_in_pieces(masking: redaction.Engine) -> None:
     """270 MB of items, given at once: they come back a few megabytes at a time."""
-    call = replace(request.parse(LIST), gzip=True)
+    call = replace(reading.formed(request.parse(LIST)), gzip=True)
     body = masking.body(call, iter([bomb(LISTED, ITEMS, 270)]), reading.Report())
     first = next(body)
     assert 0 < len(first) < 32 * MIB
@@ -304,7 +304,7 @@ def test_a_bomb_that_is_sent_ahead_as_a_whole_is_not_held(masking: redaction.Eng
     byte on, for each call that a script made."""
     all_ahead = bomb(LISTED, ITEMS, 50)
     assert len(all_ahead) < 8 * wire.MAX_GZIP_CHUNK
-    call = replace(request.parse(LIST), gzip=True)
+    call = replace(reading.formed(request.parse(LIST)), gzip=True)
     tracemalloc.start()
     body = masking.body(call, iter([all_ahead]), reading.Report())
     first = next(body)

@@ -20,7 +20,7 @@ import anyio
 import httpx2
 import pytest
 
-from kubescript.auth import jwts
+from kubescript.auth import claims as token_claims
 from kubescript_safety.controlplane import pki
 from security_tests import recorder
 from security_tests.identity_provider import AUDIENCE, Provider
@@ -213,7 +213,7 @@ core.list_namespaced_pod('home')
     said = httpx2.post(f"http://127.0.0.1:{port}/mcp", json=call, headers=headers, timeout=60)
     assert "the caller's token has expired" in said.text
     assert [one.header("Authorization") for one in far.recorder.take()] == [[f"Bearer {soon}"]]
-    monkeypatch.setattr(jwts, "_LEEWAY_S", 1)  # clocks may differ by ten seconds
+    monkeypatch.setattr(token_claims, "LEEWAY_S", 1)  # clocks may differ by ten seconds
     info, bearer = f"http://127.0.0.1:{port}/info", {"Authorization": f"Bearer {soon}"}
     patience.until(lambda: httpx2.get(info, headers=bearer).status_code == 401)
     assert answered(port, provider.token(), "len(k8s.CoreV1Api().list_namespaced_pod('home').items)") == "1"

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 from pydantic import AnyUrl
 
-from kubescript.auth import jwts
+from kubescript.auth import claims as token_claims
 from tests.kit import clients, echoing, http_server, patience, trails
 from tests.kit.identity_provider import IdentityProvider, RefusedError
 
@@ -246,7 +246,7 @@ def test_a_token_for_one_endpoint_is_good_at_the_others(
 def test_a_token_is_refused_once_it_has_expired(
     identity_provider: IdentityProvider, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jwts, "_LEEWAY_S", 1)  # clocks may differ by ten seconds
+    monkeypatch.setattr(token_claims, "LEEWAY_S", 1)  # clocks may differ by ten seconds
     token = identity_provider.token("bob", (READ,), seconds=1)
     patience.until(lambda: asked(port, token).status_code != 200)
     assert "expired" in asked(port, token).text

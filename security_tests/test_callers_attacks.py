@@ -702,6 +702,26 @@ def test_the_events_of_another_callers_session_are_not_resumed(port: int) -> Non
     assert "words of bob" in heard(url, own | {"Last-Event-ID": events[0]})
 
 
+@pytest.mark.promise("H-04")
+def test_a_resumed_stream_has_no_event_of_another_session(port: int) -> None:
+    """Two clients of one caller count their requests from the same number: who resumes hears his own answer, and
+    neither the other's answer nor, by an id that he was told, any event of the other's stream."""
+    own, other = session(port, FILE["bob"]), session(port, FILE["bob"])
+    url = f"http://127.0.0.1:{port}/mcp"
+    said = []
+    for headers, words in ((own, "own words"), (other, "words of bob")):
+        call = {"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {
+            "name": "evaluate_script", "arguments": {"script": repr(words)},
+        }}  # fmt: skip
+        said.append(HTTP.post(url, json=call, headers=headers, timeout=60).text)
+    first, foreign = (text.partition("id: ")[2].split()[0] for text in said)
+    resumed = heard(url, own | {"Last-Event-ID": first})
+    assert "own words" in resumed
+    assert "words of bob" not in resumed
+    assert "words of bob" not in heard(url, own | {"Last-Event-ID": foreign})
+    assert "words of bob" in heard(url, other | {"Last-Event-ID": foreign})
+
+
 def heard(url: str, headers: dict[str, str], seconds: float = 1.0) -> str:
     """What a stream says until it is silent for so long, or has said what bob did."""
     text = ""

@@ -92,9 +92,9 @@ class Seat:
         if limits.stateless:
             self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
         else:
-            self.sessions = manager(
+            self.sessions = events.Sessions(
                 server,
-                event_store=self._events,
+                self._events,
                 session_idle_timeout=limits.session_idle_s,
                 max_sessions=limits.max_sessions,
                 max_request_body_size=body,

@@ -12,10 +12,14 @@ import json
 import re
 import time
 import urllib.parse
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
+import anyio
+import anyio.lowlevel
 from mcp.server import sse
 from mcp.server.lowlevel import server as lowlevel
+from mcp.shared.message import SessionMessage
 from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
@@ -54,8 +58,9 @@ class LegacySse:
         opened = _Stream(send, self._sessions)
         try:
             async with self._transport.connect_sse(scope, receive, opened.send) as (read, write):
-                messages = unreadable.Answering(read, write)
-                await self._server.run(messages, write, self._server.create_initialization_options())
+                answers = _Answers(write)
+                messages = _Paced(read, answers)
+                await self._server.run(messages, answers, self._server.create_initialization_options())
         finally:
             self._sessions.pop(opened.session, contextlib.ExitStack()).close()
 
@@ -74,7 +79,65 @@ class LegacySse:
         self._sessions[session] = counted
         scope[keys.SESSION] = hashlib.sha256(session.encode()).hexdigest()[:16]
         scope["query_string"] = b"session_id=" + session.encode()
-        await self._transport.handle_post_message(scope, receive, send)
+        # The stream may end while the message waits for it; the client has its 202 by then.
+        with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            await self._transport.handle_post_message(scope, receive, send)
+
+
+class _Answers:
+    """The messages to a client, as the SDK writes them."""
+
+    def __init__(self, write: Any) -> None:
+        self._write = write
+        self._waiting = 0
+        self._all_left = anyio.Event()
+
+    async def send(self, message: SessionMessage) -> None:
+        """Returns when the message before this one has been sent."""
+        self._waiting += 1
+        try:
+            await self._write.send(message)
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self._all_left.set()
+                self._all_left = anyio.Event()
+
+    async def leave(self) -> None:
+        """Returns when none waits."""
+        while self._waiting:
+            await self._all_left.wait()
+
+    async def aclose(self) -> None:
+        """Closes the stream."""
+        await self._write.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class _Paced(unreadable.Answering):
+    """The messages of a client, who says no more while answers wait for him."""
+
+    # Attack: requests that are refused before anybody counts them, behind answers that are read slowly. What is not
+    # read here is a request that has not ended, and is counted as one.
+
+    def __init__(self, read: Any, answers: _Answers) -> None:
+        super().__init__(read, answers)
+        self._answers = answers
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Returns the next message. Raises what the stream raises."""
+        await self._answers.leave()
+        message = await super().receive()
+        await anyio.lowlevel.checkpoint()  # the request before may be refused only now
+        await self._answers.leave()
+        return message
 
 
 class _Stream:

@@ -178,7 +178,7 @@ PROMISES: Final = (
     Promise("H-01", "callers", "Nobody is taken for a caller for whom nobody has vouched, to this server and at this time.", "issue 15: alg none, key confusion"),
     Promise("H-02", "callers", "What strangers send costs an identity provider a bounded number of questions, and keeps no known caller out.", "issue 15"),
     Promise("H-03", "callers", "No claim makes its user another one, a member of Kubernetes' own groups, or a header.", "issue 15: impersonation"),
-    Promise("H-04", "callers", "No handle of one caller means anything in another's hands: sessions, streams, events, plans. A session is sent no event of another one.", "issue 15: a replayed session id"),
+    Promise("H-04", "callers", "No handle of one caller means anything in another's hands (sessions, streams, events, plans), and no session is sent an event of another.", "issue 15: a replayed session id"),
     Promise("H-05", "callers", "Bodies, heads, connections and handshakes of strangers are bounded, by number and in bytes, and the next caller is served.", "issue 15: bad input"),
     Promise("H-06", "callers", "Where callers act by their own tokens, no credential of the server's is sent but to ask whose a token is.", "issue 15: tokens leaked between callers"),
     Promise("H-07", "callers", "Each caller gets his own answers under his own rights, whoever runs the same scripts at the same time.", "issue 15: 1,000 times"),

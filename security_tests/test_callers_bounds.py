@@ -382,6 +382,30 @@ def test_garbage_after_an_answer_leaves_no_stack_trace(served: Served) -> None:
 # --- bodies ---
 
 
+CHUNKED: Final = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+
+@pytest.mark.promise("H-05")
+@pytest.mark.parametrize("token", [TOKENS["mallory"], "of-nobody"])
+def test_chunks_of_one_byte_end_the_connection(token: str, served: Served) -> None:
+    """Each is an event, and 5 MB of them kept all others waiting: few are read. Chunks of a usual size are."""
+    with served.secure() as client:
+        sent = 0
+        with contextlib.suppress(OSError):
+            client.sendall(CHUNKED % token.encode())
+            for _ in range(200):
+                client.sendall(b"1\r\na\r\n" * 10_000)
+                sent += 60_000
+        assert sent < 6_000_000
+        assert ended_in(client, 20)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "x" * 1_000_000}}).encode()
+    pieces = (body[start : start + 2_000] for start in range(0, len(body), 2_000))
+    own = served.headers() | {"Content-Type": "application/json", "Accept": "application/json"}
+    assert served.http.post("/mcp", content=pieces, headers=own).status_code == 200
+
+
 @pytest.mark.promise("H-05")
 @pytest.mark.parametrize("path", ["/mcp", "/messages?sessionId=" + "0" * 32])
 def test_fifty_megabytes_are_refused(path: str, served: Served) -> None:

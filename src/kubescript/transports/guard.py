@@ -23,8 +23,6 @@ _LOOPBACK: Final = r"127\.0\.0\.1|localhost|\[::1\]"
 _PORT: Final = "(?::[0-9]{1,5})?"
 _ADDRESS: Final = re.compile(rb"(?:[0-9.]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 _LOOPBACK_ONLY: Final = config.Http()
-_MAX_HEADERS: Final = 100
-_many_headers: Final = PlainTextResponse("too many headers", 431, {"connection": "close"})
 _wrong_host: Final = PlainTextResponse("Invalid Host header: the server does not answer to that name", 421)
 _wrong_origin: Final = PlainTextResponse(
     "Invalid Origin header: the server answers to no web page of another site", 403
@@ -50,9 +48,6 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
         if scope["type"] == "http":
-            if len(scope["headers"]) > _MAX_HEADERS:
-                await _many_headers(scope, receive, send)
-                return
             hosts = [value for name, value in scope["headers"] if name == b"host"]
             origins = [value for name, value in scope["headers"] if name == b"origin"]
             expected = _ADDRESS if scope["path"] in self._anywhere else self._host

@@ -220,6 +220,23 @@ def bundle(name: str, spec: str) -> str:
 
 
 @pytest.mark.promise("S-03")
+@cases.each("first", [1, 2, 40])
+def test_no_list_is_cut_elsewhere_when_it_begins_slowly(first: int, rules: bodies.Rules, attacks: Count) -> None:
+    """A first chunk in which nothing is told yet moved all cuts behind it: one fell between a name and its value."""
+    attacks(1)
+    pods = [json.dumps({"metadata": {"name": f"p{number}"}, "env": [VARIABLE] * 20}) for number in range(2_000)]
+    body = f'{{"kind":"PodList","items":[{",".join(pods)}]}}'.replace(" ", "").encode()
+    check = completeness.Check("list")
+    chunks = check.watched(iter([body[:first], body[first:]]))
+    pieces = list(rules.body(masking.Body(form="list"), chunks, lambda _: None, check.ends))
+    assert PASSWORD not in b"".join(pieces).decode()
+    assert not [piece for piece in pieces[:-1] if not piece.endswith(b"},")]
+
+
+VARIABLE: Final = {"name": "DB_PASSWORD", "value": PASSWORD}
+
+
+@pytest.mark.promise("S-03")
 def test_no_event_is_cut_at_a_carriage_return(rules: bodies.Rules, attacks: Count) -> None:
     """It may stand between two tokens: an event was masked in two halves, a variable's name in one, its value in the
     other."""

@@ -6,6 +6,7 @@ they happened to arrive: any split of a body gives the same output. Pieces of a 
 
 from __future__ import annotations
 
+import collections
 import difflib
 import functools
 import itertools
@@ -116,9 +117,9 @@ class Rules:
             )
             return
         if about.release and not about.echo:
-            chunks, ends = _itemized(about.form, releases.written(chunks, brief=about.release == "brief"))
+            chunks, ends = _find_items(about.form, releases.written(chunks, brief=about.release == "brief"))
         elif about.metadata is not None:
-            chunks, ends = _itemized(about.form, _reduced(about, about.metadata, chunks))
+            chunks, ends = _find_items(about.form, _reduced(about, about.metadata, chunks))
         if not about.masked:
             yield from chunks
             return
@@ -154,7 +155,7 @@ def _reduced(about: masking.Body, served: masking.Metadata, chunks: Iterator[byt
         yield from metadata.of_list(served, chunks) if is_list else metadata.of_object(served, chunks)
 
 
-def _itemized(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], Ends]:
+def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], Ends]:
     """A list that was written anew, and where its own items end."""
     if form not in {"list", "table"}:
         return chunks, list
@@ -166,12 +167,14 @@ def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
     """The pieces of one document. Attack: one that ends where a text says that an item does, within an object whose
     name for its values stands behind the cut. Raises TooLargeError when one is longer than can be held."""
     buffer, gone = bytearray(), 0
+    told: collections.deque[int] = collections.deque()  # more may have been read than has come here
     for chunk in chunks:
         buffer += chunk
-        for end in ends():
+        told.extend(ends())
+        while told and told[0] <= gone + len(buffer):
+            end = told.popleft()
             if end - gone >= SOFT:
-                yield bytes(memoryview(buffer)[: end - gone])
-                del buffer[: end - gone]
+                yield _take(buffer, end - gone)
                 gone = end
         if len(buffer) > _HARD:
             raise TooLargeError("part")
@@ -185,14 +188,18 @@ def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
     for chunk in chunks:
         buffer += chunk
         while (end := buffer.find(b"\n", looked) + 1) > 0:
-            piece = bytes(memoryview(buffer)[:end])
-            del buffer[:end]
+            yield _take(buffer, end)
             looked = _LOG
-            yield piece
         looked = max(_LOG, len(buffer))
         if len(buffer) > _HARD:
             raise TooLargeError("line")
     yield bytes(buffer)
+
+
+def _take(buffer: bytearray, size: int) -> bytes:
+    piece = bytes(memoryview(buffer)[:size])
+    del buffer[:size]
+    return piece
 
 
 def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:

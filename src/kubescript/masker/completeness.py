@@ -26,8 +26,6 @@ _TABLE: Final = ("rows", lists.ITEMS)
 _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
 """Kinds of which kube-apiserver itself writes null where there is none."""
 _UNNAMED_ERROR: Final = 500
-
-
 _NOTHING: Final = msgspec.Raw(b"null")
 
 
@@ -194,14 +192,16 @@ class _List(_Json):
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         super().__init__()
-        self._cutter = lists.Cutter(_ONE.decode, _MANY.decode, keys)
+        self._ends: list[int] = []
+        self._cutter = lists.Cutter(_ONE.decode, _MANY.decode, keys, self._ends)
         self._count = 0
 
     def _take(self, chunk: bytes) -> None:
         self._count += len(self._cutter.feed(chunk))
 
     def ends(self) -> list[int]:
-        ends, self._cutter.ends = self._cutter.ends, []
+        ends = self._ends.copy()
+        self._ends.clear()
         return ends
 
     def _ended(self) -> masking.Trailer:

@@ -74,8 +74,9 @@ class Cutter(Generic[_Item]):
         one: Callable[[memoryview], _Item],
         many: Callable[[msgspec.Raw], list[_Item] | None],
         keys: tuple[str, ...] = (ITEMS,),
+        ends: list[int] | None = None,
     ) -> None:
-        """The items stand in one field, which is one of `keys`."""
+        """The items stand in one field, which is one of `keys`. To `ends` the places behind their commas are added."""
         self._keys = keys
         self._openings = tuple(f'"{key}":['.encode() for key in keys)
         self._opening = b""
@@ -93,8 +94,7 @@ class Cutter(Generic[_Item]):
         """Whether the list is held as a whole from here on."""
         self.fields: dict[str, msgspec.Raw] = {}
         """The list's own fields: those before the items once the first one has begun, and all at the end."""
-        self.ends: list[int] = []
-        """Places in the body behind the commas of the items that were cut."""
+        self._ends = ends
         self._gone = 0
         """Bytes of the body that were in the buffer before."""
         self.is_null = False
@@ -169,7 +169,8 @@ class Cutter(Generic[_Item]):
                         break
                 else:
                     start, self._tries = self._looked, 0
-                    self.ends.append(self._gone + start)
+                    if self._ends is not None:
+                        self._ends.append(self._gone + start)
         self._forget(start)
         self._looked = max(len(self._buffer) - len(self._mark) + 1, 0)
         return cut

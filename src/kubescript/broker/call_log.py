@@ -78,7 +78,7 @@ class CallLog:
     def what(self) -> notes.Note:
         """Describes the call without the name of its object."""
         # Without the name, the same failure for a hundred pods is one note.
-        return notes.Note("") if self.call is None else _described(replace(self.call, name=""))
+        return notes.Note("") if self.call is None else _describe(replace(self.call, name=""))
 
     def located(self, note: notes.Note) -> notes.Note:
         """Returns the note with the cluster's name before it when the server has several."""
@@ -106,7 +106,7 @@ class CallLog:
         rule = decision.rule or "policy.denied"
         self.denied(call, decision.verdict, rule)
         reason = "; ".join(filter(None, (decision.reason, decision.instead)))
-        self._refusal = _described(call).within("", f": {reason}")
+        self._refusal = _describe(call).within("", f": {reason}")
         return errors.PolicyDenied(str(self._refusal), code=rule)
 
     def broke(self, method: str, error: errors.KubescriptError) -> None:
@@ -214,7 +214,7 @@ class CallLog:
         self.summary.journal.record(record)
 
 
-def _described(call: request.Request) -> notes.Note:
+def _describe(call: request.Request) -> notes.Note:
     """Returns `request.describe`, with a place for each name that is not Kubernetes' own."""
     if not call.is_resource:
         return notes.of([(f"{call.method} ", True), (call.path, False)])

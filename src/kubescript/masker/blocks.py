@@ -7,7 +7,7 @@ it is over. It reads each line once, so that a log costs the same however many n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
 from kubescript.masker import extents, groups, linear, names, patterns, values
@@ -82,7 +82,7 @@ def _below(text: bytes, start: int, end: int, limit: int, opened: Callable[[byte
         while place < limit:
             stop = text.find(b"\n", place, limit) + 1 or limit
             found = reader.send(text[place:stop])
-            yield from (Span(place + span.start, place + span.end, span.kind) for span in found)
+            yield from _move(found, place)
             place = stop
     except StopIteration:
         pass
@@ -103,7 +103,7 @@ def _above(text: bytes, start: int, end: int) -> Iterator[Span]:
     for line in _lines_before(text, start):
         lead = _VALUE.search(line.text)
         if lead is not None and len(lead[1]) == len(beside[1]):
-            yield from _moved(_judged_value(line.text, lead.end(), beside[2].decode()), line.start)
+            yield from _move(_judge_value(line.text, lead.end(), beside[2].decode()), line.start)
             return
         if _indent(line.text) < len(beside[1]) or not line.text.strip():
             return
@@ -118,14 +118,14 @@ def _lines_before(text: bytes, start: int) -> Iterator[_Line]:
         start = begin
 
 
-def _moved(found: Iterator[Span], by: int) -> Iterator[Span]:
+def _move(found: Iterable[Span], by: int) -> Iterator[Span]:
     return (Span(span.start + by, span.end + by, span.kind) for span in found)
 
 
-def _block(line: bytes) -> Reader:
+def _read_block(line: bytes) -> Reader:
     """Fields or items that are indented deeper than a name, or a text that ends with a word of its own."""
     if (here := _HERE.search(line)) is not None and values.is_name(here[1].decode()):
-        yield from _here(here[2])
+        yield from _read_here(here[2])
         return
     head = _HEAD.search(line)
     if head is None:
@@ -139,12 +139,12 @@ def _block(line: bytes) -> Reader:
         line = yield []
         yield list(_next_argument(line, head[1], bare))
     elif head[4]:
-        yield from _scalar(len(head[1]))
+        yield from _read_scalar(len(head[1]))
     else:
-        yield from _indented(_indent(head[1]), name)
+        yield from _read_indented(_indent(head[1]), name)
 
 
-def _here(last: bytes) -> Reader:
+def _read_here(last: bytes) -> Reader:
     """A here document."""
     line = yield []
     for _ in range(_HERE_LINES):
@@ -153,7 +153,7 @@ def _here(last: bytes) -> Reader:
         line = yield _whole(line, "secret")
 
 
-def _scalar(margin: int) -> Reader:
+def _read_scalar(margin: int) -> Reader:
     """A block scalar, all of which is the value."""
     line = yield []
     while not line.strip() or _indent(line) > margin:
@@ -164,7 +164,7 @@ def _whole(line: bytes, kind: str) -> list[Span]:
     return [Span(_indent(line), len(line.rstrip()), kind)] if line.strip() else []
 
 
-def _indented(base: int, name: str) -> Reader:
+def _read_indented(base: int, name: str) -> Reader:
     """Fields that are indented deeper, or items of a list, which may be as deep as the name."""
     line = yield []
     while not line.strip() or _indent(line) > base or (_indent(line) == base and line.lstrip(b" \t").startswith(b"- ")):
@@ -179,7 +179,7 @@ def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
     """`- --password⏎- …`: the next item of the same list."""
     field = _FIELD.match(line)
     if field is not None and field[1] == margin and field[2] is None and not field[3].startswith(b"-"):
-        yield from _judged(*_bare(field), b"", name)
+        yield from _judge(*_bare(field), b"", name)
 
 
 def _on_line(line: bytes, name: str) -> Iterator[Span]:
@@ -189,10 +189,10 @@ def _on_line(line: bytes, name: str) -> Iterator[Span]:
     own = field[2] or b""
     is_named = own and names.kind(own.decode("latin-1"))  # it is judged by that
     if not (is_named or field[3].startswith((b"{", b"["))):
-        yield from _judged(*_bare(field), own, name)
+        yield from _judge(*_bare(field), own, name)
 
 
-def _judged(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
+def _judge(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
     judged = groups.judged_as(name, own) if len(value) >= groups.LEAST else ""
     if judged and (kind := values.kind(judged, value)):
         yield Span(start, start + len(value), kind)
@@ -206,7 +206,7 @@ def _bare(field: linear.Match) -> tuple[bytes, int]:
     return field[3].partition(b" #")[0].rstrip(), field.start(3)
 
 
-def _beside(line: bytes) -> Reader:
+def _read_beside(line: bytes) -> Reader:
     """`value: …` beside `name: DB_PASSWORD`, before or behind others of the same object."""
     beside = _BESIDE.search(line)
     if beside is None or not values.is_name(name := beside[2].decode()):
@@ -217,25 +217,25 @@ def _beside(line: bytes) -> Reader:
             return
         lead = _VALUE.search(line[:_LONG])
         if lead is not None:
-            yield list(_judged_value(line, lead.end(), name))
+            yield list(_judge_value(line, lead.end(), name))
             return
         line = yield []
 
 
-def _judged_value(line: bytes, start: int, name: str) -> Iterator[Span]:
+def _judge_value(line: bytes, start: int, name: str) -> Iterator[Span]:
     start, stop = extents.extent(line, extents.beginning(line, start), whole_line=True)
     stop = start + len(line[start:stop].rstrip(b" \t\r\n,"))
     if kind := values.kind(name, line[start:stop]):
         yield Span(start, stop, f"env-{kind}")
 
 
-def _opened(above: bytes) -> Reader:
+def _read_opened(above: bytes) -> Reader:
     """What stands on the line below `<password>` or `["password"]=>`."""
     opened = _OPENED.search(above)
     name = b"" if opened is None else opened[1] or opened[2]
     if not values.is_name(name.decode()):
         return
-    line, start = yield from _filled(above)
+    line, start = yield from _find_filled(above)
     begin = extents.beginning(line, start)
     if opened is not None and opened[2] and line[begin : begin + 1] not in (b'"', b"'"):  # NAME=⏎OTHER=…
         return
@@ -245,31 +245,31 @@ def _opened(above: bytes) -> Reader:
     yield [Span(start, stop, kind)] if kind else []
 
 
-def _asked(above: bytes) -> Reader:
+def _read_answer(above: bytes) -> Reader:
     """The answer to a question for a password, or what a form's field holds."""
     asks = _ASKS.search(above)
     kind = "" if asks is None else names.kind(asks[1].decode()) if asks[1] else "password"
     if not kind:
         return
-    line, start = yield from _filled(above)
+    line, start = yield from _find_filled(above)
     value = line[start:].rstrip()
     if values.is_secret(value, kind):
         yield [Span(start, start + len(value), kind)]
 
 
-def _announced(above: bytes) -> Reader:
+def _read_announced(above: bytes) -> Reader:
     """What stands alone below a line that says what it is."""
     lead = above.rstrip()[-_LONG:]
     if not lead.endswith(b":") or _ANNOUNCES.search(lead[:-1]) is None:
         return
-    line, start = yield from _filled(above)
+    line, start = yield from _find_filled(above)
     both = lead + b"\n" + line[start:]
     found, _ = patterns.ROWS["announced"].spans(both, len(both), 0)
     shift = len(line) - len(both)
-    yield [Span(one.start + shift, one.end + shift, one.kind) for one in found if one.start > len(lead)]
+    yield list(_move((one for one in found if one.start > len(lead)), shift))
 
 
-def _filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:
+def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:
     """The next line that is not blank, nor another header of a form's field, and where it begins to say something."""
     line = yield []
     for _ in range(_BLANK_LINES):
@@ -291,10 +291,10 @@ def content(line: bytes, above: bytes) -> int:
 
 
 OPENS: Final[tuple[tuple[str, Callable[[bytes], Reader]], ...]] = (
-    ("block", _block),
-    ("beside", _beside),
-    ("opened", _opened),
-    ("answer", _asked),
-    ("announced", _announced),
+    ("block", _read_block),
+    ("beside", _read_beside),
+    ("opened", _read_opened),
+    ("answer", _read_answer),
+    ("announced", _read_announced),
 )
 """Of what sort it is, and what opens it; of each sort one is open at a time."""

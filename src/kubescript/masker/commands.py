@@ -30,7 +30,6 @@ _WORD: Final = linear.compiled(
 """An ampersand within a word is an address's."""
 _ROOM, _LEAST = 2_000, 12
 """Words that all commands of a line may have, and each when there are more: a line may name a program in every word."""
-_SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 """What every agent of SNMP calls its communities."""
 _LIST_BACK, _LIST_WORDS = 2_048, 400
@@ -106,7 +105,7 @@ def _fits(sign: bytes, word: bytes) -> bool:
     if sign == b"?":
         name = word.rpartition(b":")[2]
         return b"/" not in name and bool(names.kind(name.decode("utf-8", "replace")))
-    return sign != b"*" or not _SETTING.match(word)
+    return sign != b"*" or not values.is_setting(word)
 
 
 _PAIRS: Final = {sign: linear.compiled(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}

@@ -53,7 +53,7 @@ def is_token(value: bytes) -> bool:
         return False
     if b"/" in bare and (len(value) % 4 or bare.translate(None, b"-_~") != bare):  # a path
         return False
-    return encodings.decoded(value) is None and values.is_secret(value, "key")
+    return encodings.unfold(value) is None and values.is_secret(value, "key")
 
 
 def _is_told(front: bytes) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from kubescript.masker import linear, spans
 
-__all__ = ["Run", "Runs", "decoded", "encoded", "is_text", "lines", "percent", "unbase64"]
+__all__ = ["Run", "Runs", "encoded", "is_text", "lines", "percent", "unbase64", "unfold"]
 
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
@@ -74,7 +74,7 @@ class Runs:
             if run is None or len(run[0]) < _MIN_RUN:
                 continue
             longest = max(longest, run.end())
-            found = decoded(run[0].replace(b"\\n", b"").translate(None, _BLANKS))
+            found = unfold(run[0].replace(b"\\n", b"").translate(None, _BLANKS))
             if found is not None:
                 return Run(run.start(), run.end(), *found)
         self._failures[longest] += 1
@@ -140,7 +140,7 @@ def is_text(data: bytes) -> bool:
     return odd * 50 <= len(sample) and letters * 2 >= len(sample)
 
 
-def decoded(run: bytes) -> tuple[bytes | None, str] | None:
+def unfold(run: bytes) -> tuple[bytes | None, str] | None:
     """The text in a run of base64, and its form; None when it holds none."""
     data = unbase64(run)
     if data is None or len(data) < _MIN_TEXT:

@@ -65,7 +65,7 @@ def _opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
     """The name in front of a bracket; empty when there is none that may be a credential's."""
     found = pattern.search(text[max(0, at - extents.BACK) : at])
     name = "" if found is None else found[1].decode("latin-1")
-    return name if names.kind(name) or names.weak(name) or name == _PRIVATE else ""
+    return name if values.is_name(name) or name == _PRIVATE else ""
 
 
 class Regions:

@@ -165,7 +165,7 @@ class Masker:
         if not hits or spans.is_masked(content):
             return content
         marked = list(self._spans(content, hits, found, depth))
-        marked += self._within_lines(content, marked, found, depth)
+        marked += list(self._within_lines(content, marked, found, depth))
         if not marked:
             return content
         clear = spans.merged(spans.clear_of_masks(content, marked))
@@ -176,10 +176,8 @@ class Masker:
         lines = encodings.lines(content)
         if lines is content:
             return
-        for span in self._spans(lines, self.scanner.scan(lines), found, depth):
-            overlaps = any(one.start < span.end and span.start < one.end for one in marked)
-            if span.replacement is None and not overlaps:
-                yield span
+        found_here = self._spans(lines, self.scanner.scan(lines), found, depth)
+        yield from spans.apart((span for span in found_here if span.replacement is None), marked)
 
     def _without(self, content: bytes, marked: Iterable[Span], found: Found) -> bytes:
         """The text without these values, but for those that the operator allows; the same object when none goes."""

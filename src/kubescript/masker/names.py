@@ -62,6 +62,9 @@ _ONLY_ABOUT, _TOKENLESS, CHANCE = (
 )
 _BY_END: Final[dict[str, str]] = {end: kind for kind, ends in _WORDS["ends"].items() for end in ends.split(", ")}
 """How names end that promise a credential of a kind whatever stands before."""
+_UNDRAWN: Final = CHANCE.union(_PUBLIC, _ONLY_ABOUT)
+"""Words of names whose values chance makes, and which are no secrets."""
+_TOLD: Final = _ABOUT.union(_UNDRAWN)
 _OPEN: Final = frozenset({"public", "pub"})
 _GETTERS: Final = frozenset({("get",), ("fetch",), ("lookup",)})
 """How names of functions begin whose argument is a name: `getPassword("db")`."""
@@ -142,7 +145,7 @@ def _weak(name: str) -> bool:
 def is_about(name: str) -> bool:
     """Whether it has a credential's word, and another that says it is about one, which is nothing that chance makes."""
     words = () if name.endswith(_HOSTS) else split(name)
-    return any(word in _SECRETS for word in words) and CHANCE.union(_PUBLIC, _ONLY_ABOUT).isdisjoint(words)
+    return any(word in _SECRETS for word in words) and _UNDRAWN.isdisjoint(words)
 
 
 def key(name: str) -> bool:
@@ -162,7 +165,7 @@ def is_vendor(name: str) -> bool:
 
 def is_open_to_chance(name: str) -> bool:
     """Whether nothing in a name says that what is drawn by lot is an id, a checksum or public."""
-    return _ABOUT.union(_PUBLIC, _ONLY_ABOUT, CHANCE).isdisjoint(split(name))
+    return _TOLD.isdisjoint(split(name))
 
 
 def pair(name: str) -> bool:

@@ -17,12 +17,14 @@ from typing import Final
 from kubescript.masker import linear
 from kubescript.wire.masking import OPENING
 
-__all__ = ["PLACEHOLDER", "Masks", "Span", "apply", "clear_of_masks", "is_masked", "merged", "whole"]
+__all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merged", "whole"]
 
 PLACEHOLDER: Final = linear.compiled(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
 _WHERE: Final = ("env-", "flag-", "url-")
 """Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
 _KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
+_DIGITS: Final = 4
+"""Bytes of the digits of a mask."""
 _BOUND: Final = 64
 """Bytes of a value that every rule reads."""
 _FAR: Final = 8_000
@@ -59,10 +61,12 @@ class Masks:
         """The placeholder of a value."""
         if kind.startswith(_WHERE) and (bare := kind.partition("-")[2]).startswith(_KINDS):
             kind = bare
-        key = self._key or os.urandom(32)
-        digits = hashlib.blake2b(value, key=key, digest_size=4).hexdigest()
+        digits = self._digits(value).hex()
         size = f":{len(value)}B" if sized else ""
         return f"«redacted:{kind}:{digits}{size}»".encode()
+
+    def _digits(self, value: bytes) -> bytes:
+        return hashlib.blake2b(value, key=self._key, digest_size=_DIGITS).digest() if self._key else os.urandom(_DIGITS)
 
 
 def is_masked(value: bytes) -> bool:
@@ -139,6 +143,15 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
             continue
         elif not is_masked(text[span.start : max(span.end, ends[last])]):
             yield replace(span, end=max(span.end, ends[last]))
+
+
+def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
+    """Those that overlap none of the others. Attack: thousands of each, every one compared with every other."""
+    taken = merged(others)
+    starts, ends = [span.start for span in taken], [span.end for span in taken]
+    for span in found:
+        if bisect.bisect_right(ends, span.start) >= bisect.bisect_left(starts, span.end):
+            yield span
 
 
 def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -> bytes:

@@ -26,6 +26,7 @@ __all__ = [
     "is_random",
     "is_secret",
     "is_secret_in_prose",
+    "is_setting",
     "is_status",
     "is_weak_secret",
     "kind",
@@ -47,6 +48,8 @@ _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
 )
 _PERSON: Final = linear.compiled(rb"[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)+")
+_SETTINGS: Final = _NAMED | {"password"}
+"""Kinds that a setting is none of."""
 _SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
 _NO_COOKIE: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite"})
 _UUID: Final = linear.compiled(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -146,13 +149,17 @@ def is_secret_in_prose(value: bytes, kind: str) -> bool:
     """The same for `password: value` within a sentence, where the next word may be just that: `token: expired`."""
     bare = value[:-1] if value[-1:] in b".,;:!?" else value
     is_word = bare.isalpha() and bare[1:].islower()
-    is_setting = (
-        kind in _NAMED | {"password"} and _SETTING.match(value) is not None
-    )  # `rotating the password: role=billing`
-    is_setting = is_setting or _PERSON.fullmatch(value) is not None
-    if len(value) < 5 or is_word or is_setting or (b"://" in value and b"@" not in value):
+    is_address = _PERSON.fullmatch(value) is not None or (b"://" in value and b"@" not in value)
+    # `rotating the password: role=billing`
+    is_told = kind in _SETTINGS and is_setting(value)
+    if len(value) < 5 or is_word or is_address or is_told:
         return False
     return is_secret(value, kind)
+
+
+def is_setting(value: bytes) -> bool:
+    """Whether this is a name and a value: `role=billing`."""
+    return _SETTING.match(value) is not None
 
 
 def is_blank(value: bytes) -> bool:

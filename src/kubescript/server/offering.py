@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kubescript.toolsets import completion
 
-__all__ = ["Handler", "Offer", "pages_handlers", "prompts_handlers"]
+__all__ = ["MAX_ECHO", "Handler", "Offer", "pages_handlers", "prompts_handlers"]
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 """Answers a request: its context, its parameters."""
@@ -32,7 +32,7 @@ parameter."""
 _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
-_MAX_ECHO: Final = 100
+MAX_ECHO: Final = 100
 """Characters of a name that nothing here has. Attack: one of 2 MiB, which would come back."""
 _MAX_VALUES: Final = 100
 """Completions in one answer, by the protocol."""
@@ -141,7 +141,7 @@ async def _read(
     if page is None:
         modern = ctx.protocol_version >= _VERSION_WITHOUT_NOT_FOUND
         code = mcp_types.INVALID_PARAMS if modern else _NOT_FOUND
-        raise MCPError(code, "Resource not found; resources/list names all", {"uri": str(params.uri)[:_MAX_ECHO]})
+        raise MCPError(code, "Resource not found; resources/list names all", {"uri": str(params.uri)[:MAX_ECHO]})
     contents = mcp_types.TextResourceContents(
         uri=page.definition.uri,
         mime_type=page.definition.mime_type,
@@ -161,7 +161,7 @@ def prompts_handlers(
     async def get(_ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         prompt = current().prompts.get(params.name)
         if prompt is None:
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name[:_MAX_ECHO]}")
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name[:MAX_ECHO]}")
         arguments = _checked_arguments(prompt.definition, params.arguments or {})
         content = mcp_types.TextContent(type="text", text=prompt.write(arguments))
         message = mcp_types.PromptMessage(role="user", content=content)
@@ -200,7 +200,7 @@ def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> di
     for name, value in given.items():
         if name not in known:
             names = ", ".join(known)
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name[:_MAX_ECHO]}`; there is: {names}")
+            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name[:MAX_ECHO]}`; there is: {names}")
         if len(value) > _MAX_ARGUMENT:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is longer than {_MAX_ARGUMENT} characters")
     _check_required(known, given)

@@ -59,8 +59,6 @@ _WITHOUT_SESSIONS: Final = "2026-07-28"
 
 _MAX_ARGUMENT_ERROR: Final = 300
 _QUOTED_VALUE: Final = 100
-_MAX_ECHO: Final = 100
-"""Characters of a name that nothing here has. Attack: one of 2 MiB, which would come back."""
 
 
 class Served:
@@ -139,7 +137,7 @@ class Served:
         async with self._lease.taken() as offer:
             tool = offer.tools.get(params.name)
             if tool is None:
-                raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name[:_MAX_ECHO]}")
+                raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name[: offering.MAX_ECHO]}")
             # Some clients send every argument that a schema names.
             arguments = {name: value for name, value in (params.arguments or {}).items() if value is not None}
             answer = await self._answer(offer, ctx, params, tool, arguments)
@@ -251,7 +249,7 @@ async def _without_texts_of_exceptions(ctx: ServerRequestContext[Any, Any], call
         found = jsonrpc_dispatcher.handler_exception_to_error_data(error)
         if found is not None:  # the client's mistake
             if isinstance(found.data, str):  # its method, which nothing here has
-                raise MCPError(found.code, found.message, found.data[:_MAX_ECHO]) from None
+                raise MCPError(found.code, found.message, found.data[: offering.MAX_ECHO]) from None
             raise
         log.exception("%s failed", ctx.method)
         raise MCPError(mcp_types.INTERNAL_ERROR, "Internal error: kubescript failed; see its log") from None

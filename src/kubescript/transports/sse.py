@@ -12,8 +12,7 @@ import json
 import re
 import time
 import urllib.parse
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import anyio
 import anyio.lowlevel
@@ -84,11 +83,11 @@ class LegacySse:
             await self._transport.handle_post_message(scope, receive, send)
 
 
-class _Answers:
+class _Answers(unreadable.Stream):
     """The messages to a client, as the SDK writes them."""
 
     def __init__(self, write: Any) -> None:
-        self._write = write
+        super().__init__(write)
         self._waiting = 0
         self._all_left = anyio.Event()
 
@@ -96,7 +95,7 @@ class _Answers:
         """Returns when the message before this one has been sent."""
         self._waiting += 1
         try:
-            await self._write.send(message)
+            await self._stream.send(message)
         finally:
             self._waiting -= 1
             if not self._waiting:
@@ -107,18 +106,6 @@ class _Answers:
         """Returns when none waits."""
         while self._waiting:
             await self._all_left.wait()
-
-    async def aclose(self) -> None:
-        """Closes the stream."""
-        await self._write.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 class _Paced(unreadable.Answering):

@@ -11,7 +11,7 @@ import mcp_types
 import pydantic_core
 from mcp.shared.message import SessionMessage
 
-__all__ = ["Answering", "refusal"]
+__all__ = ["Answering", "Stream", "refusal"]
 
 _NO_JSON: Final = "json_invalid"
 _NO_UNICODE: Final = "a text has half of a surrogate pair (\\ud800 to \\udfff), which is no character"
@@ -19,32 +19,47 @@ _MAX_DIGITS: Final = 18
 """Digits of a number that may be an id."""
 
 
-class Answering:
+class Stream:
+    """One of the SDK's streams with more to it. It is closed behind a `with`, as those are."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    async def aclose(self) -> None:
+        """Closes the stream."""
+        await self._stream.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Answering(Stream):
     """The messages of a stream, as the SDK reads streams, without those that cannot be read: they get an error."""
 
     def __init__(self, read: Any, write: Any) -> None:
         """`read` and `write` are the two streams of one of the SDK's transports."""
-        self._read = read
+        super().__init__(read)
         self._write = write
 
     @property
     def last_context(self) -> Any:
         """The context of the newest message's sender."""
-        return self._read.last_context
+        return self._stream.last_context
 
     async def receive(self) -> SessionMessage | Exception:
         """Returns the next message. Raises what the stream raises."""
         while True:
-            item: SessionMessage | Exception = await self._read.receive()
+            item: SessionMessage | Exception = await self._stream.receive()
             if not isinstance(item, pydantic_core.ValidationError):
                 return item
             answer = _answer(item)
             if answer is not None:
                 await self._write.send(SessionMessage(answer))
-
-    async def aclose(self) -> None:
-        """Closes the stream."""
-        await self._read.aclose()
 
     def __aiter__(self) -> Answering:
         return self
@@ -54,14 +69,6 @@ class Answering:
             return await self.receive()
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
 
 def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:

@@ -20,17 +20,16 @@ import sys
 import termios
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, Protocol
 
 import h11
 import uvicorn
-from h11 import _receivebuffer
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
 from kubescript import config, errors
-from kubescript.transports import retained
+from kubescript.transports import received, retained
 from kubescript.transports import scope as keys
 
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "Waiting", "Waits", "WholeBodies", "most", "protocol"]
@@ -63,11 +62,6 @@ MAX_HEAD: Final = 32 << 10
 """Bytes of a request's head, and of requests that a client sends before it has its answer; a token has up to 16 KiB."""
 _PIECE: Final = 16 << 10
 """Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
-_MAX_LINES: Final = 101
-"""Lines of a head. Attack: 7,900 empty headers, of which objects are made before they are counted: 19 ms a request."""
-_MAX_CHUNKS: Final = 256
-"""Chunks of a body beside one for each KiB. Attack: chunks of one byte, each an event: 5 MB without a token kept all
-others waiting for 12 seconds."""
 _MAX_VALUES: Final = 10_000
 """Values in the JSON of one request; a call has some ten."""
 _MAX_MESSAGE: Final = 512 << 10
@@ -300,40 +294,6 @@ class _Told:
         await self._app(scope, receive, send)
 
 
-class _Received(_receivebuffer.ReceiveBuffer):
-    """The bytes of a connection that h11 has not read, which refuses what costs more to read than to send."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._size = 0
-        """Bytes since the last head."""
-        self._chunks = 0
-        self.has_long_head = False
-
-    def __iadd__(self, data: bytes | bytearray) -> Self:
-        self._size += len(data)
-        super().__iadd__(data)
-        return self
-
-    def maybe_extract_lines(self) -> list[bytearray] | None:
-        """Returns the lines of a head, or of what follows chunks; None when it has not arrived whole."""
-        lines = super().maybe_extract_lines()
-        if lines is not None:
-            self._size, self._chunks = len(self), 0
-            self.has_long_head = len(lines) > _MAX_LINES
-            if self.has_long_head:
-                raise h11.RemoteProtocolError("too many headers")
-        return lines
-
-    def maybe_extract_next_line(self) -> bytearray | None:
-        """Returns the line before a chunk; None when it has not arrived whole."""
-        line = super().maybe_extract_next_line()
-        self._chunks += line is not None
-        if self._chunks > _MAX_CHUNKS + self._size // 1024:
-            raise h11.RemoteProtocolError("too many chunks")
-        return line
-
-
 class Connection(h11_impl.H11Protocol):
     """One HTTP connection, which ends when it waits too long for its client."""
 
@@ -348,7 +308,7 @@ class Connection(h11_impl.H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         """Takes a new connection."""
         super().connection_made(transport)
-        self.conn._receive_buffer = self._received = _Received()  # h11 has no limits on these
+        self.conn._receive_buffer = self._received = received.Received()  # h11 has no limits on these
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
         self.has_certificate = bool(certificate)

@@ -1,0 +1,50 @@
+"""What of a connection h11 has not read yet; it refuses a head or a body that costs more to read than to send."""
+
+from __future__ import annotations
+
+from typing import Final, Self
+
+import h11
+from h11 import _receivebuffer
+
+__all__ = ["Received"]
+
+_MAX_LINES: Final = 101
+"""Lines of a head. Attack: 7,900 empty headers, of which objects are made before they are counted: 19 ms a request."""
+_MAX_CHUNKS: Final = 256
+"""Chunks of a body beside one for each KiB. Attack: chunks of one byte, each an event: 5 MB without a token kept all
+others waiting for 12 seconds."""
+
+
+class Received(_receivebuffer.ReceiveBuffer):
+    """The bytes of a connection that h11 has not read, which refuses what costs more to read than to send."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._size = 0
+        """Bytes since the last head."""
+        self._chunks = 0
+        self.has_long_head = False
+
+    def __iadd__(self, data: bytes | bytearray) -> Self:
+        self._size += len(data)
+        super().__iadd__(data)
+        return self
+
+    def maybe_extract_lines(self) -> list[bytearray] | None:
+        """Returns the lines of a head, or of what follows chunks; None when it has not arrived whole."""
+        lines = super().maybe_extract_lines()
+        if lines is not None:
+            self._size, self._chunks = len(self), 0
+            self.has_long_head = len(lines) > _MAX_LINES
+            if self.has_long_head:
+                raise h11.RemoteProtocolError("too many headers")
+        return lines
+
+    def maybe_extract_next_line(self) -> bytearray | None:
+        """Returns the line before a chunk; None when it has not arrived whole."""
+        line = super().maybe_extract_next_line()
+        self._chunks += line is not None
+        if self._chunks > _MAX_CHUNKS + self._size // 1024:
+            raise h11.RemoteProtocolError("too many chunks")
+        return line

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -23,17 +23,24 @@ def atomic(out: Path) -> Iterator[Directory]:
     """
     if out.exists():
         raise errors.ConfigError(f"{out} exists already; choose another name or remove it")
+    # The name is chosen before the block that removes it: a SIGTERM right after mkdtemp left the folder behind.
+    folder = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    except OSError as error:
-        raise errors.ConfigError(f"cannot write in {out.parent}: {error.strerror}") from None
-    try:
+        _make(folder)
         yield Directory(folder)
         folder.rename(out)
     except OSError as error:
         raise errors.ConfigError(f"the snapshot could not be written: {error.strerror}; nothing was kept") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make(folder: Path) -> None:
+    """Makes a folder that only its owner can read. Raises ConfigError."""
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise errors.ConfigError(f"cannot write in {folder.parent}: {error.strerror}") from None
 
 
 class Directory:

@@ -14,7 +14,9 @@ class UserPath(click.Path):
     """A path, with the user's home for a leading `~`."""
 
     def __init__(self, *, dir_okay: bool = True) -> None:
-        super().__init__(path_type=Path, dir_okay=dir_okay)
+        # click looks twice, and a server that rotates an audit file leaves none for a moment: between the two looks a
+        # file "is not readable". The command that opens the file says what is wrong with it.
+        super().__init__(path_type=Path, dir_okay=dir_okay, readable=False)
 
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Returns the path."""

@@ -4,6 +4,7 @@ servers are in this process, and answer on ports; their API server is a recorder
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
 import time
@@ -15,11 +16,12 @@ from typing import Any, Final
 import anyio
 import httpx2
 import pytest
+from sse_starlette import sse
 
 from kubescript import app, config, errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.cluster import live
-from kubescript.transports import connections
+from kubescript.transports import authentication, connections
 from security_tests import benches, identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, extent, http_server
@@ -772,6 +774,34 @@ def test_a_caller_is_told_of_no_stream_of_anothers(port: int) -> None:
         assert "event: endpoint" in next(lines)
         assert counts(bob) == (1, 1)
         assert counts(mallory) == (0, 0)
+
+
+@pytest.mark.promise("H-01")
+@pytest.mark.parametrize("path", ["mcp", "sse"])
+def test_a_stream_ends_with_the_token_that_opened_it(
+    path: str, provider: Provider, cluster: recorder.Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the stream is idle. The streams of other callers go on."""
+    monkeypatch.setattr(authentication, "_VERIFIED_S", 0.1)
+    monkeypatch.setattr(sse.EventSourceResponse, "DEFAULT_PING_INTERVAL", 1)
+    file = tmp_path / "settings.toml"
+    file.write_text(settings(tmp_path, provider))
+    flags = ("--toolsets", "code", "--kubeconfig", str(cluster.kubeconfig(tmp_path)), "--config", str(file))
+    with http_server.serving(flags) as port, contextlib.ExitStack() as stack:
+        opened = []
+        for name in ("mallory", "bob"):
+            headers = session(port, FILE[name])
+            stream = stack.enter_context(HTTP.stream("GET", f"http://127.0.0.1:{port}/{path}", headers=headers))
+            assert stream.status_code == 200
+            opened.append(stream.iter_lines())
+        revoked, other = opened
+        assert any(revoked) and any(other), "both are pinged"
+        tokens = tmp_path / "tokens.csv"
+        tokens.write_text(f"{FILE['bob']},bob\n")
+        heard = list(itertools.islice(revoked, 60))  # to its end, and without an error of the connection
+        assert len(heard) < 60, heard
+        assert any(other) and any(other)
+        assert asked(port, f"Bearer {FILE['mallory']}").status_code == 401
 
 
 # --- web pages ---

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+import anyio
+import anyio.lowlevel
 from mcp.server.auth.middleware import bearer_auth
 from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubescript import errors
-from kubescript.auth import authenticator, user
+from kubescript.auth import authenticator, opaque, user
 from kubescript.transports import endpoints
 from kubescript.transports import scope as keys
 
@@ -26,6 +29,8 @@ _STATUS: Final = {"auth.token": 401, "auth.scope": 403, "auth.access": 403, "aut
 _ERROR: Final = {401: "invalid_token", 403: "insufficient_scope", 503: "temporarily_unavailable"}
 _UNQUOTED: Final = re.compile(r"[^ !#-\[\]-~]")
 """What RFC 6750 does not let stand in a description."""
+_VERIFIED_S: Final = opaque.KNOWN_S
+"""Seconds for which a stream goes on before its caller's credential is looked at again."""
 
 
 class Authentication:
@@ -63,7 +68,10 @@ class Authentication:
         scope[keys.CREDENTIAL] = found
         scope[keys.CONNECTION].owner = found.user.person
         scope["user"] = _sdk_user(self._reduced(found.user))
-        await self._app(scope, receive, send)
+        if scope["method"] == "GET":
+            await _Stream(send, lambda: self._credential(scope)).serve(self._app, scope, receive)
+        else:
+            await self._app(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
         """Whether nobody has to say who he is. Who says it all the same is told more by the open paths."""
@@ -107,6 +115,43 @@ class Authentication:
         if text != "no token":  # who has not tried has made no error
             parts += [f'error="{name}"', f'error_description="{text}"']
         return f"Bearer {', '.join(parts)}"
+
+
+class _Stream:
+    """What one stream sends, for as long as its caller's credential counts. A ping passes here every 15 seconds, so an
+    idle stream ends as well."""
+
+    # Attack: a stream that is opened before its token is revoked, and listened to for days.
+
+    def __init__(self, send: Send, verify: Callable[[], Awaitable[object]]) -> None:
+        """`verify` raises AuthError once the credential counts no more."""
+        self._send = send
+        self._verify = verify
+        self._verified = time.monotonic()
+        self._has_begun = False
+        self._scope = anyio.CancelScope()
+
+    async def serve(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
+        """Runs the application; ends the stream when the credential counts no more."""
+        with self._scope:
+            await app(scope, receive, self._pass_on)
+        if self._scope.cancelled_caught and self._has_begun:
+            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _pass_on(self, message: Message) -> None:
+        if time.monotonic() - self._verified > _VERIFIED_S:
+            await self._verify_again()
+        self._has_begun = True
+        await self._send(message)
+
+    async def _verify_again(self) -> None:
+        try:
+            await self._verify()
+        except errors.AuthError as error:
+            log.info("a stream has ended: %s", error.message, extra={"event": "stream.ended", "code": error.code})
+            self._scope.cancel()
+            await anyio.lowlevel.checkpoint()
+        self._verified = time.monotonic()
 
 
 def credential(scope: Scope) -> user.Credential | None:

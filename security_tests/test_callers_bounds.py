@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import re
 import socket
 import ssl
 import subprocess
@@ -377,6 +378,20 @@ def test_garbage_after_an_answer_leaves_no_stack_trace(served: Served) -> None:
             assert ended_in(client, 20)
     assert served.serves()
     assert served.log.read_text() == ""
+
+
+@pytest.mark.promise("H-05")
+def test_messages_of_a_wrong_shape_leave_no_stack_trace(served: Served) -> None:
+    """Of the older SSE, whose messages the SDK logs: a line each, without what the client sent."""
+    base = f"https://127.0.0.1:{served.port}"
+    http = httpx2.Client(verify=served.tls, headers=served.headers("mallory"), timeout=20)
+    with http, http.stream("GET", f"{base}/sse") as stream:
+        lines = stream.iter_lines()
+        path = next(line[6:] for line in lines if line.startswith("data: /messages"))
+        for body in ("{", "[]", '{"jsonrpc": "2.0", "shape": "wrong"}'):
+            assert http.post(base + path, content=body).status_code == 400
+    assert served.serves()
+    assert not re.search("Traceback|shape", served.log.read_text())
 
 
 # --- bodies ---

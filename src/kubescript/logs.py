@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO
 
 import orjson
 
@@ -68,6 +68,12 @@ class _JsonLines(logging.Formatter):
             return sanitizing.printable(self.mask(text)) if self.mask is not None else text
         except Exception:  # fail closed: what cannot be masked is not logged
             return self._unmasked
+
+    def formatException(self, ei: Any) -> str:
+        """Returns the stack trace; of a message of a wrong shape the type alone."""
+        # The SDK logs such messages with their text, as often as a client sends one.
+        kind = type(ei[1]).__name__
+        return kind if kind == "ValidationError" else super().formatException(ei)
 
     def _line(self, record: logging.LogRecord) -> dict[str, object]:
         """Returns the fields of the record."""

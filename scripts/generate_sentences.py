@@ -24,6 +24,8 @@ WORKER: Final = PACKAGE / "worker"
 SPEAKING: Final = (
     WORKER / "main.py",
     WORKER / "channel.py",
+    WORKER / "entry.py",
+    WORKER / "faults.py",
     *(WORKER / "sdk").rglob("*.py"),
     *(WORKER / "language").rglob("*.py"),
     *(PACKAGE / "request").rglob("*.py"),

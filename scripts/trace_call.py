@@ -23,7 +23,7 @@ import anyio
 import kubescript
 
 # What the trace knows of the package. `one_application` and `evaluate` are all that use it.
-from kubescript import app, config, logs, spawner
+from kubescript import app, config, logs, programs, spawner
 from kubescript.cli import demo
 
 PACKAGE = Path(kubescript.__file__).parent
@@ -99,7 +99,7 @@ def trace() -> Trace:
 @contextlib.contextmanager
 def one_application() -> Iterator[app.Application]:
     """The package put together as `kubescript run` does it, on the bundled snapshot."""
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         source.start()
         try:

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript import spawner, types
+from kubescript import programs, spawner, types
 from kubescript.executor import conversation, executor
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
+from kubescript_sandbox import runs
 
 __all__ = [
     "HOSTILE",
@@ -37,9 +38,9 @@ def hostile(*dropped: str, options: tuple[str, ...] = ()) -> tuple[str, ...]:
     return (*HOSTILE, *([f"--without={','.join(dropped)}"] if dropped else []), *options)
 
 
-def no_cluster(_call: protocol.Call, _timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+def no_cluster(_call: exchanges.Call, _timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
     """Answer every call with a fault: most of these tests stop before the broker."""
-    return protocol.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "no cluster in this test")), None
+    return exchanges.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "no cluster in this test")), None
 
 
 class Bench:
@@ -51,16 +52,18 @@ class Bench:
         self.on_call: conversation.OnCall = no_cluster
         self.on_progress: conversation.OnProgress = lambda _: None
 
-    def __call__(self, script: str, timeout_ms: int = 10_000, **limits: int) -> types.Outcome:
+    def __call__(self, script: str, timeout_ms: int = 10_000, **limits: int) -> runs.Outcome:
         """One script to its outcome."""
-        bounds = types.Limits(**({"timeout_ms": timeout_ms, "memory_bytes": 256 * MIB} | limits))
-        return self.pool.run(conversation.Job(script, bounds, "default", "test", self.on_call, self.on_progress))
+        bounds = runs.Limits(**({"timeout_ms": timeout_ms, "memory_bytes": 256 * MIB} | limits))
+        return self.pool.run(
+            conversation.Job(script, bounds, exchanges.Parameters("default", "test"), self.on_call, self.on_progress)
+        )
 
-    def listen(self) -> list[protocol.Call]:
+    def listen(self) -> list[exchanges.Call]:
         """The calls that reach the host's side from now on; each is answered with a fault."""
-        heard: list[protocol.Call] = []
+        heard: list[exchanges.Call] = []
 
-        def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+        def on_call(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
             heard.append(call)
             return no_cluster(call, left)
 
@@ -71,7 +74,7 @@ class Bench:
         """Whether the next script gets its answer, from a hostile worker and from an honest one."""
         return self("result = 6 * 7\nresult").result in {b"42", b'"42"'}
 
-    def during(self, script: str, probe: Callable[[int], None]) -> types.Outcome:
+    def during(self, script: str, probe: Callable[[int], None]) -> runs.Outcome:
         """Run `script`; when it reports progress, `probe` is called with its worker's process id. Needs a bench without
         spares."""
         found: list[BaseException] = []
@@ -94,11 +97,13 @@ class Bench:
 
 
 @contextlib.contextmanager
-def opened(command: tuple[str, ...] = spawner.COMMAND, *, spares: int = 2, strict: bool = STRICT) -> Iterator[Bench]:
+def opened(command: tuple[str, ...] = programs.WORKER, *, spares: int = 2, strict: bool = STRICT) -> Iterator[Bench]:
     """A bench with a fork server of its own."""
     source = spawner.Spawner(command)
     source.start()
-    pool = executor.Executor(source, memory_bytes=256 * MIB, cpu_seconds=30, spares=spares, strict=strict)
+    pool = executor.Executor(
+        source, programs.SCRIPTS, memory_bytes=256 * MIB, cpu_seconds=30, spares=spares, strict=strict
+    )
     try:
         yield Bench(source, pool)
     finally:

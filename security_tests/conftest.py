@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript import spawner
+from kubescript import programs, spawner
 from security_tests import benches, promises
 
 TALLY = "WALL_TALLY"
@@ -33,7 +33,7 @@ def sandbox() -> Iterator[benches.Bench]:
 @pytest.fixture(scope="module")
 def source() -> Iterator[spawner.Spawner]:
     """A fork server, for what wires the product's parts itself."""
-    spawned = spawner.Spawner()
+    spawned = spawner.Spawner(programs.WORKER)
     spawned.start()
     yield spawned
     spawned.close()

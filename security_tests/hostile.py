@@ -20,7 +20,7 @@ import msgspec
 
 from kubescript.confinement import lockdown
 from kubescript.wire import protocol
-from kubescript.worker import channel, forkserver, main
+from kubescript.worker import channel, entry, forkserver, guest, main
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,7 +37,7 @@ def frame(kind: int, payload: bytes | str = b"") -> bytes:
     return struct.pack("<IB", len(data), kind) + data
 
 
-def prepare(link: channel.Channel) -> main.Evaluate:
+def prepare(_: guest.Guest, link: channel.Channel) -> main.Evaluate:
     """Run the script with everything Python has, in a worker that is locked down like any other."""
     scope: dict[str, object] = {
         "ctypes": ctypes, "libc": libc, "mmap": mmap, "os": os, "syscall": syscall, "link": link, "time": time,
@@ -89,4 +89,4 @@ def mutate() -> None:
 
 if __name__ == "__main__":
     mutate()
-    forkserver.main(prepare)
+    forkserver.main(entry.GUEST, prepare)

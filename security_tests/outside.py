@@ -74,7 +74,7 @@ def whole(descriptor: int, start: int, end: int) -> bytes:
 
 HOST: Final = textwrap.dedent("""
     import sys, threading, json
-    from kubescript import spawner, types
+    from kubescript import programs, spawner, types
     from kubescript.executor import conversation, executor
     from kubescript.cluster import live
     from kubescript.broker import summary
@@ -83,7 +83,7 @@ HOST: Final = textwrap.dedent("""
     import os, signal, time
     from pathlib import Path
 
-    source = spawner.Spawner(sys.argv[2:] or spawner.COMMAND)
+    source = spawner.Spawner(sys.argv[2:] or programs.WORKER)
     early = sys.argv[1] == "early"
     def read_secrets():
         cluster = live.Live(Path(os.environ["KUBECONFIG"]))
@@ -91,7 +91,7 @@ HOST: Final = textwrap.dedent("""
     kept = read_secrets() if early else None   # worse than the product: secrets first, fork server second
     source.start()
     kept = kept or read_secrets()
-    pool = executor.Executor(source, memory_bytes=256 << 20, cpu_seconds=60, spares=0, strict=True)
+    pool = executor.Executor(source, programs.SCRIPTS, memory_bytes=256 << 20, cpu_seconds=60, spares=0, strict=True)
     door = reading.made(kept[0], policy.Policy("off", (), ()))
     def found(_):
         pid, = open(f"/proc/{source.pid}/task/{source.pid}/children").read().split()

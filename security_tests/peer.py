@@ -7,19 +7,20 @@ import json
 import socket
 import threading
 
-from kubescript import types
+from kubescript import programs
 from kubescript.executor import conversation
 from kubescript.output import render
-from kubescript.wire import framing
+from kubescript.wire import exchanges, framing
+from kubescript_sandbox import runs
 from security_tests import benches
 
-JOB = types.Limits(timeout_ms=2_000, api_calls=5, output_bytes=1_000)
+JOB = runs.Limits(timeout_ms=2_000, api_calls=5, output_bytes=1_000)
 
 
-def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> types.Outcome:
+def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> runs.Outcome:
     """A conversation with a peer that says `data` and hangs up, whatever the host answers."""
     ours, theirs = socket.socketpair()
-    job = conversation.Job("1", JOB, "default", "test", on_call)
+    job = conversation.Job("1", JOB, exchanges.Parameters("default", "test"), on_call)
 
     def drain() -> None:
         with contextlib.suppress(OSError):
@@ -31,14 +32,14 @@ def converse(data: bytes, on_call: conversation.OnCall = benches.no_cluster) -> 
     reader = threading.Thread(target=drain)
     with theirs, ours:
         reader.start()
-        talk = conversation.Conversation(job, framing.FrameSocket(ours))
+        talk = conversation.Conversation(job, framing.FrameSocket(ours), programs.SCRIPTS)
         outcome = talk.outcome(talk.run(), None, None)
         ours.shutdown(socket.SHUT_RDWR)
         reader.join()
     return outcome
 
 
-def sound(outcome: types.Outcome) -> None:
+def sound(outcome: runs.Outcome) -> None:
     """An outcome the rest of the host can live with."""
     answer = render.render(outcome, JOB)
     assert len(answer.text.encode()) <= JOB.output_bytes

@@ -13,7 +13,7 @@ import yaml
 from kubescript import cancellation, errors
 from kubescript.cluster import snapshot
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 __all__ = [
     "FORMS",
@@ -78,7 +78,7 @@ FORMS: Final = {"must-gather": must_gather, "own": own_format}
 def text(cluster: snapshot.Snapshot, path: str, query: str = "") -> str:
     """The body of a GET, or the message of the error that it ends in."""
     pairs = tuple(tuple(pair.split("=", 1)) for pair in query.split("&") if pair)
-    call = request.parse(protocol.Call("GET", tuple(path.split("/")), pairs))  # type: ignore[arg-type]
+    call = request.parse(exchanges.Call("GET", tuple(path.split("/")), pairs))  # type: ignore[arg-type]
     try:
         return b"".join(cluster.perform(call, 5, cancellation.Cancellation()).chunks).decode("utf-8", "replace")
     except errors.KubescriptError as error:

@@ -6,7 +6,7 @@ from typing import Final
 
 import pyseccomp
 
-from kubescript import types
+from kubescript_sandbox import runs
 
 __all__ = [
     "ALLOWED",
@@ -28,12 +28,12 @@ _NEWER: Final = {"mseal": 462}
 """Newer than some libseccomp; the same number on every architecture."""
 
 
-def is_killed(outcome: types.Outcome) -> bool:
+def is_killed(outcome: runs.Outcome) -> bool:
     """Whether the filter ended the worker."""
     return outcome.fault is not None and _FORBIDDEN in outcome.fault.message
 
 
-def is_stopped(outcome: types.Outcome) -> bool:
+def is_stopped(outcome: runs.Outcome) -> bool:
     """Whether the filter stopped a raw call: the worker died of it, or was told EPERM before the kernel looked at an
     argument."""
     return is_killed(outcome) or outcome.result == b'"(-1, 1)"'

@@ -14,19 +14,19 @@ import pytest
 from kubescript.broker import records, summary
 from kubescript.cluster import live
 from kubescript.policy import policy
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit import clients, reading, trails
 from tests.kit.api_server import CHUNKED, OK, Server, hang_up, head, kubeconfig, then, whole
 
 LOG: Final = ("api", "v1", "namespaces", "a", "pods", "p", "log")
 LIST: Final = ("api", "v1", "pods")
 QUERIES: Final = {
-    "a log": protocol.Call("GET", LOG, accept="text"),
-    "a watch": protocol.Call("GET", LIST, (("watch", "true"),)),
-    "a list": protocol.Call("GET", LIST),
-    "an object": protocol.Call("GET", (*LIST[:2], "namespaces", "a")),
-    "a health check": protocol.Call("GET", ("livez",), accept="text"),
-    "a question": protocol.Call(
+    "a log": exchanges.Call("GET", LOG, accept="text"),
+    "a watch": exchanges.Call("GET", LIST, (("watch", "true"),)),
+    "a list": exchanges.Call("GET", LIST),
+    "an object": exchanges.Call("GET", (*LIST[:2], "namespaces", "a")),
+    "a health check": exchanges.Call("GET", ("livez",), accept="text"),
+    "a question": exchanges.Call(
         "POST", ("apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"), body=msgspec.Raw(b"{}")
     ),
 }
@@ -41,7 +41,7 @@ class Door:
         self.notes = summary.Summary()
         self._broker = reading.made(self._cluster, policy.Policy(), record=self.recorded.append)
 
-    def ask(self, call: protocol.Call) -> str:
+    def ask(self, call: exchanges.Call) -> str:
         """The code of the call's fault, or its status and body."""
         reply, response = self._broker.handle(call, self.notes, 20)
         if reply.fault is not None:

@@ -19,7 +19,7 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
-from kubescript import config, contexts, errors, evaluator, redaction, spawner, types
+from kubescript import config, contexts, errors, evaluator, programs, redaction, types
 from kubescript.audit import denials, record, recorder, verify
 from kubescript.audit import plans as audit_plans
 from kubescript.broker import attempts
@@ -331,7 +331,7 @@ DYING += "began = time.monotonic()\nwhile time.monotonic() - began < 0.5: pass\n
 @pytest.mark.parametrize(
     ("command", "script", "code"),
     [
-        (spawner.COMMAND, PARALLEL, "limit.time"),
+        (programs.WORKER, PARALLEL, "limit.time"),
         (benches.HOSTILE, DYING + "os._exit(1)", "worker.died"),
         (benches.HOSTILE, DYING + "os.kill(os.getpid(), 11)", "worker.died"),
         (benches.HOSTILE, DYING + "sock.sendall(frame(8, '{\"answer\":999}'))\nwhile True: pass", "worker.protocol"),

@@ -26,7 +26,8 @@ from kubescript import errors, spawner, types
 from kubescript.commands import connection, process, protobuf, proxy
 from kubescript.confinement import landlock
 from kubescript.executor import conversation
-from kubescript.wire import orders, protocol
+from kubescript.wire import exchanges, orders
+from kubescript_sandbox import runs
 from security_tests import benches
 
 Count = Callable[[int], None]
@@ -465,14 +466,14 @@ def test_without_its_secret_the_proxy_passes_nothing_on(attacker: Attacker, path
     """Another process of this machine may find the port where there is no network of its own."""
     if attacker.program == "openstack":
         pytest.skip("it has no proxy")
-    heard: list[protocol.Call] = []
+    heard: list[exchanges.Call] = []
 
-    def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+    def on_call(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
         heard.append(call)
         return benches.no_cluster(call, left)
 
     deadline = time.monotonic() + SECONDS
-    job = conversation.Job("", types.Limits(), "default", "test", on_call)
+    job = conversation.Job("", runs.Limits(), exchanges.Parameters("default", "test"), on_call)
     with attacker.started(f"{PROXY}path = {path!r}\n{ASK}") as running:
         assert running.way_out is not None
         with proxy.Proxy(running.way_out, job, deadline).serving():
@@ -518,15 +519,15 @@ def test_every_request_and_every_connection_counts(attacker: Attacker, attacks: 
     attacks(len(REQUESTS))
     bound = 20
     for what, request in REQUESTS.items():
-        heard: list[protocol.Call] = []
+        heard: list[exchanges.Call] = []
 
         def on_call(
-            call: protocol.Call, left: float, heard: list[protocol.Call] = heard
-        ) -> tuple[protocol.Reply, types.Response | None]:
+            call: exchanges.Call, left: float, heard: list[exchanges.Call] = heard
+        ) -> tuple[exchanges.Reply, types.Response | None]:
             heard.append(call)
             return benches.no_cluster(call, left)
 
-        job = conversation.Job("", types.Limits(api_calls=bound), "default", "test", on_call)
+        job = conversation.Job("", runs.Limits(api_calls=bound), exchanges.Parameters("default", "test"), on_call)
         deadline = time.monotonic() + SECONDS
         with attacker.started(FLOOD.replace("REQUEST", repr(request))) as running:
             assert running.way_out is not None
@@ -571,14 +572,14 @@ def test_one_large_body_of_a_command_is_held_at_a_time(attacker: Attacker, frami
     attacks(1)
     held, most = threading.Semaphore(1), []
 
-    def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+    def on_call(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
         most.append(held.acquire(timeout=0))
         time.sleep(0.1)
         held.release()
         return benches.no_cluster(call, left)
 
     deadline = time.monotonic() + SECONDS
-    job = conversation.Job("", types.Limits(), "default", "test", on_call)
+    job = conversation.Job("", runs.Limits(), exchanges.Parameters("default", "test"), on_call)
     with attacker.started(f"FRAMING = {framing!r}\n{BODIES}") as running:
         assert running.way_out is not None
         with proxy.Proxy(running.way_out, job, deadline).serving():
@@ -623,7 +624,7 @@ def test_what_it_costs_to_read_requests_is_bounded(attacker: Attacker, attacks: 
     attacks(len(COSTLY))
     for what, request in COSTLY.items():
         deadline = time.monotonic() + SECONDS
-        job = conversation.Job("", types.Limits(), "default", "test", benches.no_cluster)
+        job = conversation.Job("", runs.Limits(), exchanges.Parameters("default", "test"), benches.no_cluster)
         with attacker.started(SEND.replace("REQUEST", repr(request))) as running:
             assert running.way_out is not None
             asked = proxy.Proxy(running.way_out, job, deadline)
@@ -666,7 +667,7 @@ def test_its_proxy_is_not_found_by_its_port(attacker: Attacker, attacks: Count) 
     if attacker.program == "openstack":
         pytest.skip("it has no proxy")
     deadline = time.monotonic() + SECONDS
-    job = conversation.Job("", types.Limits(), "default", "test", benches.no_cluster)
+    job = conversation.Job("", runs.Limits(), exchanges.Parameters("default", "test"), benches.no_cluster)
     wait = "import time; time.sleep(1); path = f'/{secret}/api'"
     with attacker.started(f"{PROXY}{wait}\n{ASK}") as running, contextlib.ExitStack() as held:
         assert running.way_out is not None

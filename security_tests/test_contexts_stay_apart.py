@@ -19,9 +19,9 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from kubescript import app, config, spawner, types
+from kubescript import app, config, programs, spawner, types
 from kubescript.broker import summary
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests import benches
 from security_tests.recorder import CANARY, Recorder
 
@@ -118,7 +118,7 @@ def fleet(folder: Path) -> Iterator[Fleet]:
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     """Its workers are the product's."""
-    yield from opened(spawner.COMMAND, tmp_path_factory.mktemp("honest"))
+    yield from opened(programs.WORKER, tmp_path_factory.mktemp("honest"))
 
 
 def call(context: Any, path: str = "api/v1/namespaces/home/configmaps", **more: Any) -> str:
@@ -276,7 +276,7 @@ def test_no_credential_and_no_call_crosses_over(fleet: Fleet, attacks: Count) ->
         pick = random.Random(seed)
         for number in range(calls // threads):
             context = pick.choice([name for name in NAMES if name != "unlisted"] + [""])
-            frame = protocol.Call("GET", (*path("configmaps").split("/"), f"{seed}-{number}"), context=context)
+            frame = exchanges.Call("GET", (*path("configmaps").split("/"), f"{seed}-{number}"), context=context)
             reply, response = door.handle(frame, summary.Summary(), 20)
             assert reply.fault is None and response is not None
             assert json.loads(b"".join(response.chunks))["metadata"]["name"] == f"{seed}-{number}"

@@ -21,12 +21,12 @@ from kubescript.cluster import live
 from kubescript.masker import gzipped
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript.wire import exchanges
 from kubescript.wire import masking as wire
-from kubescript.wire import protocol
 from tests.kit import reading
 from tests.kit.api_server import CHUNKED, Server, hang_up, head, kubeconfig, then
 
-LIST: Final = protocol.Call("GET", ("api", "v1", "pods"))
+LIST: Final = exchanges.Call("GET", ("api", "v1", "pods"))
 SECRET: Final = "Tr0ub4dor-and-3"
 POD: Final = b'{"metadata":{"name":"p"},"spec":{"env":[{"name":"DB_PASSWORD","value":"%s"}]}}' % SECRET.encode()
 PODS: Final = b'{"kind":"PodList","items":[' + b",".join([POD] * 1_000) + b"]}"
@@ -48,7 +48,7 @@ class Door:
             self._cluster, policy.Policy(), redact=masking.body, redact_echo=masking.echo, gzip=masking.enabled
         )
 
-    def ask(self, call: protocol.Call = LIST, most: int = 1 << 62) -> bytes:
+    def ask(self, call: exchanges.Call = LIST, most: int = 1 << 62) -> bytes:
         """The body, or as much as a script may read of it. Raises ClusterError."""
         reply, response = self._broker.handle(call, self.notes, 60)
         if reply.fault is not None:
@@ -251,7 +251,7 @@ def test_an_encoding_that_nobody_asked_for_is_refused(encoding: str, door: Door,
     assert works(door, server)
 
 
-WATCH: Final = protocol.Call("GET", ("api", "v1", "pods"), (("watch", "true"),))
+WATCH: Final = exchanges.Call("GET", ("api", "v1", "pods"), (("watch", "true"),))
 
 
 @pytest.mark.promise("F-01")

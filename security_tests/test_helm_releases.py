@@ -23,7 +23,7 @@ import pytest
 
 from kubescript import app, config, spawner, types
 from kubescript.broker import summary
-from kubescript.wire import framing, protocol
+from kubescript.wire import exchanges, framing, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from tests.kit import fork_servers
@@ -354,12 +354,12 @@ def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
     path = ("apis", "helm.sh", holder, "namespaces", "a", "releases")
     with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source, fork_servers.Maskers()) as parts:
         reply, response = parts.operator.contexts.default.broker.handle(
-            protocol.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10
+            exchanges.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10
         )
         assert reply.fault is not None and reply.fault.code == "policy.denied_resource" and response is None
         assert keeper.asked == []
         reply, response = parts.operator.contexts.default.broker.handle(
-            protocol.Call("GET", path, accept="metadata"), summary.Summary(), 10
+            exchanges.Call("GET", path, accept="metadata"), summary.Summary(), 10
         )
         assert reply.fault is None and response is not None
         b"".join(response.chunks)
@@ -368,23 +368,23 @@ def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
 
 
 CALLS: Final = {
-    "a Secret that is no release": protocol.Call("GET", (*PATH, "database-password")),
-    "a release of nowhere": protocol.Call("GET", ("apis", "helm.sh", "secrets", "releases", NAME)),
-    "another holder": protocol.Call("GET", ("apis", "helm.sh", "pods", "namespaces", "a", "releases", NAME)),
-    "a made-up version": protocol.Call("GET", ("apis", "helm.sh", "v1", "namespaces", "a", "releases", NAME)),
-    "another resource": protocol.Call("GET", ("apis", "helm.sh", "secrets", "namespaces", "a", "charts", NAME)),
-    "a subresource": protocol.Call("GET", (*PATH, NAME, "status")),
-    "a proxy": protocol.Call("GET", (*PATH, NAME, "proxy")),
-    "a watch": protocol.Call("GET", PATH, (("watch", "true"),)),
-    "an old watch": protocol.Call("GET", ("apis", "helm.sh", "secrets", "watch", "namespaces", "a", "releases")),
-    "a name by a field": protocol.Call("GET", PATH, (("fieldSelector", "metadata.name=database-password"),)),
-    "values by a field": protocol.Call("GET", PATH, (("fieldSelector", "data.release=x"),)),
-    "a deletion": protocol.Call("DELETE", (*PATH, NAME)),
-    "a deletion of all": protocol.Call("DELETE", PATH),
-    "a patch": protocol.Call("PATCH", (*PATH, NAME), (), msgspec.Raw(b"{}"), "merge-patch"),
-    "a creation": protocol.Call("POST", PATH, (), msgspec.Raw(b"{}")),
-    "dots": protocol.Call("GET", (*PATH, "sh.helm.release.v1....v1")),
-    "a long name": protocol.Call("GET", (*PATH, f"sh.helm.release.v1.{'a' * 200}.v1")),
+    "a Secret that is no release": exchanges.Call("GET", (*PATH, "database-password")),
+    "a release of nowhere": exchanges.Call("GET", ("apis", "helm.sh", "secrets", "releases", NAME)),
+    "another holder": exchanges.Call("GET", ("apis", "helm.sh", "pods", "namespaces", "a", "releases", NAME)),
+    "a made-up version": exchanges.Call("GET", ("apis", "helm.sh", "v1", "namespaces", "a", "releases", NAME)),
+    "another resource": exchanges.Call("GET", ("apis", "helm.sh", "secrets", "namespaces", "a", "charts", NAME)),
+    "a subresource": exchanges.Call("GET", (*PATH, NAME, "status")),
+    "a proxy": exchanges.Call("GET", (*PATH, NAME, "proxy")),
+    "a watch": exchanges.Call("GET", PATH, (("watch", "true"),)),
+    "an old watch": exchanges.Call("GET", ("apis", "helm.sh", "secrets", "watch", "namespaces", "a", "releases")),
+    "a name by a field": exchanges.Call("GET", PATH, (("fieldSelector", "metadata.name=database-password"),)),
+    "values by a field": exchanges.Call("GET", PATH, (("fieldSelector", "data.release=x"),)),
+    "a deletion": exchanges.Call("DELETE", (*PATH, NAME)),
+    "a deletion of all": exchanges.Call("DELETE", PATH),
+    "a patch": exchanges.Call("PATCH", (*PATH, NAME), (), msgspec.Raw(b"{}"), "merge-patch"),
+    "a creation": exchanges.Call("POST", PATH, (), msgspec.Raw(b"{}")),
+    "dots": exchanges.Call("GET", (*PATH, "sh.helm.release.v1....v1")),
+    "a long name": exchanges.Call("GET", (*PATH, f"sh.helm.release.v1.{'a' * 200}.v1")),
 }
 
 
@@ -417,7 +417,7 @@ def test_a_selector_selects_among_releases_only(
     with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         for selector in ("name=web", "owner!=helm", "!owner"):
             reply, response = parts.operator.contexts.default.broker.handle(
-                protocol.Call("GET", PATH, (("labelSelector", selector),)), summary.Summary(), 10
+                exchanges.Call("GET", PATH, (("labelSelector", selector),)), summary.Summary(), 10
             )
             assert reply.fault is None and response is not None
             b"".join(response.chunks)

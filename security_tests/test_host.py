@@ -30,7 +30,7 @@ from kubescript.broker import body, logview, records, summary
 from kubescript.cluster import snapshot
 from kubescript.policy import discovery, policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
 from security_tests import benches
 from tests.kit import clients, patience, reading, trails
 
@@ -96,7 +96,7 @@ def test_a_moment_that_no_calendar_has_is_answered_and_recorded(moment: str, tmp
     recorded: list[records.Record] = []
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), record=recorded.append)
     for path, query in ((LOG, (("sinceTime", moment),)), (LIST, ())):
-        reply, response = door.handle(protocol.Call("GET", path, query), summary.Summary(), GRACE_S)
+        reply, response = door.handle(exchanges.Call("GET", path, query), summary.Summary(), GRACE_S)
         assert (reply.fault is None) == (response is not None)
         for _ in response.chunks if response is not None else ():
             pass
@@ -116,7 +116,7 @@ HOSTILE_CLOCKS: Final = (
 @pytest.mark.parametrize("clock", HOSTILE_CLOCKS, ids=range(len(HOSTILE_CLOCKS)))
 def test_no_clock_of_an_api_server_withholds_a_log(clock: str) -> None:
     """A Date that is none counts as no Date."""
-    call = request.parse(protocol.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
+    call = request.parse(exchanges.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
     line = b"2026-01-31T12:00:00Z ready\n"
     assert b"".join(logview.shaped(call, iter([line]), clock)) == b"ready\n"
 
@@ -224,7 +224,7 @@ def test_a_masker_cannot_name_kinds_without_end(taken: redaction.Engine) -> None
     """Many answers, each with kinds of its own: the body ends before they fill the memory of the host."""
     kinds: set[str] = set()
     with pytest.raises(errors.RedactionError):
-        for _ in talkative(taken, 100)(request.parse(protocol.Call("GET", LIST)), iter(()), reading.Report(kinds.add)):
+        for _ in talkative(taken, 100)(request.parse(exchanges.Call("GET", LIST)), iter(()), reading.Report(kinds.add)):
             pass
     assert len(kinds) <= 2_000
     assert taken.text("result = 6 * 7", lambda _: None, cancellation.Patience(GRACE_S)) == "42"
@@ -277,10 +277,10 @@ def test_no_answer_of_a_masker_breaks_the_conversation_with_a_worker(
 
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
     token = ("api", "v1", "namespaces", "shop", "serviceaccounts", "web", "token")
-    reply, response = door.handle(protocol.Call("POST", token, body=msgspec.Raw(b"{}")), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("POST", token, body=msgspec.Raw(b"{}")), summary.Summary(), GRACE_S)
     assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"
     assert len(msgspec.json.encode(reply)) < protocol.CAPS[protocol.FrameType.REPLY]
-    reply, _ = door.handle(protocol.Call("GET", LIST), summary.Summary(), GRACE_S)
+    reply, _ = door.handle(exchanges.Call("GET", LIST), summary.Summary(), GRACE_S)
     assert reply.status == 200
 
 

@@ -13,7 +13,7 @@ from kubescript import cancellation, types
 from kubescript.broker import broker, summary
 from kubescript.policy import discovery, policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit import reading
 
 GRACE_S: Final = 20.0
@@ -51,7 +51,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 def verdict(door: broker.Broker, path: tuple[str, ...]) -> str:
     """The code of the fault of a GET; empty when it was allowed."""
-    reply, response = door.handle(protocol.Call("GET", path), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("GET", path), summary.Summary(), GRACE_S)
     if response is not None:
         response.close()
     return reply.fault.code if reply.fault is not None else ""

@@ -16,12 +16,12 @@ from typing import Final
 
 import pytest
 
-from kubescript import cancellation, errors, spawner, types
+from kubescript import cancellation, errors, programs, spawner, types
 from kubescript.broker import call_log, records, summary
 from kubescript.cli import demo
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests import benches
 from tests.kit import reading
 
@@ -76,12 +76,12 @@ def test_a_call_that_fails_in_an_unforeseen_way_is_recorded_once(name: str) -> N
         return text
 
     door = reading.made(cluster, policy.Policy(), mask=mask, record=recorded.append)
-    reply, response = door.handle(protocol.Call("GET", path), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("GET", path), summary.Summary(), GRACE_S)
     assert response is None and reply.fault is not None and reply.fault.code == "internal"
     assert poison not in reply.fault.message
     assert len(recorded) == 1 and recorded[0].fault
     poison = "\0"
-    reply, response = door.handle(protocol.Call("GET", ("api", "v1", "pods")), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("GET", ("api", "v1", "pods")), summary.Summary(), GRACE_S)
     assert reply.status == 200 and response is not None
     response.close()
     assert len(recorded) == 2 and cluster.closed == 1 + (path[-1] == "pods")
@@ -108,7 +108,7 @@ def no_descriptors() -> Iterator[None]:
 def test_a_process_whose_descriptor_finds_no_room_is_no_process_for_ever() -> None:
     """Scripts and clients hold all descriptors at the moment when a process is forked: nobody could ever end it, nor any
     that was forked later, for the thread that takes the reports had ended."""
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     try:
         first = source.spawn(256 << 20, 10)
@@ -146,7 +146,7 @@ NO_THREAD: Final = """\
 import threading
 from kubescript import errors, spawner
 before = threading.stack_size(1 << 60)  # more than there are addresses: no thread can be started
-source = spawner.Spawner(spawner.MASKER, reads=True)
+source = spawner.Spawner(programs.MASKER, reads=True)
 try:
     source.start()
 except errors.WorkerError as error:

@@ -15,7 +15,7 @@ from kubescript.broker import summary
 from kubescript.cluster import snapshot
 from kubescript.output import sanitizing
 from kubescript.policy import policy
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit import reading, trails
 
 Written = Callable[[], list[dict[str, Any]]]
@@ -49,7 +49,7 @@ def test_no_name_of_a_script_begins_a_line_of_the_log(mark: str, written: Writte
     logs.configure("info")
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy())
     query = (("fieldSelector", f"metadata.name=x{mark}{FORGED}"),)
-    for call in (protocol.Call("GET", LIST, query), protocol.Call("GET", LIST)):
+    for call in (exchanges.Call("GET", LIST, query), exchanges.Call("GET", LIST)):
         _, response = door.handle(call, summary.Summary(), 20)
         assert response is not None
         response.close()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import pytest
 
-from kubescript import types
+from kubescript_sandbox import runs
 from security_tests import benches, syscalls
 from tests.kit import cases, patience
 
@@ -26,7 +26,7 @@ def tried(
     scripts: Mapping[str, str] | Collection[str],
     bench: benches.Bench,
     attacks: Count,
-    held: Callable[[types.Outcome], bool],
+    held: Callable[[runs.Outcome], bool],
 ) -> None:
     """Every attack is held, each by a worker of its own, which shows that the one before left the host as it was; and the
     next script works."""
@@ -47,12 +47,12 @@ def stopped(calls: Mapping[str, str], bench: benches.Bench, attacks: Count) -> N
     attacks(len(here), absent=len(calls) - len(here))
 
 
-def fails(outcome: types.Outcome) -> bool:
+def fails(outcome: runs.Outcome) -> bool:
     """Whether the script came to nothing."""
     return outcome.fault is not None
 
 
-def values(outcome: types.Outcome) -> list[object]:
+def values(outcome: runs.Outcome) -> list[object]:
     """The list an attack collected."""
     assert outcome.result is not None, outcome
     found = ast.literal_eval(ast.literal_eval(outcome.result.decode()))
@@ -273,7 +273,7 @@ result = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buff
 """
 
 
-def crashes(outcome: types.Outcome) -> bool:
+def crashes(outcome: runs.Outcome) -> bool:
     """Whether the worker came to a bad end: SIGSEGV reads as too deep a recursion."""
     return outcome.fault is not None and outcome.fault.code in {"limit.depth", "worker.died"}
 
@@ -313,7 +313,7 @@ def test_no_number_off_the_list_is_answered(hostile: benches.Bench, attacks: Cou
     tried(scripts, hostile, attacks, syscalls.is_stopped)
 
 
-def comes_to_nothing(outcome: types.Outcome) -> bool:
+def comes_to_nothing(outcome: runs.Outcome) -> bool:
     """Whether the call ended the worker or failed by itself."""
     return fails(outcome) or outcome.result in {b'"(-1, 1)"', b'"(-1, 6)"', b'"(-1, 38)"'}
 
@@ -401,7 +401,7 @@ FLOOD_MEMORY = (
 @pytest.mark.parametrize("script", [SPIN, FLOOD_MEMORY], ids=["processor", "memory"])
 def test_hostile_workers_do_not_starve_the_host(script: str, hostile: benches.Bench) -> None:
     """While four workers burn processor or memory, another script is answered, and all four end at their deadline."""
-    ends: list[types.Outcome] = []
+    ends: list[runs.Outcome] = []
     threads = [threading.Thread(target=lambda: ends.append(hostile(script, timeout_ms=700))) for _ in range(4)]
     for thread in threads:
         thread.start()

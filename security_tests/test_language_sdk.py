@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from kubescript import types
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests import benches
 from tests.kit import cases
 
@@ -143,7 +143,7 @@ NAMED: Final = "widgets{name.discovery.__func__.__globals__}"
 PATH: Final = "k8s.dynamic().resources.get(api_version='example.com/v1', kind='Widget').path(name=k8s)"
 
 
-def _extension(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+def _extension(call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response | None]:
     """An API server with a resource whose name is a format."""
     group = {"groupVersion": "example.com/v1", "version": "v1"}
     resource = {"name": NAMED, "kind": "Widget", "namespaced": False, "singularName": "widget", "verbs": ["get"]}
@@ -152,7 +152,7 @@ def _extension(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types
         "apis/example.com/v1": {"kind": "APIResourceList", "groupVersion": "example.com/v1", "resources": [resource]},
     }  # fmt: skip
     body = json.dumps(documents.get("/".join(call.path), {"kind": "APIResourceList", "resources": []})).encode()
-    reply = protocol.Reply(200, "OK", "application/json")
+    reply = exchanges.Reply(200, "OK", "application/json")
     return reply, types.Response(200, "OK", "application/json", iter([body]), lambda: None, {})
 
 

@@ -17,12 +17,13 @@ from typing import Final
 
 import pytest
 
-from kubescript import app, cancellation, config, spawner, types
+from kubescript import app, cancellation, config, programs, spawner, types
 from kubescript.broker import summary
 from kubescript.commands import process, processes, proxy
 from kubescript.executor import conversation
-from kubescript.wire import orders, protocol
+from kubescript.wire import exchanges, orders
 from kubescript_safety.controlplane import audit
+from kubescript_sandbox import runs
 from security_tests import oc_lines
 from tests.kit import fork_servers, kubectl
 from tests.kit.controlplane import fixture
@@ -68,13 +69,15 @@ class Unchecked:
     def run(self, arguments: list[str]) -> tuple[process.Output, int]:
         """Returns what a line has written, and how many requests it has made."""
         seconds = ENDLESS_SECONDS if any(map(ENDLESS.fullmatch, arguments)) else SECONDS
-        limits = types.Limits(timeout_ms=int(seconds * 1000), memory_bytes=512 << 20)
+        limits = runs.Limits(timeout_ms=int(seconds * 1000), memory_bytes=512 << 20)
         notes, switch = summary.Summary(), cancellation.Cancellation()
 
-        def on_call(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+        def on_call(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
             return self._contexts.handle(call, notes, left, switch)
 
-        job = conversation.Job("", limits, "default", self._contexts.names[0], on_call, cancellation=switch)
+        job = conversation.Job(
+            "", limits, exchanges.Parameters("default", self._contexts.names[0]), on_call, cancellation=switch
+        )
         order = orders.OpenShiftOrder(arguments, str(kubectl.program()), "default")
         deadline = time.monotonic() + seconds
         with process.started(self._processes.start("openshift", limits), order, strict=True) as running:
@@ -95,7 +98,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
         settings = config.Settings.model_validate(
             {"kubeconfig": kubeconfig, "toolsets": ("openshift",), "writes": "direct"}
         )
-        source = spawner.Spawner()
+        source = spawner.Spawner(programs.WORKER)
         source.start()
         held.callback(source.close)
         unchecked = Unchecked(held.enter_context(app.opened(settings, source, fork_servers.Maskers())), settings)

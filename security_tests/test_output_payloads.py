@@ -12,7 +12,8 @@ import pytest
 
 from kubescript import types
 from kubescript.output import fencing, notes, render
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
 from security_tests import benches
 
 PAYLOADS: Final = {
@@ -54,7 +55,7 @@ def test_no_script_sends_what_nobody_can_see(way: str, sandbox: benches.Bench) -
     """Each payload by each way out of a real script: what can be seen arrives, the rest does not."""
     for name, payload in PAYLOADS.items():
         outcome = sandbox(WAYS[way].format(*[payload] * 2))
-        text = render.render(outcome, types.Limits()).text
+        text = render.render(outcome, runs.Limits()).text
         assert not UNSEEN.search(text), (name, text)
         if way not in {"type of an exception", "exception", "key error"}:
             assert "RED" in text, (name, text)
@@ -77,7 +78,7 @@ def test_no_worker_sends_what_nobody_can_see(way: str, hostile: benches.Bench) -
     """A hostile worker writes its own JSON, with every escape it likes."""
     frame = FRAMES[way].replace("%s", JSON_PAYLOAD)
     outcome = hostile(f"sock.sendall(frame(5, {frame!r}))")
-    text = render.render(outcome, types.Limits()).text
+    text = render.render(outcome, runs.Limits()).text
     assert "RED" in text
     assert not UNSEEN.search(text)
     assert not ESCAPED.search(text)
@@ -106,7 +107,7 @@ def test_no_text_steps_out_of_its_mark(name: str, sandbox: benches.Bench) -> Non
     has two numbers, and only the server's notes stand outside."""
     numbers = set()
     for script in (f"print({CLOSERS[name]!r})", repr(CLOSERS[name]), f"[{CLOSERS[name]!r}]"):
-        text = render.render(sandbox(script), types.Limits(), [notes.Note("denied: x")], own=READ).text
+        text = render.render(sandbox(script), runs.Limits(), [notes.Note("denied: x")], own=READ).text
         opened = re.match(r"\[untrusted (\d+)\]\n", text)
         assert opened is not None, text[:200]
         inside, end, outside = text[opened.end() :].partition(f"\n[end {opened[1]}]")
@@ -129,7 +130,7 @@ def test_a_mark_is_not_lost_by_the_way_it_is_returned(sandbox: benches.Bench) ->
         f"raise ValueError({sentence!r})", f"int({sentence!r})",
     )  # fmt: skip
     for script in ways:
-        assert render.render(sandbox(script), types.Limits(), own=READ).untrusted, script
+        assert render.render(sandbox(script), runs.Limits(), own=READ).untrusted, script
 
 
 @pytest.mark.promise("O-03")
@@ -138,7 +139,7 @@ def test_what_is_returned_is_always_json(hostile: benches.Bench) -> None:
     for value in ("[1e400,-1e400,1]", '{"a":1e999}', '[["x",1e400]]', "[" + "1e400," * 20_000 + "1]"):
         outcome = hostile(f"sock.sendall(frame(5, '{{\"result\":' + {value!r} + '}}'))")
         for limit in (1024, 2000, 65_536):
-            answer = render.render(outcome, types.Limits(output_bytes=limit), style=render.Style(structured=True))
+            answer = render.render(outcome, runs.Limits(output_bytes=limit), style=render.Style(structured=True))
             body = answer.text.partition("\n[")[0]
             json.loads(body, parse_constant=pytest.fail)
             json.dumps(answer.structured, allow_nan=False)
@@ -151,7 +152,7 @@ def test_two_texts_cannot_hide_what_stands_between_them(way: str, sandbox: bench
     """A string that begins in one label and ends in another takes what is between them, and the answer says how much."""
     line = "f'{a} web 12 errors {b} api 0 errors'"
     script = f"a, b = chr(27) + ']0;', chr(7)\n{way.format(line)}"
-    text = render.render(sandbox(script), types.Limits()).text
+    text = render.render(sandbox(script), runs.Limits()).text
     assert "api 0 errors" in text
     assert "hidden characters removed: 2" in text
     assert sandbox.works()
@@ -182,10 +183,10 @@ _DOCUMENTS: Final[dict[str, dict[str, object]]] = {
 }  # fmt: skip
 
 
-def _widgets(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+def _widgets(call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response | None]:
     """A cluster with a custom resource whose fields somebody named."""
     body = json.dumps(_DOCUMENTS.get("/".join(call.path), {"kind": "APIResourceList", "resources": []})).encode()
-    reply = protocol.Reply(200, "OK", "application/json")
+    reply = exchanges.Reply(200, "OK", "application/json")
     return reply, types.Response(200, "OK", "application/json", iter([body]), lambda: None, {})
 
 
@@ -200,7 +201,7 @@ def test_no_error_of_ours_quotes_a_sentence(way: str, sandbox: benches.Bench) ->
     finally:
         sandbox.on_call = benches.no_cluster
     assert outcome.fault is not None and outcome.fault.type in {"AttributeError", "KeyError", "TypeError"}, outcome
-    answer = render.render(outcome, types.Limits(), own=fencing.Own(QUOTING[way]))
+    answer = render.render(outcome, runs.Limits(), own=fencing.Own(QUOTING[way]))
     assert answer.untrusted or "Ignore" not in answer.text
     assert sandbox.works()
 
@@ -228,7 +229,7 @@ def test_no_value_keeps_the_server_busy(name: str, sandbox: benches.Bench) -> No
     assert outcome.result is not None, outcome.fault
     assert len(outcome.result) > 1_000_000
     started = time.thread_time()
-    answer = render.render(outcome, types.Limits(), own=READ, style=render.Style(structured=True))
+    answer = render.render(outcome, runs.Limits(), own=READ, style=render.Style(structured=True))
     assert time.thread_time() - started < CPU_S
     assert answer.cut
     assert sandbox.works()

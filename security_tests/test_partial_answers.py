@@ -21,13 +21,13 @@ from kubescript.cluster import live
 from kubescript.evaluator import evaluator
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests import benches
 from tests.kit import reading
 from tests.kit.api_server import OK, Server, Step, head, kubeconfig, whole
 
 MIB: Final = 1 << 20
-PODS: Final = protocol.Call("GET", ("api", "v1", "pods"))
+PODS: Final = exchanges.Call("GET", ("api", "v1", "pods"))
 ITEM: Final = '{"metadata":{"name":"a","namespace":"shop"}}'
 NO_NAMESPACE: Final = whole(
     b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"NotFound","code":404}',

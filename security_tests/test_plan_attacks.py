@@ -16,7 +16,7 @@ import anyio
 import pytest
 from kubernetes import client, config
 
-from kubescript import app, cancellation, errors, spawner, types
+from kubescript import app, cancellation, errors, programs, spawner, types
 from kubescript import config as settings
 from kubescript.approvals import plain
 from kubescript.plans import plan, record
@@ -98,7 +98,7 @@ def plans(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iter
     chosen = settings.Settings.model_validate(
         {"kubeconfig": plane.kubeconfig, "writes": "plan", "plans": {"store": file, "page": False}}
     )
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     with contextlib.closing(source), app.opened(chosen, source) as opened:
         yield Plans(opened, plane.kubeconfig)

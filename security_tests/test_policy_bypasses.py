@@ -22,14 +22,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import app, config, redaction, spawner, types
+from kubescript import app, config, programs, redaction, spawner, types
 from kubescript.broker import attempts, broker, summary, writer
 from kubescript.cluster import live
 from kubescript.output import fencing
 from kubescript.policy import discovery, policy, writes
 from kubescript.request import info, query, request
 from kubescript.request import writes as request_writes
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
 from kubescript.worker.sdk import operations as sdk_operations
 from security_tests import permissions, raw_requests, recorder
 from security_tests.recorder import Info, Recorder, Seen
@@ -163,7 +163,7 @@ def product(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     quiet = logging.getLogger("kubescript")
     level = quiet.level
     quiet.setLevel(logging.ERROR)  # thousands of denials are the point here
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     with Recorder() as server:
         chosen = config.Settings(
@@ -608,7 +608,7 @@ BY_KIND = {
 def test_a_rule_that_names_a_kind_sees_through_other_names(tmp_path: Path) -> None:
     """A kind denied in every group is denied under whatever plural a custom resource gives it, and where it cannot be
     told."""
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     with Recorder() as server:
         rule = config.DeniedResource(kind="Secret")
@@ -664,7 +664,7 @@ def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info
     """Send one CALL frame as the host would read it; give what reached the server, all of it permitted."""
     handler, server, read_only = door
     try:
-        call = protocol.decode(msgspec.json.encode(frame), protocol.Call)
+        call = protocol.decode(msgspec.json.encode(frame), exchanges.Call)
     except protocol.ProtocolError:
         return []  # the worker is dropped for it
     reply, response = handler.handle(call, summary.Summary(), 10)
@@ -679,7 +679,7 @@ def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info
     return found
 
 
-def is_asked(call: protocol.Call, one: Seen) -> bool:
+def is_asked(call: exchanges.Call, one: Seen) -> bool:
     """Whether the call itself asks for this, and it is no dry run that was made for it."""
     body = json.loads(bytes(call.body))
     options = body if call.method == "DELETE" else None
@@ -803,7 +803,7 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
     rules = policy.Policy(rules=(policy.DeniedResource(kind="Secret"),), resolve=kinds)
     handler = reading.made(cluster, rules)
     for number in range(INVENTED):
-        call = protocol.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
+        call = exchanges.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
         reply, _ = handler.handle(call, summary.Summary(), 10)
         assert reply.fault is not None and reply.fault.code == "policy.unresolved_kind"
     cluster.close()

@@ -15,7 +15,7 @@ from kubescript.broker import summary
 from kubescript.cluster import live
 from kubescript.policy import policy, writes
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests.recorder import Recorder
 from tests.kit import reading
 
@@ -67,13 +67,13 @@ def test_a_rule_holds_for_the_same_objects_under_any_group(tmp_path: Path) -> No
         for kind, one, other in PAIRS:
             for rule, verb in itertools.product(rules(kind, one), ("list", "get", "watch")):
                 path = (*other, "a") if verb == "get" else other
-                call = protocol.Call("GET", path, (("watch", "true"),) if verb == "watch" else ())
+                call = exchanges.Call("GET", path, (("watch", "true"),) if verb == "watch" else ())
                 door = reading.made(cluster, policy.Policy(rules=(rule,)))
                 reply, _ = door.handle(call, summary.Summary(), 10)
                 assert reply.fault is not None and reply.fault.code == "policy.denied_resource", (rule, call)
         assert server.seen == []
         reply, response = reading.made(cluster, policy.Policy()).handle(
-            protocol.Call("GET", ("api", "v1", "pods")), summary.Summary(), 10
+            exchanges.Call("GET", ("api", "v1", "pods")), summary.Summary(), 10
         )
         assert reply.fault is None and response is not None
         response.close()
@@ -85,11 +85,11 @@ def test_a_write_has_no_more_rights_under_another_group() -> None:
     """What may be done to a Deployment of apps is what may be done to the same one of extensions."""
     limits = writes.Policy(verbs={"deployments.apps": ("patch",), "*": ("create", "update", "patch", "delete")})
     for path in (("apis", "apps", "v1"), EXTENSIONS):
-        found = request.parse(protocol.Call("DELETE", (*path, "namespaces", "a", "deployments", "web")))
+        found = request.parse(exchanges.Call("DELETE", (*path, "namespaces", "a", "deployments", "web")))
         denied = writes.permitted(found, limits)
         assert denied is not None and denied.rule == "writes.verbs", path
-    policies = request.parse(protocol.Call("DELETE", (*EXTENSIONS, "podsecuritypolicies", "strict")))
+    policies = request.parse(exchanges.Call("DELETE", (*EXTENSIONS, "podsecuritypolicies", "strict")))
     denied = writes.permitted(policies, writes.Policy())
     assert denied is not None and denied.rule == "writes.rbac"
-    pods = request.parse(protocol.Call("DELETE", ("api", "v1", "namespaces", "a", "pods", "p")))
+    pods = request.parse(exchanges.Call("DELETE", ("api", "v1", "namespaces", "a", "pods", "p")))
     assert writes.permitted(pods, limits) is None

@@ -23,8 +23,8 @@ import pytest
 
 from kubescript import cancellation, errors, redaction, spawner
 from kubescript.request import request
+from kubescript.wire import exchanges
 from kubescript.wire import masking as wire_masking
-from kubescript.wire import protocol
 from security_tests import benches, outside
 from security_tests.redaction import engine as engines
 from security_tests.taken import GRACE_S, HOSTILE, obeyed, works
@@ -404,7 +404,7 @@ def test_a_log_line_about_a_masker_that_fails_is_one_line() -> None:
 HOSTILE_SCRIPTS: Final = 7
 BODIES: Final = 16
 """Of one script: eight watches, and eight answers of a batch that it does not read."""
-PODS: Final = request.parse(protocol.Call("GET", ("api", "v1", "pods")))
+PODS: Final = request.parse(exchanges.Call("GET", ("api", "v1", "pods")))
 PIECE: Final = b'{"items":[{"metadata":{"name":"x"}},'
 
 

@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from kubescript import types
 from kubescript.executor import progress
 from kubescript.output import render
+from kubescript_sandbox import runs
 from security_tests import benches
 from tests.kit import patience
 
@@ -23,7 +23,7 @@ that does much else."""
 ENDS: Final = {"limit.time", "limit.memory", "limit.depth", "limit.output", "limit.calls", "script.exception"}
 
 
-def ended(sandbox: benches.Bench, script: str, codes: set[str], **limits: int) -> types.Fault:
+def ended(sandbox: benches.Bench, script: str, codes: set[str], **limits: int) -> runs.Fault:
     """Run it; it must fail with one of `codes` in time, in few words, and the next script must work at once."""
     started = time.monotonic()
     outcome = sandbox(script, **({"timeout_ms": DEADLINE_MS} | limits))
@@ -32,7 +32,7 @@ def ended(sandbox: benches.Bench, script: str, codes: set[str], **limits: int) -
     assert any(outcome.fault.code.startswith(code) for code in codes), outcome.fault
     assert took < limits.get("timeout_ms", DEADLINE_MS) / 1000 + patience.scaled(GRACE_S), took
     assert 10 < len(outcome.fault.text) < 20_000
-    assert len(render.render(outcome, types.Limits()).text.encode()) <= types.Limits().output_bytes
+    assert len(render.render(outcome, runs.Limits()).text.encode()) <= runs.Limits().output_bytes
     started = time.monotonic()
     assert sandbox.works()
     assert time.monotonic() - started < patience.scaled(NEXT_S)
@@ -298,7 +298,7 @@ def test_an_output_bomb_stays_within_the_answers_limit(name: str, sandbox: bench
     started = time.monotonic()
     outcome = sandbox(OUTPUTS[name], timeout_ms=500)
     assert time.monotonic() - started < 0.5 + patience.scaled(GRACE_S)
-    limits = types.Limits()
+    limits = runs.Limits()
     assert len(outcome.printed.encode()) <= limits.output_bytes
     assert len(render.render(outcome, limits).text.encode()) <= limits.output_bytes
     if outcome.fault is None:
@@ -371,7 +371,7 @@ def test_any_way_to_leave_is_an_outcome(name: str, sandbox: benches.Bench) -> No
     """A script may raise what it likes: it ends itself, never the worker's duty to answer nor the server."""
     outcome = sandbox(EXITS[name])
     assert outcome.fault is None or outcome.fault.code.startswith(("script.", "limit.")), outcome
-    assert len(render.render(outcome, types.Limits()).text) <= types.Limits().output_bytes
+    assert len(render.render(outcome, runs.Limits()).text) <= runs.Limits().output_bytes
     assert sandbox.works()
 
 

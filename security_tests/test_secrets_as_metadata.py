@@ -22,13 +22,13 @@ import msgspec
 import pytest
 import yaml
 
-from kubescript import app, config, spawner, types
+from kubescript import app, config, programs, spawner, types
 from kubescript.broker import summary
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
 from kubescript.masker import metadata
 from kubescript.policy import policy
-from kubescript.wire import framing, masking, protocol
+from kubescript.wire import exchanges, framing, masking, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder
@@ -101,7 +101,7 @@ def parts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     quiet = logging.getLogger("kubescript")
     level = quiet.level
     quiet.setLevel(logging.CRITICAL)
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     with Recorder() as server:
         chosen = config.Settings(
@@ -386,8 +386,8 @@ def test_whatever_a_hostile_worker_asks_for_metadata_is_what_an_api_server_is_as
         cluster = live.Live(server.kubeconfig(tmp_path))
         door = reading.made(cluster, policy.Policy("off" if read_only else "direct"))
         for method, path, query, accept in calls:
-            body = protocol.NULL if method in {"GET", "DELETE"} else msgspec.Raw(b"{}")
-            call = protocol.Call(method, path, query, body, accept=accept)  # type: ignore[arg-type]
+            body = exchanges.NO_BODY if method in {"GET", "DELETE"} else msgspec.Raw(b"{}")
+            call = exchanges.Call(method, path, query, body, accept=accept)  # type: ignore[arg-type]
             _, response = door.handle(call, summary.Summary(), 20)
             if response is not None:
                 response.close()

@@ -12,7 +12,7 @@ import yaml
 from kubescript import cancellation, errors, types
 from kubescript.cluster import snapshot
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests.saved import opening, own_format, pod, put
 
 pytestmark = pytest.mark.promise("C-05", "F-10")
@@ -25,7 +25,7 @@ WATCHED: Final = (("watch", "true"),)
 
 def asked(cluster: snapshot.Snapshot, path: tuple[str, ...], query: tuple[tuple[str, str], ...] = ()) -> types.Response:
     """The answer to a GET."""
-    call = request.parse(protocol.Call("GET", path, query))
+    call = request.parse(exchanges.Call("GET", path, query))
     return cluster.perform(call, 20, cancellation.Cancellation())
 
 

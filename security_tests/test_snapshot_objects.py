@@ -16,7 +16,7 @@ import pytest
 from kubescript import cancellation
 from kubescript.cluster import snapshot
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests.saved import (
     LINE,
     Count,
@@ -37,7 +37,7 @@ def test_a_log_of_one_line_is_read_in_pieces(tmp_path: Path) -> None:
     os.truncate(file, 500_000_000)
     cluster = snapshot.Snapshot(tmp_path)
     call = request.parse(
-        protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "p1", "log"), (("tailLines", "1" + "0" * 17),))
+        exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", "p1", "log"), (("tailLines", "1" + "0" * 17),))
     )
     response = cluster.perform(call, 5, cancellation.Cancellation())
     sizes = [len(chunk) for chunk in response.chunks]
@@ -234,7 +234,7 @@ def test_folders_and_files_may_have_any_name(tmp_path: Path) -> None:
     asked(tmp_path / "saved")
     cluster = snapshot.Snapshot(tmp_path / "saved")
     assert "p2" in text(cluster, "api/v1/pods")
-    call = request.parse(protocol.Call("GET", ("api", "v1", "pods"), ()))
+    call = request.parse(exchanges.Call("GET", ("api", "v1", "pods"), ()))
     warning = cluster.perform(call, 5, cancellation.Cancellation()).headers["warning"]
     assert warning.isascii() and warning.isprintable()
     put(tmp_path / "loose" / "x.json", "")

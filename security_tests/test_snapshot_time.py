@@ -15,7 +15,7 @@ import yaml
 from kubescript import cancellation, errors
 from kubescript.cluster import snapshot
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests.saved import (
     LINE,
     log,
@@ -43,7 +43,7 @@ def test_a_selector_is_read_in_linear_time(name: str, tmp_path: Path) -> None:
     """One pattern tried every part of the blanks with every other part: hours, in which no other thread ran."""
     own_format(tmp_path)
     cluster = snapshot.Snapshot(tmp_path)
-    call = request.parse(protocol.Call("GET", ("api", "v1", "pods"), (SELECTORS[name],)))
+    call = request.parse(exchanges.Call("GET", ("api", "v1", "pods"), (SELECTORS[name],)))
     began = time.process_time()
     assert cluster.perform(call, 5, cancellation.Cancellation()).status == 400
     assert time.process_time() - began < 2
@@ -69,7 +69,7 @@ def test_a_list_of_a_snapshot_ends_with_its_call(query: str, tmp_path: Path) -> 
     cluster = snapshot.Snapshot(tmp_path)
     assert '"p7"' in text(cluster, "api/v1/namespaces/a/pods/p7")  # the file has been read
     pairs = (("labelSelector", MANY_TERMS), *(tuple(pair.split("=")) for pair in query.split("&") if pair))
-    call = request.parse(protocol.Call("GET", ("api", "v1", "pods"), pairs))  # type: ignore[arg-type]
+    call = request.parse(exchanges.Call("GET", ("api", "v1", "pods"), pairs))  # type: ignore[arg-type]
     began = time.process_time()
     with pytest.raises(errors.ClusterError, match="within the call's time"):
         for _ in cluster.perform(call, 0.2, cancellation.Cancellation()).chunks:
@@ -85,7 +85,7 @@ def test_nobody_waits_for_a_large_file_beyond_his_time(tmp_path: Path) -> None:
     many = "\n---\n".join(yaml.safe_dump(pod(f"q{number}")) for number in range(3_000))
     put(next(tmp_path.rglob("namespaces")) / "a" / "core" / "pods.yaml", many + "\n---\n" * 200_000)
     cluster = snapshot.Snapshot(tmp_path)
-    call = request.parse(protocol.Call("GET", ("api", "v1", "pods")))
+    call = request.parse(exchanges.Call("GET", ("api", "v1", "pods")))
     with pytest.raises(errors.ClusterError, match="within the call's time"):
         cluster.perform(call, 0.05, cancellation.Cancellation())
     switch = cancellation.Cancellation()
@@ -105,7 +105,7 @@ def test_a_log_of_old_lines_ends_with_its_call(tmp_path: Path) -> None:
     file.write_bytes(OLD_LINE * 1_000_000)
     cluster = snapshot.Snapshot(tmp_path)
     query = (("container", "main"), ("sinceTime", "2026-01-01T00:00:00Z"))
-    call = request.parse(protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "p1", "log"), query))
+    call = request.parse(exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", "p1", "log"), query))
     with pytest.raises(errors.ClusterError, match="within the call's time"):
         for _ in cluster.perform(call, 0.2, cancellation.Cancellation()).chunks:
             pass

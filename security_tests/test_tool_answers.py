@@ -15,7 +15,7 @@ import pytest
 
 from kubescript import types
 from kubescript.output import sanitizing
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests import benches
 
 Json = dict[str, Any]
@@ -47,7 +47,7 @@ class Cluster:
         self.bench = bench
         self.answers: dict[str, Any] = {}
 
-    def __call__(self, call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+    def __call__(self, call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response | None]:
         found = self.answers.get("/".join(call.path))
         if isinstance(found, Iterator):
             found = next(found)
@@ -55,7 +55,7 @@ class Cluster:
         status = found["code"] if isinstance(found, dict) and found.get("kind") == "Status" else 200
         body = found.encode() if isinstance(found, str) else json.dumps(found).encode()
         response = types.Response(status, "", "application/json", iter([body]), lambda: None, {})
-        return protocol.Reply(status, "", "application/json"), response
+        return exchanges.Reply(status, "", "application/json"), response
 
     def text(self, script: str, answers: Json, timeout_ms: int = 10_000) -> str:
         """What a client sees of the script's result, over these answers by the names of PATHS."""

@@ -27,7 +27,8 @@ from kubescript.cluster import live
 from kubescript.executor import batch, conversation, replies
 from kubescript.output import render
 from kubescript.policy import policy
-from kubescript.wire import outline, protocol
+from kubescript.wire import exchanges, outline, protocol
+from kubescript_sandbox import runs
 from security_tests import benches, peer
 from tests.kit import listener, patience, reading
 
@@ -266,9 +267,9 @@ def test_a_flood_or_a_drought_costs_little(name: str, hostile: benches.Bench) ->
     assert hostile.works()
 
 
-def endless(_call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response]:
+def endless(_call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response]:
     """An answer without end."""
-    return protocol.Reply(200), types.Response(
+    return exchanges.Reply(200), types.Response(
         200, "OK", "application/json", iter(lambda: b"x" * 65536, b""), lambda: None
     )
 
@@ -334,7 +335,7 @@ class Endless:
         self.opened = self.closed = self.most = 0
         self._lock = threading.Lock()
 
-    def __call__(self, _call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response]:
+    def __call__(self, _call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response]:
         """One more."""
         with self._lock:
             self.opened += 1
@@ -347,7 +348,7 @@ class Endless:
                     self.closed += 1
 
         chunks = iter(lambda: b"x" * 65536, b"")
-        return protocol.Reply(200), types.Response(200, "OK", "application/json", chunks, close)
+        return exchanges.Reply(200), types.Response(200, "OK", "application/json", chunks, close)
 
 
 @pytest.mark.promise("W-09")
@@ -404,7 +405,7 @@ WORDS = {
 def test_a_worker_cannot_drown_the_answer(name: str, hostile: benches.Bench) -> None:
     """Whatever a worker says at its end, the client's answer stays within its limit, or the worker is dropped."""
     outcome = hostile(f"sock.sendall(frame(5, {WORDS[name]}))")
-    limits = types.Limits()
+    limits = runs.Limits()
     answer = render.render(outcome, limits)
     assert len(answer.text.encode()) <= limits.output_bytes
     assert len(answer.code) < 300
@@ -479,7 +480,7 @@ result = 'answered'
 """
 
 
-def ask(hostile: benches.Bench, call: dict[str, Any] | bytes) -> types.Outcome:
+def ask(hostile: benches.Bench, call: dict[str, Any] | bytes) -> runs.Outcome:
     """Send one raw CALL frame from inside a worker and read its answer."""
     payload = call if isinstance(call, bytes) else json.dumps(call).encode()
     return hostile(ASK.format(payload=payload))
@@ -752,7 +753,7 @@ def test_any_bytes_from_a_real_worker_end_in_an_outcome(hostile: benches.Bench, 
     @hypothesis.given(FRAMES)
     def run(data: bytes) -> None:
         outcome = hostile(f"sock.sendall({data!r})\nos._exit(0)", timeout_ms=3_000)
-        render.render(outcome, types.Limits())
+        render.render(outcome, runs.Limits())
 
     run()
     assert hostile.works()
@@ -892,7 +893,7 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
     streams = framed(4, CALL + ',"stream":true}') * 9 + framed(5, "{}")
     calls = framed(6, '{"calls":[' + ",".join([CALL + "}"] * 40) + "]}")
     twice = framed(4, CALL + "}") + framed(8, '{"answer":1}') * 2 + framed(5, "{}")
-    limits = types.Limits(timeout_ms=500, response_bytes=1 << 40)
+    limits = runs.Limits(timeout_ms=500, response_bytes=1 << 40)
     monkeypatch.setattr("security_tests.peer.JOB", limits)
 
     def most(data: bytes) -> int:
@@ -902,7 +903,7 @@ def test_without_its_bound_each_attack_on_answers_comes_through(
         return under_way.most
 
     assert (most(streams), most(calls)) == (8, 8)
-    assert (peer.converse(twice).fault or types.Fault("", "")).code == "worker.protocol"
+    assert (peer.converse(twice).fault or runs.Fault("", "")).code == "worker.protocol"
     assert "STOP of an answer that is none" in caplog.text
     with monkeypatch.context() as patch:
         patch.setattr(replies, "_MAX_STREAMS", 100)

@@ -15,7 +15,7 @@ import pytest
 from kubescript import config, errors, redaction
 from kubescript.policy import changes, images, write_settings, writes
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 from kubescript.worker.sdk import operations
 
 pytestmark = pytest.mark.promise("P-16")
@@ -37,7 +37,7 @@ def call(method: str, path: str, body: Any = None, query: tuple[tuple[str, str],
     given = BODY if body is None and method != "DELETE" else body
     parts = tuple(path.strip("/").split("/"))
     raw = msgspec.Raw(json.dumps(given).encode())
-    return request.parse(protocol.Call(method, parts, query, raw, content_type))  # type: ignore[arg-type]
+    return request.parse(exchanges.Call(method, parts, query, raw, content_type))  # type: ignore[arg-type]
 
 
 def rules(**given: Any) -> writes.Policy:
@@ -209,7 +209,7 @@ def test_a_namespace_that_looks_like_a_permitted_one_is_another(namespace: str) 
 def test_a_namespace_in_other_characters_reaches_no_rule(namespace: str) -> None:
     """It is no namespace, and is refused before."""
     with pytest.raises(errors.RequestError):
-        request.parse(protocol.Call("DELETE", ("api", "v1", "namespaces", namespace, "pods", "a")))
+        request.parse(exchanges.Call("DELETE", ("api", "v1", "namespaces", namespace, "pods", "a")))
 
 
 def test_a_namespaced_object_without_a_namespace_is_outside_of_every_list() -> None:

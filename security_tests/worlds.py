@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript.worker import channel
 from kubescript.worker.language import builtins, compiler, formatting, guards, stdlib
 from kubescript.worker.sdk import client, context, helpers, modules, session
 from kubescript.worker.tools import registry
@@ -75,7 +76,7 @@ class Answer:
     """A canned answer."""
 
     body: bytes
-    reply: ClassVar = protocol.Reply(200, "OK", "application/json")
+    reply: ClassVar = exchanges.Reply(200, "OK", "application/json")
 
     def chunks(self) -> Iterator[bytes]:
         """The body, whole."""
@@ -89,13 +90,13 @@ class Stage:
     """A transport that leads nowhere. No script may ever hold it."""
 
     quiet = False
-    left = context.Left(1_000, 1 << 30, 1 << 16)
+    left = channel.Left(1_000, 1 << 30, 1 << 16)
 
-    def batch(self, calls: Sequence[protocol.Call]) -> list[Answer]:
+    def batch(self, calls: Sequence[exchanges.Call]) -> list[Answer]:
         """Each as `call`."""
         return [self.call(call) for call in calls]
 
-    def call(self, call: protocol.Call) -> Answer:
+    def call(self, call: exchanges.Call) -> Answer:
         """One pod, or a list with one."""
         if "web" in str(call.path):
             return Answer(POD)

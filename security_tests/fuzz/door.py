@@ -21,7 +21,7 @@ with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import errors
     from kubescript.policy import policy
     from kubescript.request import request
-    from kubescript.wire import protocol
+    from kubescript.wire import exchanges, protocol
     from security_tests import permissions, raw_requests, recorder
 
 POLICIES = {
@@ -127,7 +127,7 @@ def text(chance: random.Random, old: str) -> str:
 def check(data: bytes) -> None:
     """One execution. Whatever it raises is a finding."""
     try:
-        parsed = request.parse(protocol.decode(data, protocol.Call))
+        parsed = request.parse(protocol.decode(data, exchanges.Call))
     except (protocol.ProtocolError, errors.RequestError):
         return
     for read_only, rules in POLICIES.items():

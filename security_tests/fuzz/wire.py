@@ -17,7 +17,7 @@ from security_tests import fuzz
 
 with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import types
-    from kubescript.wire import protocol
+    from kubescript.wire import exchanges, protocol
     from security_tests import peer
 
 HEAD = struct.Struct("<IB")
@@ -121,12 +121,12 @@ def mutate(data: bytes, max_size: int, seed: int) -> bytes:
     return b"".join(frame(kind, payload) for kind, payload in frames)[:max_size]
 
 
-def on_call(call: protocol.Call, _left: float) -> tuple[protocol.Reply, types.Response | None]:
+def on_call(call: exchanges.Call, _left: float) -> tuple[exchanges.Reply, types.Response | None]:
     """A fault for a write; for a read a body in three pieces."""
     if call.method != "GET":
-        return protocol.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "no cluster")), None
+        return exchanges.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "no cluster")), None
     pieces = iter((b'{"items":[', b"", b"]}"))
-    return protocol.Reply(200), types.Response(200, "OK", "application/json", pieces, lambda: None)
+    return exchanges.Reply(200), types.Response(200, "OK", "application/json", pieces, lambda: None)
 
 
 def check(data: bytes) -> None:

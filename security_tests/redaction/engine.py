@@ -15,7 +15,7 @@ from kubescript.masker.bodies import TooLargeError
 from kubescript.redaction import engine as host
 from kubescript.redaction.conversation import Found, Report
 from kubescript.request import request
-from kubescript.wire import lists, masking, protocol
+from kubescript.wire import exchanges, lists, masking, protocol
 from security_tests.redaction.sheet import Document
 from tests.kit import reading
 
@@ -75,8 +75,8 @@ def pooled() -> redaction.Engine:
 
 def call(document: Document) -> request.Request:
     """The request that this document answers."""
-    accept: protocol.Accept = "text" if document.accept == "text" else "json"
-    return reading.formed(request.parse(protocol.Call("GET", document.path, document.query, accept=accept)))
+    accept: exchanges.Accept = "text" if document.accept == "text" else "json"
+    return reading.formed(request.parse(exchanges.Call("GET", document.path, document.query, accept=accept)))
 
 
 def masked(engine: redaction.Engine, document: Document, seed: str = "", found: Counter[str] | None = None) -> bytes:

@@ -10,7 +10,7 @@ from typing import Final
 from kubescript.broker import broker, summary
 from kubescript.cluster import snapshot, store
 from kubescript.policy import policy
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from security_tests.redaction import engine
 
 __all__ = ["CAPTURED", "Logs", "stamp"]
@@ -51,7 +51,7 @@ class Logs:
 
     def read(self, name: str, **query: str) -> bytes:
         """What a script gets. Raises ClusterError."""
-        call = protocol.Call(
+        call = exchanges.Call(
             "GET", ("api", "v1", "namespaces", "a", "pods", name, "log"), tuple(query.items()), accept="text"
         )
         reply, response = self._broker.handle(call, summary.Summary(), 60)

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import kubescript
-from kubescript import cancellation, concurrency, config, errors, logs, redaction, spawner, tenant
+from kubescript import cancellation, concurrency, config, errors, logs, programs, redaction, spawner, tenant
 from kubescript.audit import recorder
 from kubescript.commands import processes
 from kubescript.executor import executor
@@ -61,6 +61,7 @@ class Application:
         self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
         self.executor = executor.Executor(
             source,
+            programs.SCRIPTS,
             memory_bytes=settings.limits.memory_mib * config.MIB,
             cpu_seconds=settings.limits.max_timeout_ms // 1000 + _CPU_MARGIN_S,
             spares=settings.sandbox.spare_workers,

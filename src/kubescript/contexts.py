@@ -16,7 +16,7 @@ from kubescript import cancellation, errors, types
 from kubescript.broker import broker, summary
 from kubescript.cluster import base
 from kubescript.policy import rules
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 __all__ = ["ClusterAccess", "Contexts"]
 
@@ -83,11 +83,11 @@ class Contexts:
 
     def handle(
         self,
-        call: protocol.Call,
+        call: exchanges.Call,
         summary: summary.Summary,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
-    ) -> tuple[protocol.Reply, types.Response | None]:
+    ) -> tuple[exchanges.Reply, types.Response | None]:
         """Answers one call, see `Broker.handle`."""
         access = self._clusters.get(call.context) if call.context else self.default
         if access is None and call.context == self.names[0]:  # the server's only cluster, under its own name

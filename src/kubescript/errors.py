@@ -21,7 +21,10 @@ that fails is not an exception but an `Outcome` (see types.py).
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import Final
+
+from kubescript_sandbox.errors import CodedError as KubescriptError
+from kubescript_sandbox.errors import LimitExceeded, WorkerError
 
 __all__ = [
     "PLAIN_CODES",
@@ -39,28 +42,6 @@ __all__ = [
     "RequestError",
     "WorkerError",
 ]
-
-# Characters of a message. The text is capped where the error is made, because it may quote what a hostile script or a
-# broken API server sent.
-_MAX_MESSAGE = 2_000
-
-
-class KubescriptError(Exception):
-    """The root of the tree: a failure with a stable code and a message that helps."""
-
-    default_code: ClassVar[str] = "internal"
-
-    def __init__(self, message: str, *, code: str | None = None, remedy: str = "") -> None:
-        capped = message[:_MAX_MESSAGE]
-        super().__init__(capped)
-        self.code = code or self.default_code
-        self.message = capped
-        self.remedy = remedy
-
-    @property
-    def explained(self) -> str:
-        """What happened and, where there is a remedy, what to do: one line for a person."""
-        return "; ".join(filter(None, (self.message, self.remedy)))
 
 
 class ConfigError(KubescriptError):
@@ -96,12 +77,6 @@ class ClusterError(KubescriptError):
     default_code = "cluster.unreachable"
 
 
-class LimitExceeded(KubescriptError):
-    """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""
-
-    default_code = "limit.time"
-
-
 PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
 """Of ClusterErrors whose text has an address of the operator's and words of the system, none of the cluster's."""
 
@@ -110,13 +85,6 @@ class RedactionError(KubescriptError):
     """A text cannot be masked, or what masks has failed; the text is withheld. Code: `redaction.failed`."""
 
     default_code = "redaction.failed"
-
-
-class WorkerError(KubescriptError):
-    """The sandboxed process died or misbehaved. Codes: `worker.died`, `worker.protocol`, `worker.spawn`,
-    `worker.lockdown`."""
-
-    default_code = "worker.died"
 
 
 class PlanError(KubescriptError):

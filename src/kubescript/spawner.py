@@ -22,16 +22,11 @@ from typing import IO, Final
 
 import msgspec
 
-from kubescript import errors
 from kubescript.wire import control
+from kubescript_sandbox import errors
 
-__all__ = ["COMMAND", "MASKER", "Spawner", "Worker"]
+__all__ = ["Spawner", "Worker", "command"]
 
-# The module is given by its name, because the host must not import what only scripts need. -I makes Python ignore
-# PYTHON* variables, the user's packages and the current folder.
-COMMAND: Final = (sys.executable, "-I", "-m", "kubescript.worker.launch")
-MASKER: Final = (sys.executable, "-I", "-m", "kubescript.masker.start")
-"""The maskers' fork server, which reads their settings from its standard input."""
 _END_S: Final = 2.0
 """Seconds in which a fork server ends its workers and itself."""
 _REMEDY: Final = {
@@ -41,6 +36,12 @@ _REMEDY: Final = {
     errno.EMFILE: "no descriptor is left: raise `ulimit -n`, or lower sandbox.max_scripts",
     errno.ENOENT: "the interpreter is gone: install kubescript again",
 }
+
+
+def command(module: str) -> tuple[str, ...]:
+    """Returns the command line of a fork server whose workers run scripts of the guest in this module."""
+    # -I makes Python ignore PYTHON* variables, the user's packages and the current folder.
+    return (sys.executable, "-I", "-m", "kubescript.worker.launch", module)
 
 
 class Worker:
@@ -115,8 +116,9 @@ class Worker:
 class Spawner:
     """Keeps one fork server running."""
 
-    def __init__(self, command: Sequence[str] = COMMAND, *, reads: bool = False) -> None:
-        """`reads` says that a fork server waits at its standard input for what `give` is told."""
+    def __init__(self, command: Sequence[str], *, reads: bool = False) -> None:
+        """`command` is the fork server's. `reads` says that it waits at its standard input for what
+        `give` is told."""
         self._command = command
         self._reads = reads
         self._given: bytes | None = None

@@ -21,7 +21,7 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from kubescript import spawner
+from kubescript import programs, spawner
 from kubescript.cli import main, process
 from kubescript.spawner import Spawner
 from tests.kit import fork_servers
@@ -68,6 +68,6 @@ def _isolated(folder: Path | None, arguments: Sequence[str]) -> Iterator[None]:
         root.setLevel(level)
 
 
-def _make_spawner(command: Sequence[str] = spawner.COMMAND, *, reads: bool = False) -> Spawner:
+def _make_spawner(command: Sequence[str] = programs.WORKER, *, reads: bool = False) -> Spawner:
     """What stands in for the class while a command runs."""
-    return fork_servers.Maskers() if command == spawner.MASKER else Spawner(command, reads=reads)
+    return fork_servers.Maskers() if command == programs.MASKER else Spawner(command, reads=reads)

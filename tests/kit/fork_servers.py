@@ -12,7 +12,8 @@ from typing import ClassVar, Final
 import msgspec
 
 # By name: `commands` puts another class in its place while a command runs.
-from kubescript.spawner import MASKER, Spawner, Worker
+from kubescript import programs
+from kubescript.spawner import Spawner, Worker
 from kubescript.wire import masking
 
 __all__ = ["Maskers", "workers"]
@@ -24,7 +25,7 @@ _MOST: Final = 3
 @functools.cache
 def workers() -> Spawner:
     """The fork server of workers, which knows nothing of settings: one for all."""
-    source = Spawner()
+    source = Spawner(programs.WORKER)
     source.start()
     atexit.register(source.close)
     return source
@@ -56,7 +57,7 @@ class Maskers(Spawner):
             self._users[settings] += 1
             server = self._servers.pop(settings, None)
             if server is None:
-                server = Spawner(MASKER)
+                server = Spawner(programs.MASKER)
                 server.give(given)
                 atexit.register(server.close)
             self._servers[settings] = self._lender = server

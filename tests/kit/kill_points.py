@@ -24,7 +24,7 @@ import kubernetes.config  # noqa: F401 - each process would import it
 import sqlalchemy.dialects.sqlite  # noqa: F401 - likewise
 from urllib3 import connection
 
-from kubescript import app, config, planning, spawner, types
+from kubescript import app, config, planning, programs, spawner, types
 from kubescript.audit import recorder
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
 from kubescript.plans import application, keeper, store
@@ -170,7 +170,7 @@ def _serve(settings: config.Settings, audit: Path, requests: Connection) -> None
     """In a process of its own: forks one process after another, until nobody asks for more."""
     no_lease()
     pool._USES = 1_000_000  # type: ignore[misc]  # the processes share one masker, and cannot have another started
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     with contextlib.closing(source), app.opened(settings, source) as parts:
         parts.redaction.prepare()
         while True:

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript import app, config, spawner, types
+from kubescript import app, config, programs, spawner, types
 from kubescript.broker import summary
 from kubescript.executor import conversation
 from kubescript.plans import plan
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
 from tests.kit import fork_servers
 from tests.kit.controlplane.writer import Object
 
@@ -31,29 +32,27 @@ class Planner:
         self._namespace = namespace
         self.steps: tuple[plan.Step, ...] = ()
         """What the last script has planned."""
-        self.calls: list[protocol.Call] = []
+        self.calls: list[exchanges.Call] = []
         """What the last script has called."""
         self.progress: list[str] = []
 
-    def run(self, script: str, **limits: int) -> types.Outcome:
+    def run(self, script: str, **limits: int) -> runs.Outcome:
         """One script to its outcome."""
         drafted = self._app.operator.planning.planner.begin() if self._app.operator.planning is not None else None
         notes = summary.Summary(draft=drafted)
         self.calls, self.progress = [], []
 
-        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+        def on_call(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
             self.calls.append(call)
             return self._app.operator.contexts.handle(call, notes, timeout_s)
 
         names = self._app.operator.contexts.names
         job = conversation.Job(
             script.replace(SHOP, self._namespace),
-            types.Limits(**({"timeout_ms": 60_000, "memory_bytes": 256 << 20} | limits)),
-            "default",
-            names[0],
+            runs.Limits(**({"timeout_ms": 60_000, "memory_bytes": 256 << 20} | limits)),
+            exchanges.Parameters("default", names[0], names),
             on_call,
             lambda report: self.progress.append(self._told(report.text)),
-            contexts=names,
         )
         outcome = self._app.executor.run(job)
         self.steps = drafted.close() if drafted is not None else ()
@@ -93,7 +92,7 @@ def planner(kubeconfig: Path, *contexts: str, mode: str = "plan", namespace: str
             "limits": {"memory_mib": 256},
         }
     )
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     with contextlib.closing(source), app.opened(settings, source, fork_servers.Maskers()) as opened:
         yield Planner(opened, namespace)

@@ -6,8 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubescript.wire.protocol import Call, Reply, ScriptFault
-from kubescript.worker.sdk import client, context, session, transport
+from kubescript.wire.exchanges import Call, Reply
+from kubescript.wire.protocol import ScriptFault
+from kubescript.worker import channel, faults
+from kubescript.worker.sdk import client, session
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -50,7 +52,7 @@ class Exchange:
         """The body."""
         yield from (self._body[at : at + 10] for at in range(0, len(self._body), 10))
         if self._broken:
-            raise transport.ProtocolFault(self._broken)
+            raise faults.ProtocolFault(self._broken)
 
     def stop(self) -> None:
         """The rest is not wanted."""
@@ -64,7 +66,7 @@ class Canned:
         self.answers: dict[str, Any] = answers
         self.calls: list[Call] = []
         self.batches: list[int] = []
-        self.left = context.Left(1_000, 1 << 30, 1 << 16)
+        self.left = channel.Left(1_000, 1 << 30, 1 << 16)
 
     def batch(self, calls: Sequence[Call]) -> list[Exchange]:
         """Answer each."""

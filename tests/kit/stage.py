@@ -10,9 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kubescript import cancellation, spawner, types
+from kubescript import cancellation, programs, spawner, types
 from kubescript.executor import conversation, executor
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
+from kubescript_sandbox import runs
 
 MIB = 1024 * 1024
 
@@ -45,7 +46,7 @@ class Stage:
         self._under_way: set[int] = set()
         self._lock = threading.Lock()
 
-    def answer(self, call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+    def answer(self, call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
         """What the broker would."""
         name = call.path[-2] if call.path[-1] in {"pods", "log"} else call.path[-1]
         with self._lock:
@@ -57,10 +58,10 @@ class Stage:
         time.sleep(min(left, self.delays.get(name, self.delays.get("*", 0))))
         if name in self.faults:
             self._end(number, name)
-            return protocol.Reply(0, fault=self.faults[name]), None
+            return exchanges.Reply(0, fault=self.faults[name]), None
         body = self.bodies.get(name, lambda: iter([listing(name)]))
         chunks = self._pulled(number, name, body())
-        return protocol.Reply(200, "OK", "application/json"), types.Response(
+        return exchanges.Reply(200, "OK", "application/json"), types.Response(
             200, "OK", "application/json", chunks, lambda: self._end(number, name)
         )
 
@@ -92,18 +93,16 @@ class Bench:
         switch: cancellation.Cancellation | None = None,
         contexts: tuple[str, ...] = (),
         **limits: int,
-    ) -> types.Outcome:
+    ) -> runs.Outcome:
         """One script to its outcome."""
-        bounds = types.Limits(**({"timeout_ms": 20_000, "memory_bytes": 256 * MIB} | limits))
+        bounds = runs.Limits(**({"timeout_ms": 20_000, "memory_bytes": 256 * MIB} | limits))
         job = conversation.Job(
             script,
             bounds,
-            "shop",
-            "test",
+            exchanges.Parameters("shop", "test", contexts),
             self.stage.answer,
             lambda report: self.progress.append((time.monotonic(), report.text)),
             switch or cancellation.Cancellation(),
-            contexts=contexts,
         )
         return self._pool.run(job)
 
@@ -122,9 +121,9 @@ class Bench:
 @contextlib.contextmanager
 def opened() -> Iterator[executor.Executor]:
     """A fork server and its executor."""
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
-    pool = executor.Executor(source, memory_bytes=256 * MIB, cpu_seconds=30, spares=1, strict=True)
+    pool = executor.Executor(source, programs.SCRIPTS, memory_bytes=256 * MIB, cpu_seconds=30, spares=1, strict=True)
     try:
         yield pool
     finally:

@@ -15,14 +15,14 @@ import msgspec
 from kubescript import errors, types
 from kubescript.audit import record, store
 from kubescript.broker import summary
-from kubescript.executor import conversation
 from kubescript.output import notes
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
 
 __all__ = ["Capture", "fingerprint"]
 
 
-def fingerprint(call: protocol.Call) -> str:
+def fingerprint(call: exchanges.Call) -> str:
     """Returns a hash that is the same for the same call; no query value or body can be read from it."""
     data = msgspec.json.encode(call)
     return hashlib.sha256(data).hexdigest()
@@ -39,10 +39,10 @@ class Capture:
         self.failed: errors.AuditError | None = None
         """Why the first answer that is missing could not be saved."""
 
-    def wrap(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def wrap(self, on_call: types.OnCall) -> types.OnCall:
         """Returns `on_call` with its answers saved on their way to the worker."""
 
-        def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+        def answer(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
             reply, response = on_call(call, timeout_s)
             captured: dict[str, Any] = {
                 "request": fingerprint(call),
@@ -95,7 +95,7 @@ class Capture:
 
     def save(
         self,
-        limits: types.Limits,
+        limits: runs.Limits,
         where: tuple[tuple[str, ...], str],
         summary: summary.Summary,
         missed: Sequence[notes.Note],

@@ -15,6 +15,7 @@ from kubescript.audit import chain
 from kubescript.broker import records, summary
 from kubescript.output import sanitizing
 from kubescript.request import releases, request
+from kubescript_sandbox import runs
 
 __all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
 
@@ -115,7 +116,7 @@ def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dic
 def script(
     subject: Subject,
     size: int,
-    outcome: types.Outcome,
+    outcome: runs.Outcome,
     answer: types.Answer,
     summary: summary.Summary,
 ) -> dict[str, Any]:
@@ -155,7 +156,7 @@ def _most_frequent(redacted: Mapping[str, int]) -> dict[str, int]:
     return kept | {_OTHER: kept.get(_OTHER, 0) + rest} if rest else dict(redacted)
 
 
-def _limits_hit(outcome: types.Outcome, answer: types.Answer) -> list[str]:
+def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:
     """Names every limit the script ran into, also those whose errors it caught."""
     hit = {code for code in outcome.limits_hit if code.startswith("limit.")}
     if outcome.fault is not None and outcome.fault.code.startswith("limit."):

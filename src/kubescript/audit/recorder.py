@@ -19,11 +19,11 @@ from kubescript import config, errors, types
 from kubescript.audit import capture, chain, denials, paths, plans, record, store
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
-from kubescript.executor import conversation
 from kubescript.output import notes
 from kubescript.plans import plan
 from kubescript.plans import record as plan_record
 from kubescript.request import request
+from kubescript_sandbox import runs
 
 __all__ = ["Recorder", "opened", "state"]
 
@@ -104,7 +104,7 @@ class Recorder:
         self,
         script: str,
         caller: types.Caller,
-        limits: types.Limits,
+        limits: runs.Limits,
         where: tuple[tuple[str, ...], str],
     ) -> Entry:
         """Opens the entry of a script that is about to run. Raises AuditError when the file cannot be written.
@@ -121,7 +121,7 @@ class Recorder:
     def journal(self, caller: types.Caller) -> Entry:
         """Opens an entry for calls that no script makes."""
         subject = self._subject(caller, "")
-        return Entry(self, subject, "", types.Limits(), ((), ""), counts_denials=False)
+        return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False)
 
     def made(self, new: plan.Plan) -> None:
         """Records a plan that no script has made. Raises AuditError."""
@@ -195,7 +195,7 @@ class Entry:
         recorder: Recorder,
         subject: record.Subject,
         script: str,
-        limits: types.Limits,
+        limits: runs.Limits,
         where: tuple[tuple[str, ...], str],
         *,
         counts_denials: bool = True,
@@ -241,7 +241,7 @@ class Entry:
             self._first_error = self._first_error or error
             raise
 
-    def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def captured(self, on_call: types.OnCall) -> types.OnCall:
         """Returns `on_call`, which also saves what the worker gets where the operator asked for that."""
         if self._capture is None:
             return on_call
@@ -254,7 +254,7 @@ class Entry:
 
     def close(
         self,
-        outcome: types.Outcome,
+        outcome: runs.Outcome,
         answer: types.Answer,
         summary: summary.Summary,
         missed: Sequence[notes.Note],

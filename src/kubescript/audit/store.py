@@ -26,10 +26,11 @@ from typing import Annotated, Any, Final
 import msgspec
 import orjson
 
-from kubescript import errors, types
+from kubescript import errors
 from kubescript.audit import paths, record
 from kubescript.output import notes
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
+from kubescript_sandbox import runs
 
 __all__ = [
     "FOLDERS",
@@ -70,7 +71,7 @@ class CapturedCall(msgspec.Struct, frozen=True):
 
     request: str
     """Its fingerprint."""
-    reply: protocol.Reply
+    reply: exchanges.Reply
     fault: protocol.ScriptFault | None = None
     """How the body broke off."""
     body: str = ""
@@ -80,7 +81,7 @@ class CapturedCall(msgspec.Struct, frozen=True):
 class Document(msgspec.Struct, frozen=True):
     """One evaluation, as it is written to FILE.d/replays."""
 
-    limits: types.Limits
+    limits: runs.Limits
     contexts: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     namespace: str
     calls: tuple[CapturedCall, ...]

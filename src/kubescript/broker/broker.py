@@ -25,13 +25,13 @@ from kubescript.broker import answers, attempts, body, call_log, logview, record
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy, writes
 from kubescript.request import metadata, releases, request
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking, protocol
 
 __all__ = ["Broker"]
 
 log = logging.getLogger(__name__)
 
-_Answer = tuple[protocol.Reply, types.Response | None]
+_Answer = tuple[exchanges.Reply, types.Response | None]
 _ANY_WRITE: Final = writes.Policy()
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
@@ -101,11 +101,11 @@ class Broker:
 
     def handle(
         self,
-        call: protocol.Call,
+        call: exchanges.Call,
         summary: summary.Summary,
         timeout_s: float,
         cancel: cancellation.Cancellation | None = None,
-    ) -> tuple[protocol.Reply, types.Response | None]:
+    ) -> tuple[exchanges.Reply, types.Response | None]:
         """Answers one call. All text of the reply is masked; `summary` notes what the script does not get to see.
 
         When the reply has no fault, there is a response, whose `chunks` must be read or closed. The chunks may raise
@@ -118,7 +118,7 @@ class Broker:
         except errors.AuditError as error:  # a call that cannot be recorded is not made, or its answer is withheld
             return _unrecorded(summary, error), None
 
-    def refuse(self, call: protocol.Call, summary: summary.Summary, error: errors.PolicyDenied) -> protocol.Reply:
+    def refuse(self, call: exchanges.Call, summary: summary.Summary, error: errors.PolicyDenied) -> exchanges.Reply:
         """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
         summary.count_call()
         try:
@@ -128,7 +128,7 @@ class Broker:
         return _fault(error)
 
     def _recorded(
-        self, call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
     ) -> _Answer:
         """Returns the masked answer. What fails in an unforeseen way is recorded too, and holds no connection."""
         opened = contextlib.ExitStack()
@@ -146,7 +146,7 @@ class Broker:
 
     def _answer(
         self,
-        call: protocol.Call,
+        call: exchanges.Call,
         entry: call_log.CallLog,
         timeout_s: float,
         cancel: cancellation.Cancellation,
@@ -209,7 +209,7 @@ class Broker:
             raise _bug() from None
 
     def _parsed(
-        self, call: protocol.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
     ) -> request.Request:
         """Returns the request that the call asks for, with its audit id and its deadline. Raises RequestError."""
         parsed = request.parse(call)
@@ -285,7 +285,7 @@ class Broker:
             response.close()
             entry.failed(broken)
             return _fault(broken), None
-        reply = protocol.Reply(
+        reply = exchanges.Reply(
             response.status,
             response.reason,
             response.content_type,
@@ -325,7 +325,7 @@ def _check_masks(parsed: request.Request) -> None:
         )
 
 
-def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> protocol.Reply:
+def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> exchanges.Reply:
     summary.refuse(error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)
@@ -335,5 +335,5 @@ def _bug() -> errors.KubescriptError:
     return errors.KubescriptError("the call failed because of a bug in kubescript; see the server's log")
 
 
-def _fault(error: errors.KubescriptError) -> protocol.Reply:
-    return protocol.Reply(0, fault=protocol.ScriptFault(error.code, error.message))
+def _fault(error: errors.KubescriptError) -> exchanges.Reply:
+    return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message))

@@ -20,7 +20,7 @@ from kubescript.broker.summary import IN_NAMESPACE
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import kinds, request
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 
 __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]
 
@@ -176,7 +176,7 @@ class CallLog:
         except (errors.LimitExceeded, errors.RedactionError):
             return redaction.WITHHELD
 
-    def masked(self, reply: protocol.Reply) -> protocol.Reply:
+    def masked(self, reply: exchanges.Reply) -> exchanges.Reply:
         """Returns the reply with every text masked."""
         # The reason phrase, the headers and the error texts come from the API server just as its bodies do.
         fault = reply.fault

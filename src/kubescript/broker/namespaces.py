@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Final
 
 from kubescript import cancellation, types
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 __all__ = ["Handle", "Namespaces"]
 
-Handle = Callable[[protocol.Call, float, cancellation.Cancellation], tuple[protocol.Reply, types.Response | None]]
+Handle = Callable[[exchanges.Call, float, cancellation.Cancellation], tuple[exchanges.Reply, types.Response | None]]
 _MAX_ASKED: Final = 3
 _MAX_REMEMBERED: Final = 1_000
 _TIMEOUT_S: Final = 2.0
@@ -49,7 +49,7 @@ class Namespaces:
 
 def _exists(context: str, namespace: str, handle: Handle, cancel: cancellation.Cancellation) -> bool | None:
     """Says whether the cluster has such a namespace; None when the policy, RBAC or a fault keeps it from telling."""
-    call = protocol.Call("GET", ("api", "v1", "namespaces", namespace), accept="metadata", context=context)
+    call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace), accept="metadata", context=context)
     _, response = handle(call, _TIMEOUT_S, cancel)
     if response is None:
         return None

@@ -13,9 +13,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from kubescript import errors, types
+from kubescript import errors
 from kubescript.broker import namespaces, pagination, records
 from kubescript.output import notes
+from kubescript_sandbox import runs
 
 __all__ = ["IN_NAMESPACE", "Summary", "missing"]
 
@@ -39,7 +40,7 @@ _MANY_NAMESPACES: Final = 3
 _Counted = TypeVar("_Counted")
 _OTHERS: Final = notes.Note("others")
 _OTHER_KINDS: Final = "other"
-_LIMITS: Final = types.Limits()
+_LIMITS: Final = runs.Limits()
 _MAX_PHRASES: Final = 8
 """Phrases of one kind that a note names."""
 
@@ -138,7 +139,7 @@ class Summary:
         self.note(self.failed, notes.Note(code), times)
 
 
-def missing(summary: Summary, outcome: types.Outcome) -> list[notes.Note]:
+def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     """Returns one note for each kind of thing that is missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
@@ -155,7 +156,7 @@ def missing(summary: Summary, outcome: types.Outcome) -> list[notes.Note]:
     return said
 
 
-def _missed_calls(summary: Summary, outcome: types.Outcome) -> list[notes.Note]:
+def _missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     """Returns phrases about the calls that were denied or failed, unless the script's error is about the only one."""
     missed = {**summary.denied, **summary.failed}
     if not missed or _is_told(missed, outcome):
@@ -170,7 +171,7 @@ def _missed_calls(summary: Summary, outcome: types.Outcome) -> list[notes.Note]:
     return said
 
 
-def _is_told(missed: Mapping[notes.Note, int], outcome: types.Outcome) -> bool:
+def _is_told(missed: Mapping[notes.Note, int], outcome: runs.Outcome) -> bool:
     """Whether one call was missed, and the script ended with its error."""
     if outcome.fault is None or sum(missed.values()) != 1:
         return False
@@ -180,7 +181,7 @@ def _is_told(missed: Mapping[notes.Note, int], outcome: types.Outcome) -> bool:
     return code is not None and code[0] in outcome.fault.message
 
 
-def _masks(outcome: types.Outcome, redacted: Mapping[str, int]) -> str:
+def _masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
     """Returns what is masked in the answer by kind, or that the script saw a mask; empty otherwise."""
     # Attack: a log line with a mask of its own, whose kind reads as an instruction, for a note outside of the marks.
     # The mask of an `env-password` says `password`.
@@ -190,7 +191,7 @@ def _masks(outcome: types.Outcome, redacted: Mapping[str, int]) -> str:
     found = Counter(kind for text in (outcome.printed, fault, result) for kind in _MASK.findall(text) if kind in known)
     if found:
         return "redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-    return _SAW_MASKS if outcome.saw_masks else ""
+    return _SAW_MASKS if outcome.report is not None and outcome.report.saw_masks else ""
 
 
 def _counted(found: Mapping[notes.Note, int]) -> notes.Note:

@@ -12,7 +12,7 @@ import msgspec
 from kubescript import errors, types
 from kubescript.broker import broker, records, summary
 from kubescript.cluster import collection
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 __all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decoded"]
 
@@ -62,11 +62,11 @@ class Client:
         self,
         path: tuple[str, ...],
         query: tuple[tuple[str, str], ...] = (),
-        accept: protocol.Accept = "json",
+        accept: exchanges.Accept = "json",
         timeout_s: float = _CALL_S,
     ) -> bytes:
         """Returns the whole body of one GET. Raises ReadFailed."""
-        call = protocol.Call("GET", path, query, accept=accept)
+        call = exchanges.Call("GET", path, query, accept=accept)
         counts = summary.Summary(journal=self._journal)
         reply, response = self._broker.handle(call, counts, timeout_s)
         self.metadata_rule = reply.metadata_rule
@@ -79,7 +79,7 @@ class Client:
 
     def is_missing_namespace(self, namespace: str) -> bool:
         """Says whether the cluster has no such namespace; False when the cluster does not tell."""
-        call = protocol.Call("GET", ("api", "v1", "namespaces", namespace))
+        call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
         counts = summary.Summary(journal=self._journal)
         _, response = self._broker.handle(call, counts, SMALL_S)
         if response is None:

@@ -288,11 +288,12 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
 @contextlib.contextmanager
 def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
     """An executor for recorded scripts, as confined as a server's."""
-    from kubescript import config
+    from kubescript import config, programs
     from kubescript.executor import executor
 
     runner = executor.Executor(
         context.find_root().obj,
+        programs.SCRIPTS,
         memory_bytes=settings.limits.memory_mib * config.MIB,
         cpu_seconds=settings.limits.max_timeout_ms // 1000,
         spares=1,

@@ -13,7 +13,7 @@ from typing import Final
 
 import orjson
 
-from kubescript import clusters, config, errors, layers, redaction, spawner
+from kubescript import clusters, config, errors, layers, programs, redaction, spawner
 from kubescript.audit import recorder
 from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
@@ -212,7 +212,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
     """
     builtin.check(settings)
     memory = settings.limits.memory_mib * config.MIB
-    runner = executor.Executor(source, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
+    runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
     return Report(
         layers=runner.probe(),
         contexts=_clusters(settings, offline=offline),

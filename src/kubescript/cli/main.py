@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 import kubescript
-from kubescript import spawner
+from kubescript import programs, spawner
 from kubescript.cli import audit, completion, flags, migrate, opening, paths, plans, policy, process, terminal
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def main() -> None:
     """Entry point of the `kubescript` command."""
     gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
     process.open_streams()
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     try:
         with opening.errors_explained():
             source.start()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import kubescript
-from kubescript import spawner
+from kubescript import programs, spawner
 from kubescript.cli import flags, terminal
 from kubescript.output import sanitizing
 
@@ -35,7 +35,7 @@ def operator(command: str) -> types.Caller:
 def application(context: click.Context, given: dict[str, object], *, serves: bool = False) -> Iterator[app.Application]:
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
     source: spawner.Spawner = context.find_root().obj
-    masking = spawner.Spawner(spawner.MASKER, reads=True)
+    masking = spawner.Spawner(programs.MASKER, reads=True)
     with errors_explained(), contextlib.closing(masking):
         if not serves:  # what serves has more to import, and to answer first
             source.warm_up()

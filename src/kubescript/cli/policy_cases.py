@@ -20,7 +20,7 @@ from kubescript.cluster import yaml_objects
 from kubescript.policy import changes, policy
 from kubescript.policy import writes as write_policy
 from kubescript.request import request, writes
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 
 __all__ = ["Case", "Judge", "Result", "is_audit", "judged", "read", "recorded"]
 
@@ -196,7 +196,7 @@ def _parsed(asked: Asked) -> request.Request:
         default = "application/strategic-merge-patch+json"
     content_type = _TYPES[asked.content_type or default]
     body = msgspec.Raw(_encoded(asked.body))
-    return writes.canonical(request.parse(protocol.Call(asked.method, path, query, body, content_type)))
+    return writes.canonical(request.parse(exchanges.Call(asked.method, path, query, body, content_type)))
 
 
 def _judged_request(call: request.Request, judge: Judge) -> Result:

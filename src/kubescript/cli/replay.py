@@ -20,7 +20,8 @@ from kubescript.audit import capture, reader, record, store
 from kubescript.broker import summary
 from kubescript.executor import executor
 from kubescript.output import fencing, notes
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
+from kubescript_sandbox import runs
 
 __all__ = ["Verdict", "replay"]
 
@@ -32,7 +33,7 @@ _CLOCK: Final = re.compile(
     r"\b(now|utcnow|today|time|time_ns|monotonic|perf_counter|remaining_ms|time_left|random|uuid4)\b"
     r"|\b(age|hash|id)\("
 )
-_MAX_LIMITS: Final = types.Limits(
+_MAX_LIMITS: Final = runs.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
 )
 """What a configuration may say at most (`config.Limits`): the record may be a stranger's."""
@@ -110,7 +111,7 @@ def _first_difference(before: str, after: str) -> int:
     return min(len(before), len(after))
 
 
-def _with_limits(settings: config.Settings, limits: types.Limits) -> config.Settings:
+def _with_limits(settings: config.Settings, limits: runs.Limits) -> config.Settings:
     """The limits of the first run, as far as they are limits; all else as it is here and now."""
     chosen = config.Limits.model_construct(
         default_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
@@ -157,14 +158,14 @@ class _RecordedCluster:
         return True
 
     def handle(
-        self, call: protocol.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> tuple[protocol.Reply, types.Response | None]:
+        self, call: exchanges.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[exchanges.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
         waiting = self._answers[capture.fingerprint(call)]
         if not waiting:
             self.unknown.append(f"{call.method} /{'/'.join(call.path)}")
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
-            return protocol.Reply(0, fault=fault), None
+            return exchanges.Reply(0, fault=fault), None
         seen = waiting.popleft()
         for name, value in self.document.summary.items():
             if type(getattr(tally, name, None)) is type(value):
@@ -173,7 +174,7 @@ class _RecordedCluster:
         reply = seen.reply
         return reply, self._response(reply, seen) if reply.fault is None else None
 
-    def _response(self, reply: protocol.Reply, seen: store.CapturedCall) -> types.Response:
+    def _response(self, reply: exchanges.Reply, seen: store.CapturedCall) -> types.Response:
         return types.Response(
             status=reply.status,
             reason=reply.reason,

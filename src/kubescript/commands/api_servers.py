@@ -8,7 +8,7 @@ from kubescript import cancellation, contexts, errors, types
 from kubescript.broker import summary
 from kubescript.cluster import acting
 from kubescript.commands import given
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
 
 __all__ = ["ApiServers"]
 
@@ -38,13 +38,13 @@ class ApiServers:
         return False
 
     def handle(
-        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> tuple[protocol.Reply, types.Response | None]:
+        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[exchanges.Reply, types.Response | None]:
         """Answers one call with the token of the present request."""
         try:
             url, token = self._asked()
         except (errors.AuthError, errors.RequestError) as error:
-            return protocol.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
+            return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
         with acting.using(lambda: token):
             return self._servers[url].handle(call, summary, timeout_s, cancel)
 

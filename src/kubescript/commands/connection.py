@@ -20,7 +20,7 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.commands import protobuf
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 __all__ = ["Answer", "Connection", "call", "failed", "is_about_request", "is_read"]
 
@@ -168,7 +168,7 @@ def _has_small_body(headers: Mapping[str, str]) -> bool:
     return "transfer-encoding" not in headers and int(headers.get("content-length", "0")) <= _SMALL_BODY
 
 
-def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secret: str) -> protocol.Call:
+def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secret: str) -> exchanges.Call:
     """Returns the broker's call for a request. Raises RequestError; the broker checks all the rest."""
     if method not in _METHODS:
         raise errors.RequestError(f"{method[:20]} is no method of an API server", code="request.method")
@@ -189,11 +189,11 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
         "content_type": content_type,
         "accept": _accept(headers.get("accept", ""), segments[1:]),
     }
-    found = msgspec.convert(fields, protocol.Call)
+    found = msgspec.convert(fields, exchanges.Call)
     return msgspec.structs.replace(found, body=msgspec.Raw(body)) if body else found
 
 
-def is_read(asked: protocol.Call) -> bool:
+def is_read(asked: exchanges.Call) -> bool:
     """Says whether a call reads: it gets something, or asks what somebody may do."""
     if asked.method == "GET":
         return True
@@ -218,7 +218,7 @@ def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:
     return _CONTENT_TYPES.get(name, "json"), body
 
 
-def _accept(accept: str, segments: list[str]) -> protocol.Accept:
+def _accept(accept: str, segments: list[str]) -> exchanges.Accept:
     """Returns the representation that is asked for; whatever the broker does not know comes as JSON."""
     if segments[-3:-2] == ["pods"] and segments[-1] == "log":
         return "text"

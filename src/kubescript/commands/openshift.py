@@ -12,8 +12,8 @@ from typing import Final
 
 from kubescript import config, errors, types
 from kubescript.commands import given, line, oc_arguments, outcome, process, processes, proxy
-from kubescript.executor import conversation
 from kubescript.wire import orders
+from kubescript_sandbox import runs
 
 __all__ = ["Runner", "is_stand_in", "program"]
 
@@ -42,7 +42,7 @@ class Runner:
         self._processes = started
         self.later = later
 
-    def run(self, job: conversation.Job) -> types.Outcome:
+    def run(self, job: types.Job) -> runs.Outcome:
         """Runs the command line that is the job's script. Raises PolicyDenied for one that may not be run,
         RequestError and AuthError for what cannot be read or used, and WorkerError and ConfigError when none can be."""
         if not self._settings.urls and given.current().has_openshift:
@@ -54,10 +54,10 @@ class Runner:
         if command[:1] == ("delete",) and self._plans:
             arguments = _without_wait(arguments)
         binary = program(self._settings)
-        order = orders.OpenShiftOrder(arguments, str(binary), job.namespace)
+        order = orders.OpenShiftOrder(arguments, str(binary), job.parameters.namespace)
         return self._carried_out(job, order)
 
-    def _carried_out(self, job: conversation.Job, order: orders.OpenShiftOrder) -> types.Outcome:
+    def _carried_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
         began = time.monotonic()
         deadline = began + job.limits.timeout_ms / 1000
         with contextlib.ExitStack() as held:
@@ -73,7 +73,7 @@ class Runner:
         output = replace(
             output, stdout=output.stdout.replace(address, _CLUSTER), stderr=output.stderr.replace(address, _CLUSTER)
         )
-        usage = types.Usage(
+        usage = runs.Usage(
             wall_ms=(time.monotonic() - began) * 1000,
             cpu_ms=output.cpu_ms,
             peak_bytes=output.peak_bytes,

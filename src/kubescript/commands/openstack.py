@@ -16,8 +16,8 @@ from typing import Final
 from kubescript import cancellation, config, errors, types
 from kubescript.broker import summary
 from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
-from kubescript.executor import conversation
-from kubescript.wire import orders, protocol
+from kubescript.wire import exchanges, orders, protocol
+from kubescript_sandbox import runs
 
 __all__ = ["NoCluster", "Runner", "check"]
 
@@ -44,10 +44,10 @@ class NoCluster:
     is_named_by_data = False
 
     def handle(
-        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> tuple[protocol.Reply, types.Response | None]:
+        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[exchanges.Reply, types.Response | None]:
         """Refuses it."""
-        return protocol.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None
+        return exchanges.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None
 
 
 class Runner:
@@ -61,7 +61,7 @@ class Runner:
         self._processes = started
         self.later = later
 
-    def run(self, job: conversation.Job) -> types.Outcome:
+    def run(self, job: types.Job) -> runs.Outcome:
         """Runs the command line that is the job's script. Raises RequestError for one that cannot be read, AuthError
         for wrong credentials, and WorkerError and ConfigError when none can be run."""
         began = time.monotonic()
@@ -70,13 +70,13 @@ class Runner:
         cloud = clouds.of(self._settings, given.current())
         versions = self._processes.microversions.of(f"{cloud.auth_url} {cloud.scope}", lambda: self._asked(job, cloud))
         output = self._output(job, cloud, arguments, versions)
-        usage = types.Usage(
+        usage = runs.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
         )
         notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
         return outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
-    def _asked(self, job: conversation.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
+    def _asked(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
         """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
         short = replace(job, deadline=time.monotonic() + microversions.PATIENCE_S)
         output = self._output(short, cloud, list(microversions.COMMAND), {})
@@ -88,7 +88,7 @@ class Runner:
         return {} if output.is_over else None
 
     def _output(
-        self, job: conversation.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
+        self, job: types.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
     ) -> process.Output:
         assert job.deadline is not None
         order = orders.OpenStackOrder(

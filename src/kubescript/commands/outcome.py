@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript import types
 from kubescript.commands import process
-from kubescript.executor import conversation
+from kubescript_sandbox import runs
 
 __all__ = ["outcome"]
 
@@ -16,19 +16,19 @@ _ENDED: Final = "the command was ended at its limit of memory or of processor ti
 
 
 def outcome(
-    job: conversation.Job,
+    job: types.Job,
     output: process.Output,
-    usage: types.Usage,
+    usage: runs.Usage,
     notes: tuple[str, ...] = (),
     refused: int | None = None,
-) -> types.Outcome:
+) -> runs.Outcome:
     """Returns the outcome. A command that fails has what it wrote as its error; `refused` is the exit code of one that
     may not be run."""
     fault = _fault(job, output, refused)
     printed = output.stdout
     if fault is None or not fault.foreign:
         printed += output.stderr
-    return types.Outcome(
+    return runs.Outcome(
         printed=printed,
         hint=_SILENT,
         fault=fault,
@@ -39,17 +39,17 @@ def outcome(
     )
 
 
-def _fault(job: conversation.Job, output: process.Output, refused: int | None) -> types.Fault | None:
+def _fault(job: types.Job, output: process.Output, refused: int | None) -> runs.Fault | None:
     if output.status == 0 and not output.is_over:  # what it wrote after its deadline is missing
         return None
     if output.cancelled:
-        return types.Fault("cancelled", "the client cancelled the command")
+        return runs.Fault("cancelled", "the client cancelled the command")
     if output.is_over:
         seconds = job.limits.timeout_ms / 1000
-        return types.Fault("limit.time", f"the command was ended at its {seconds:g} s deadline; ask for less at once")
+        return runs.Fault("limit.time", f"the command was ended at its {seconds:g} s deadline; ask for less at once")
     if output.status in {-signal.SIGKILL, -signal.SIGXCPU}:
-        return types.Fault("limit.memory", _ENDED)
+        return runs.Fault("limit.memory", _ENDED)
     if output.status is None or output.status < 0:
-        return types.Fault("worker.died", "the process of the command ended unexpectedly; run it again")
+        return runs.Fault("worker.died", "the process of the command ended unexpectedly; run it again")
     code = "policy.command" if output.status == refused else "command.failed"
-    return types.Fault(code, output.stderr.strip() or f"exit code {output.status}", foreign=True)
+    return runs.Fault(code, output.stderr.strip() or f"exit code {output.status}", foreign=True)

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from kubescript import concurrency, config, spawner, types
+from kubescript import concurrency, config, spawner
 from kubescript.commands import microversions
+from kubescript_sandbox import runs
 
 __all__ = ["Processes"]
 
@@ -39,7 +40,7 @@ class Processes:
             if program in toolsets:
                 self._spawner(program).warm_up()
 
-    def start(self, program: config.Route, limits: types.Limits) -> spawner.Worker:
+    def start(self, program: config.Route, limits: runs.Limits) -> spawner.Worker:
         """Returns a process that waits for its order. Raises WorkerError."""
         cpu_seconds = limits.timeout_ms // 1000 + _CPU_MARGIN_S
         return self._spawner(program).spawn(limits.memory_bytes, cpu_seconds)

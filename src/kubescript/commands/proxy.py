@@ -19,8 +19,7 @@ import h11
 
 from kubescript import errors, types
 from kubescript.commands import connection, process
-from kubescript.executor import conversation
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
 
 __all__ = ["Proxy"]
 
@@ -42,9 +41,7 @@ would succeed before it is killed."""
 class Proxy:
     """Answers the requests of one process. Each connection has a thread."""
 
-    def __init__(
-        self, way_out: process.WayOut, job: conversation.Job, deadline: float, *, may_write: bool = False
-    ) -> None:
+    def __init__(self, way_out: process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False) -> None:
         """`job` says what answers calls, and with which limits; `deadline` is the command's end (time.monotonic).
         Without `may_write` no write comes to the broker, whatever the cluster's own mode is."""
         self._may_write = may_write
@@ -212,11 +209,11 @@ class Proxy:
         self.faults["limit.calls"] = f"the command went on at its limit of {limit}"
         self._shut()
 
-    def _asked(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
+    def _asked(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
         with self._lock:
             # Attack: a write that is sent after its deadline, or after a cancellation
             if self._has_ended or time.monotonic() >= self._deadline:
-                return protocol.Reply(0, fault=protocol.ScriptFault("cancelled", "the command has ended")), None
+                return exchanges.Reply(0, fault=protocol.ScriptFault("cancelled", "the command has ended")), None
             self._running += 1
         try:
             return self._job.on_call(call, self.seconds_left)

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from kubescript import types
 from kubescript.config import section
+from kubescript_sandbox import runs
 
 __all__ = ["Limits", "Output", "Sandbox"]
 
@@ -35,9 +35,9 @@ class Limits(section.Section):
     """Milliseconds to wait for the beginning of an answer when the server has several contexts: a dead cluster must
     leave time for the others. With one context, a call may take all the time that the script has left."""
 
-    def for_script(self, timeout_ms: int | None, waits_ms: int = 0) -> types.Limits:
+    def for_script(self, timeout_ms: int | None, waits_ms: int = 0) -> runs.Limits:
         """Returns the limits of one script that asked for `timeout_ms`, and may wait for `waits_ms` besides."""
-        return types.Limits(
+        return runs.Limits(
             # JSON knows no integers: a client may write 30000.0, which a worker would not read.
             timeout_ms=min(int(timeout_ms or self.default_timeout_ms), self.max_timeout_ms) + waits_ms,
             memory_bytes=self.memory_mib * section.MIB,

@@ -11,7 +11,8 @@ from kubescript import cancellation, config, errors, types
 from kubescript.broker import call_log, summary
 from kubescript.evaluator import asked as asking
 from kubescript.output import fencing, notes, render
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
 
 __all__ = ["BUG", "Answers", "CallHandler"]
 
@@ -39,8 +40,8 @@ class CallHandler(Protocol):
         """Whether names and namespace are text of a saved cluster."""
 
     def handle(
-        self, call: protocol.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> tuple[protocol.Reply, types.Response | None]:
+        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+    ) -> tuple[exchanges.Reply, types.Response | None]:
         """See `broker.Broker.handle`."""
 
 
@@ -56,7 +57,7 @@ class Answers:
     def written(
         self,
         asked: asking.Asked,
-        outcome: types.Outcome,
+        outcome: runs.Outcome,
         calls: summary.Summary,
         deadline: float,
         plan_note: str,
@@ -105,7 +106,7 @@ class Answers:
     def _rendered(
         self,
         asked: asking.Asked,
-        outcome: types.Outcome,
+        outcome: runs.Outcome,
         calls: summary.Summary,
         missed: Sequence[notes.Note],
         deadline: float,
@@ -132,8 +133,8 @@ class Answers:
             return
 
         def handle(
-            call: protocol.Call, timeout_s: float, cancel: cancellation.Cancellation
-        ) -> tuple[protocol.Reply, types.Response | None]:
+            call: exchanges.Call, timeout_s: float, cancel: cancellation.Cancellation
+        ) -> tuple[exchanges.Reply, types.Response | None]:
             return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
 
         for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle, asked.switch):

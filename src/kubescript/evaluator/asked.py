@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubescript import cancellation, types
+from kubescript_sandbox import runs
 
 __all__ = ["MASKING_S", "Asked", "Report"]
 
@@ -23,7 +24,7 @@ class Asked:
     """The script and who asked for it."""
 
     script: str
-    limits: types.Limits
+    limits: runs.Limits
     caller: types.Caller
     on_progress: Report | None
     by_caller: bool = False

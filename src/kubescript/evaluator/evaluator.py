@@ -29,7 +29,8 @@ from kubescript.executor import conversation
 from kubescript.output import notes, render
 from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
+from kubescript_sandbox import runs
 
 __all__ = ["Audit", "Entry", "Evaluator", "OnProgress", "Runner"]
 
@@ -45,14 +46,14 @@ _LOOK_MS: Final = 10_000
 class Entry(records.Journal, Protocol):
     """The audit entry of one script."""
 
-    def captured(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def captured(self, on_call: types.OnCall) -> types.OnCall:
         """Wraps `on_call` so that the answers that the worker sees are kept, when the operator asked for that."""
 
     def planned(self, made: plan.Plan) -> None:
         """Records the plan that the script has made. Raises AuditError."""
 
     def close(
-        self, outcome: types.Outcome, answer: types.Answer, summary: summary.Summary, missed: Sequence[notes.Note]
+        self, outcome: runs.Outcome, answer: types.Answer, summary: summary.Summary, missed: Sequence[notes.Note]
     ) -> None:
         """Records the end of the script. Raises AuditError when that fails: the answer must not leave then."""
 
@@ -61,7 +62,7 @@ class Audit(Protocol):
     """Records scripts."""
 
     def begin(
-        self, script: str, caller: types.Caller, limits: types.Limits, where: tuple[tuple[str, ...], str]
+        self, script: str, caller: types.Caller, limits: runs.Limits, where: tuple[tuple[str, ...], str]
     ) -> Entry:
         """Records that a script is about to run with these contexts and this namespace. Raises AuditError when it must
         not run."""
@@ -74,7 +75,7 @@ class Runner(Protocol):
     """Runs jobs: `executor.Executor` scripts, and the runners of `commands` command lines. Many threads use it at
     once."""
 
-    def run(self, job: conversation.Job) -> types.Outcome:
+    def run(self, job: types.Job) -> runs.Outcome:
         """Returns a job's outcome. Raises KubescriptError when it was not run at all."""
 
     def later(self, chore: Callable[[], None]) -> None:
@@ -88,7 +89,7 @@ class _Planned:
     plan: plan.Plan | None = None
     note: str = ""
     """For the model."""
-    fault: types.Fault | None = None
+    fault: runs.Fault | None = None
     """Why there is no plan."""
 
 
@@ -210,19 +211,17 @@ class Evaluator:
         calls: summary.Summary,
         entry: Entry | None,
         deadline: float,
-    ) -> conversation.Job:
+    ) -> types.Job:
         names, namespace = where
 
-        def on_call(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+        def on_call(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
             return self._handler.handle(call, calls, timeout_s, asked.switch)
 
         style = self.answers.style(calls, asked.patience(deadline))
         return conversation.Job(
             script=asked.script,
             limits=asked.limits,
-            namespace=namespace,
-            context=names[0],
-            contexts=names,
+            parameters=exchanges.Parameters(namespace, names[0], names),
             on_call=on_call if entry is None else entry.captured(on_call),
             on_progress=_progress_reporter(asked.on_progress, style),
             on_refused=calls.refuse,
@@ -230,7 +229,7 @@ class Evaluator:
         )
 
     @staticmethod
-    def _outcome(runner: Runner, job: conversation.Job, calls: summary.Summary) -> types.Outcome:
+    def _outcome(runner: Runner, job: types.Job, calls: summary.Summary) -> runs.Outcome:
         """Runs the job. Raises KubescriptError when it was not run."""
         try:
             outcome = runner.run(job)
@@ -241,14 +240,14 @@ class Evaluator:
             raise
         except Exception:  # a bug of ours; the script may have made calls, and its record must say so
             log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
-            return types.Outcome(fault=types.Fault("internal", answers.BUG), usage=types.Usage(api_calls=calls.calls))
+            return runs.Outcome(fault=runs.Fault("internal", answers.BUG), usage=runs.Usage(api_calls=calls.calls))
 
     def _planned(
         self,
         plans: planner.Planner,
         drafted: draft.Draft,
         asked: asking.Asked,
-        outcome: types.Outcome,
+        outcome: runs.Outcome,
         calls: summary.Summary,
         entry: Entry | None,
     ) -> _Planned:
@@ -265,7 +264,7 @@ class Evaluator:
             plans.keep(made)
         except errors.KubescriptError as error:
             log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
-            return _Planned(fault=types.Fault(error.code, f"nothing is planned or changed: {error.message}"))
+            return _Planned(fault=runs.Fault(error.code, f"nothing is planned or changed: {error.message}"))
         return _Planned(made)
 
     def _look(
@@ -330,7 +329,7 @@ def _progress_reporter(on_progress: asking.Report | None, style: render.Style) -
 
 
 def _evaluation(
-    outcome: types.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float, ended: float
+    outcome: runs.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float, ended: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
         code=answer.code or "ok",  # the code of what the client got: an answer may have been withheld
@@ -344,7 +343,7 @@ def _evaluation(
     )
 
 
-def _log_outcome(outcome: types.Outcome) -> None:
+def _log_outcome(outcome: runs.Outcome) -> None:
     usage = outcome.usage
     log.info(
         "script finished",

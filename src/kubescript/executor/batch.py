@@ -12,17 +12,31 @@ import contextvars
 import logging
 import threading
 import time
+import typing
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript import errors, types
+from kubescript import errors
 from kubescript.wire import protocol
 
-__all__ = ["MAX_IN_FLIGHT", "Batch", "Fetched"]
+__all__ = ["MAX_IN_FLIGHT", "Batch", "Body", "Fetched"]
 
 log = logging.getLogger(__name__)
 
-Fetch = Callable[[int], tuple[protocol.Reply, types.Response | None]]
+
+class Body(typing.Protocol):
+    """The body of an answer, still arriving."""
+
+    @property
+    def chunks(self) -> Iterator[bytes]:
+        """The bytes in order. Raises CodedError when the body breaks off."""
+
+    @property
+    def close(self) -> Callable[[], None]:
+        """Gives up the rest. Any thread may call it, any number of times."""
+
+
+Fetch = Callable[[int], tuple[protocol.Reply, Body | None]]
 """Makes the call with that index."""
 
 MAX_IN_FLIGHT: Final = 8
@@ -38,7 +52,7 @@ _END_S: Final = 1.0
 class Fetched:
     """One answer whose body is being read."""
 
-    def __init__(self, reply: protocol.Reply, response: types.Response | None) -> None:
+    def __init__(self, reply: protocol.Reply, response: Body | None) -> None:
         self.reply = reply
         self._response = response
         self._ahead: list[bytes] = []
@@ -76,8 +90,10 @@ class Fetched:
 class Batch:
     """Several calls that are made at the same time. The thread that takes the answers closes it in every case."""
 
-    def __init__(self, fetch: Fetch, count: int) -> None:
+    def __init__(self, fetch: Fetch, count: int, refuse: Callable[[protocol.ScriptFault], protocol.Reply]) -> None:
+        """`refuse` returns the head of the answer to a call that has failed in an unforeseen way."""
         self._fetch = fetch
+        self._refuse = refuse
         self._count = count
         self._changed = threading.Condition()
         self._answers: dict[int, Fetched] = {}
@@ -176,5 +192,5 @@ class Batch:
             if response is not None:
                 response.close()
             fault = protocol.ScriptFault("internal", "the server failed to perform the call; see its log")
-            return Fetched(protocol.Reply(0, fault=fault), None)
+            return Fetched(self._refuse(fault), None)
         return answer

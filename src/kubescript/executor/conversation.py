@@ -11,13 +11,14 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from kubescript import cancellation, errors, types
-from kubescript.executor import progress, replies, script_lines, usage
-from kubescript.wire import control, framing, messages, outline, protocol
+from kubescript import cancellation, errors
+from kubescript.executor import guests, progress, replies, script_lines, usage
+from kubescript.wire import control, framing, outline, protocol
+from kubescript_sandbox import runs
 
 __all__ = ["Conversation", "Job", "OnCall", "OnProgress", "read_ready"]
 
@@ -36,12 +37,12 @@ _TURN: Final = protocol.UNANSWERED | {
 _FIRST: Final = frozenset({protocol.FrameType.READY})
 _MAX_NAME: Final = 200
 _MAX_HINT: Final = 2_000
-# Faults that a worker may report. Attack: a worker reports another one, such as `policy.…`, in the host's name.
+_MAX_REPORT: Final = 4 * protocol.KIB
+# Faults that any guest may report. Attack: a worker reports another one, such as `policy.…`, in the host's name.
 _WORKERS_CODES: Final = frozenset(
     {
         *(f"limit.{name}" for name in ("bytes", "calls", "depth", "memory", "output", "watches")),
         *(f"script.{name}" for name in ("exception", "refused", "syntax")),
-        *(f"tool.{name}" for name in messages.CATALOGUE),
     }
 )
 # Levels of a result. An honest worker stops at 200 (worker.sdk.serialize). The code that renders the result on the host
@@ -52,19 +53,23 @@ _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
 _MAX_DROPPED: Final = 1 << 50
 
 
+P_co = TypeVar("P_co", covariant=True)
+"""What a guest is told besides."""
+Answer_co = TypeVar("Answer_co", bound=OnCall, covariant=True)
+"""What answers its calls."""
+
+
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(Generic[P_co, Answer_co]):
     """One script and everything that it may use."""
 
     script: str
-    limits: types.Limits
-    namespace: str
-    context: str
-    on_call: OnCall
+    limits: runs.Limits
+    parameters: P_co
+    """What the guest is told besides."""
+    on_call: Answer_co
     on_progress: OnProgress = lambda _: None
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
-    contexts: tuple[str, ...] = ()
-    """The clusters that the script may name, the default one first."""
     deadline: float | None = None
     """When the script ends, by `time.monotonic`; None: its timeout, counted from its beginning."""
     on_refused: Callable[[str], None] = lambda _: None
@@ -86,8 +91,9 @@ def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
 class Conversation:
     """Runs the turns of one job and keeps what the outcome needs."""
 
-    def __init__(self, job: Job, frames: framing.FrameSocket) -> None:
+    def __init__(self, job: Job[Any, Any], frames: framing.FrameSocket, guest: guests.Guest) -> None:
         self._job = job
+        self._guest = guest
         self._frames = frames
         self._started = time.monotonic()
         self._deadline = job.deadline or self._started + job.limits.timeout_ms / 1000
@@ -96,18 +102,19 @@ class Conversation:
         self._progress = 0
         self._reports = progress.Reports(job.on_progress)
         self._replies = replies.Replies(
-            job.on_call, job.on_refused, job.limits, frames, self._deadline, self._hear, self._end_calls
+            job.on_call, job.on_refused, guest, job.limits, frames, self._deadline, self._hear, self._end_calls
         )
         # True when the script ended while calls were running. The host cancels those calls then, and not the client.
         self._script_ended = False
         self._done: protocol.Done | None = None
+        self._report: Any = None
 
     @property
     def began(self) -> bool:
         """Whether the worker has sent anything: only then may its script have had an effect."""
         return bool(self._done or self._replies.calls or self._printed or self._progress)
 
-    def run(self) -> types.Fault | None:
+    def run(self) -> runs.Fault | None:
         """Runs turns until DONE or the first failure; returns the host's own reason for the failure, if any."""
         self._frames.deadline = self._deadline
         if (unsendable := _unsendable(self._job.script)) is not None:
@@ -120,21 +127,21 @@ class Conversation:
         except TimeoutError:
             return self._out_of_time()
         except (protocol.StreamClosed, OSError):
-            return types.Fault("worker.died", "")
+            return runs.Fault("worker.died", "")
         except protocol.ProtocolError as error:
             # Attack: a field whose name is an instruction, which the error quotes.
             log.warning("a worker broke its protocol: %s", error, extra={"event": "sandbox.violation"})
-            return types.Fault("worker.protocol", "the sandbox process broke its protocol and was ended; see the log")
+            return runs.Fault("worker.protocol", "the sandbox process broke its protocol and was ended; see the log")
         except (errors.LimitExceeded, errors.RedactionError) as error:  # of the calls, or of a report's text
-            return types.Fault(error.code, error.message)
+            return runs.Fault(error.code, error.message)
         finally:
             self._reports.close()
             self._replies.close()
         return None
 
     def outcome(
-        self, fault: types.Fault | None, used: usage.Consumption | None, end: control.Exited | None
-    ) -> types.Outcome:
+        self, fault: runs.Fault | None, used: usage.Consumption | None, end: control.Exited | None
+    ) -> runs.Outcome:
         """Returns the outcome. `used` is the consumption of a worker that finished; `end` tells how a worker that did
         not finish was reaped."""
         done = self._done or protocol.Done()
@@ -142,7 +149,7 @@ class Conversation:
             fault = self._autopsy(end)
         if fault is None and done.fault is not None:
             fault = _fault(done.fault, self._job.script, self._job.limits.output_bytes // 2)
-        return types.Outcome(
+        return runs.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
             hint=_shortened(done.hint, _MAX_HINT),
@@ -152,20 +159,20 @@ class Conversation:
             limit_messages=tuple(self._replies.limit_messages),
             limits_hit=frozenset(self._replies.limit_messages.values()),
             unsent=min(max(0, done.unsent), _MAX_DROPPED),
-            saw_masks=done.saw_masks,
+            report=self._report,
         )
 
     def _turn(self) -> None:
         kind, payload = self._frames.receive(_TURN)
         match kind:
             case protocol.FrameType.CALL:
-                self._replies.one(protocol.decode(payload, protocol.Call))
+                self._replies.one(protocol.decode(payload, self._guest.call))
             case protocol.FrameType.BATCH:
-                self._replies.several(protocol.decode(payload, protocol.Batch).calls)
+                self._replies.several(protocol.decode(payload, self._guest.batch).calls)
             case protocol.FrameType.MORE:
                 self._replies.more(protocol.decode(payload, protocol.More).answer)
             case protocol.FrameType.DONE:
-                self._done = _checked(protocol.decode(payload, protocol.Done), self._job.limits.output_bytes)
+                self._done = self._checked(protocol.decode(payload, protocol.Done))
             case _:
                 self._aside(kind, payload)
 
@@ -182,7 +189,7 @@ class Conversation:
         if kind is protocol.FrameType.PRINT:
             self._print(payload)
         elif kind is protocol.FrameType.PROGRESS:
-            self._report(protocol.decode(payload, protocol.Progress))
+            self._pass_on(protocol.decode(payload, protocol.Progress))
         else:
             self._replies.stop(protocol.decode(payload, protocol.Stop).answer)
 
@@ -196,7 +203,7 @@ class Conversation:
         if len(text) > room:  # an honest worker stops its script before this limit
             raise protocol.ProtocolError("more printed than announced")
 
-    def _report(self, report: protocol.Progress) -> None:
+    def _pass_on(self, report: protocol.Progress) -> None:
         self._progress += 1
         if self._progress > _MAX_PROGRESS:
             raise errors.LimitExceeded(f"more than {_MAX_PROGRESS} progress reports", code="limit.output")
@@ -210,9 +217,7 @@ class Conversation:
         job, limits = self._job, self._job.limits
         return protocol.Start(
             script=job.script,
-            namespace=job.namespace,
-            context=job.context,
-            contexts=job.contexts,
+            parameters=msgspec.Raw(msgspec.json.encode(job.parameters)),
             timeout_ms=limits.timeout_ms,
             memory_bytes=limits.memory_bytes,
             depth=limits.depth,
@@ -221,40 +226,57 @@ class Conversation:
             response_bytes=limits.response_bytes,
         )
 
-    def _out_of_time(self) -> types.Fault:
+    def _checked(self, done: protocol.Done) -> protocol.Done:
+        """Raises ProtocolError for a DONE that no honest worker sends."""
+        # Attack: a worker reports a fault in the host's name, or a result that crashes or holds up what renders it.
+        if done.fault is not None and done.fault.code not in _WORKERS_CODES | self._guest.codes:
+            raise protocol.ProtocolError("a fault that is not the script's")
+        values = outline.outline(bytes(done.result), outline.most_values(self._job.limits.output_bytes))
+        if values is None:
+            raise protocol.ProtocolError("a result of too many values")
+        if outline.depth(values) > _MAX_NESTING:
+            raise protocol.ProtocolError("a result nested too deeply")
+        if outline.has_long_numbers(values):
+            raise protocol.ProtocolError("a number of too many digits")
+        if len(done.report) > _MAX_REPORT:
+            raise protocol.ProtocolError("a report of too many bytes")
+        self._report = protocol.decode(bytes(done.report), self._guest.report)
+        return done
+
+    def _out_of_time(self) -> runs.Fault:
         seconds = self._job.limits.timeout_ms / 1000
         waited = f" after {self._replies.calls} API calls" if self._replies.calls else ""
-        return types.Fault(
+        return runs.Fault(
             "limit.time",
             f"the script was ended at its {seconds:g} s deadline{waited}; narrow the query, avoid a call per object, "
             "or pass a larger `timeout` (ms)",
         )
 
-    def _autopsy(self, end: control.Exited | None) -> types.Fault:
+    def _autopsy(self, end: control.Exited | None) -> runs.Fault:
         """Says what most likely ended a worker that sent no DONE."""
         if self._job.cancellation.cancelled and not self._script_ended:
-            return types.Fault("cancelled", "the client cancelled the script")
+            return runs.Fault("cancelled", "the client cancelled the script")
         status = end.status if end is not None else 0
         if status == -signal.SIGSYS:
             log.warning(
                 "worker killed by seccomp: it tried a forbidden system call", extra={"event": "sandbox.violation"}
             )
-            return types.Fault("worker.died", "the script was ended: it tried a forbidden system call")
+            return runs.Fault("worker.died", "the script was ended: it tried a forbidden system call")
         if status == -signal.SIGSEGV:
-            return types.Fault(
+            return runs.Fault(
                 "limit.depth", "the script was ended: it nested data or calls too deeply for the interpreter"
             )
         if status == -signal.SIGKILL:
-            return types.Fault(
+            return runs.Fault(
                 "worker.died",
                 "the sandbox process was killed (out of memory or processor time?); run it again, with less",
             )
-        return types.Fault(
+        return runs.Fault(
             "worker.died", f"the sandbox process ended unexpectedly (status {status}); run the script again"
         )
 
-    def _usage(self, known: usage.Consumption | control.Exited | None) -> types.Usage:
-        return types.Usage(
+    def _usage(self, known: usage.Consumption | control.Exited | None) -> runs.Usage:
+        return runs.Usage(
             wall_ms=(time.monotonic() - self._started) * 1000,
             cpu_ms=known.cpu_ms if known is not None else 0.0,
             peak_bytes=known.peak_bytes if known is not None else 0,
@@ -265,36 +287,21 @@ class Conversation:
 # --- checks of the texts and results that a script or a hostile worker sends -----------------------------------------
 
 
-def _unsendable(script: str) -> types.Fault | None:
+def _unsendable(script: str) -> runs.Fault | None:
     """Says why the script cannot be put in a frame; None when it can. The worker checks the exact limit."""
     try:
         size = len(msgspec.json.encode(script))
     except UnicodeEncodeError as error:
         message = f"character {error.start} of the script is half of a surrogate pair, which is not text"
-        return types.Fault("script.syntax", message)
+        return runs.Fault("script.syntax", message)
     if size > _MAX_SCRIPT:
-        return types.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")
+        return runs.Fault("script.refused", "the script is larger than 256 KiB: keep data out of it")
     return None
 
 
-def _checked(done: protocol.Done, output_bytes: int) -> protocol.Done:
-    """Raises ProtocolError for a DONE that no honest worker sends."""
-    # Attack: a worker reports a fault in the host's name, or a result that crashes or holds up what renders it.
-    if done.fault is not None and done.fault.code not in _WORKERS_CODES:
-        raise protocol.ProtocolError("a fault that is not the script's")
-    values = outline.outline(bytes(done.result), outline.most_values(output_bytes))
-    if values is None:
-        raise protocol.ProtocolError("a result of too many values")
-    if outline.depth(values) > _MAX_NESTING:
-        raise protocol.ProtocolError("a result nested too deeply")
-    if outline.has_long_numbers(values):
-        raise protocol.ProtocolError("a number of too many digits")
-    return done
-
-
-def _fault(told: protocol.Failure, script: str, room: int) -> types.Fault:
+def _fault(told: protocol.Failure, script: str, room: int) -> runs.Fault:
     """Returns the failure as the worker tells it, cut to size."""
-    return types.Fault(
+    return runs.Fault(
         told.code,
         _shortened(told.message, room),
         _shortened(told.type, _MAX_NAME),

@@ -15,11 +15,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
-from kubescript import errors, layers, spawner, types
-from kubescript.executor import conversation, usage
+from kubescript import errors, layers, spawner
+from kubescript.executor import batch, conversation, guests, usage
 from kubescript.wire import framing, protocol
+from kubescript_sandbox import runs
 
 __all__ = ["Executor"]
 
@@ -37,9 +38,18 @@ class Executor:
     """Runs scripts, each in a fresh process. Many threads use it at once."""
 
     def __init__(
-        self, source: spawner.Spawner, *, memory_bytes: int, cpu_seconds: int, spares: int, strict: bool
+        self,
+        source: spawner.Spawner,
+        guest: guests.Guest,
+        *,
+        memory_bytes: int,
+        cpu_seconds: int,
+        spares: int,
+        strict: bool,
     ) -> None:
+        """`source` runs the fork server of `guest`."""
         self._source = source
+        self._guest = guest
         self._memory_bytes = memory_bytes
         self._cpu_seconds = cpu_seconds
         self._strict = strict
@@ -70,7 +80,7 @@ class Executor:
         self.start()
         return self.layers
 
-    def run(self, job: conversation.Job) -> types.Outcome:
+    def run(self, job: conversation.Job[Any, Any]) -> runs.Outcome:
         """Runs one script and returns its outcome. A script that fails or is cancelled has an outcome too.
 
         Raises WorkerError when no worker can be started.
@@ -88,7 +98,7 @@ class Executor:
             )
         return outcome
 
-    def _attempt(self, job: conversation.Job, worker: spawner.Worker) -> types.Outcome | None:
+    def _attempt(self, job: conversation.Job[Any, Any], worker: spawner.Worker) -> runs.Outcome | None:
         """Runs the script in this worker; returns None when the worker was already dead."""
         dismiss = worker.close
         try:
@@ -96,7 +106,7 @@ class Executor:
                 frames = self._greeted(worker)
                 if frames is None:
                     return _cancelled() if job.cancellation.cancelled else None
-                talk = conversation.Conversation(job, frames)
+                talk = conversation.Conversation(job, frames, self._guest)
                 fault = talk.run()
                 used = usage.read(worker.pid) if fault is None else None
             if used is not None:
@@ -123,7 +133,7 @@ class Executor:
     def _overlapped(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """Wraps `on_call` so that the next spare is forked while this script waits for the API server."""
 
-        def answer(call: protocol.Call, timeout_s: float) -> tuple[protocol.Reply, types.Response | None]:
+        def answer(call: Any, timeout_s: float) -> tuple[protocol.Reply, batch.Body | None]:
             with contextlib.suppress(errors.KubescriptError):  # the next script meets the same error, and reports it
                 self.start()
             return on_call(call, timeout_s)
@@ -177,8 +187,8 @@ class Executor:
         return frames
 
 
-def _cancelled() -> types.Outcome:
-    return types.Outcome(fault=types.Fault("cancelled", "the client cancelled the script"))
+def _cancelled() -> runs.Outcome:
+    return runs.Outcome(fault=runs.Fault("cancelled", "the client cancelled the script"))
 
 
 class _Janitor:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
-from kubescript import errors, types
-from kubescript.executor import batch
+from kubescript import errors
+from kubescript.executor import batch, guests
+from kubescript.executor.batch import Body
 from kubescript.wire import framing, protocol
+from kubescript_sandbox import runs
 
 __all__ = ["OnCall", "Replies"]
 
-OnCall = Callable[[protocol.Call, float], tuple[protocol.Reply, types.Response | None]]
+OnCall = Callable[[Any, float], tuple[protocol.Reply, Body | None]]
 """Answers one call within so many seconds: the head, and the body when there is one. It never raises. Several threads
 call it at once."""
 
@@ -35,7 +37,8 @@ class Replies:
         self,
         on_call: OnCall,
         on_refused: Callable[[str], None],
-        limits: types.Limits,
+        guest: guests.Guest,
+        limits: runs.Limits,
         frames: framing.FrameSocket,
         deadline: float,
         hear: framing.OnFrame,
@@ -43,6 +46,7 @@ class Replies:
     ) -> None:
         self._on_call = on_call
         self._on_refused = on_refused
+        self._guest = guest
         self._limits = limits
         self._frames = frames
         self._hear = hear
@@ -78,10 +82,10 @@ class Replies:
         first = self.calls + 1
         refused = [self._counted(call) for call in calls]
 
-        def fetch(index: int) -> tuple[protocol.Reply, types.Response | None]:
+        def fetch(index: int) -> tuple[protocol.Reply, Body | None]:
             return refused[index] or self._in_time(calls[index])
 
-        with contextlib.closing(batch.Batch(fetch, len(calls))) as under_way:
+        with contextlib.closing(batch.Batch(fetch, len(calls), self._guest.refuse)) as under_way:
             try:
                 for number, answer in enumerate(under_way.answers(self._listen), first):
                     self._keep(answer.reply.fault)
@@ -165,7 +169,7 @@ class Replies:
         """Returns the reply that refuses a call; tells of it, and keeps its message."""
         self._on_refused(code)
         self.limit_messages[message] = code
-        return protocol.Reply(0, fault=protocol.ScriptFault(code, message)), None
+        return self._guest.refuse(protocol.ScriptFault(code, message)), None
 
     def _fault(self, error: errors.KubescriptError) -> protocol.ScriptFault:
         """Returns the fault of a body that broke off."""
@@ -178,7 +182,7 @@ class Replies:
         if fault is not None and fault.code.startswith("limit."):
             self.limit_messages[fault.message] = fault.code
 
-    def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, types.Response | None]:
+    def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, Body | None]:
         try:
             left = self._seconds_left()
         except TimeoutError:
@@ -202,7 +206,7 @@ class Replies:
 class _Stream:
     """The body of a stream, in pieces that fit into a frame."""
 
-    def __init__(self, response: types.Response) -> None:
+    def __init__(self, response: Body) -> None:
         self._response = response
         self._left = memoryview(b"")
 

@@ -17,6 +17,7 @@ import orjson
 
 from kubescript import types
 from kubescript.output import fencing, notes, sanitizing, truncation
+from kubescript_sandbox import runs
 
 __all__ = ["Mask", "Style", "render"]
 
@@ -101,8 +102,8 @@ class _MainPart:
 
 
 def render(
-    outcome: types.Outcome,
-    limits: types.Limits,
+    outcome: runs.Outcome,
+    limits: runs.Limits,
     missed: Sequence[notes.Note] = (),
     *,
     own: fencing.Own | None = None,
@@ -163,7 +164,7 @@ def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | Non
     return _joined(fencing.fence(_joined(whole, foreign)), main.told), True
 
 
-def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Style) -> tuple[str, str]:
+def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: Style) -> tuple[str, str]:
     """Returns what was printed, and a note of how much of it is missing."""
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
@@ -177,8 +178,8 @@ def _prints(outcome: types.Outcome, limits: types.Limits, room: int, style: Styl
 
 
 def _main_part(
-    outcome: types.Outcome,
-    limits: types.Limits,
+    outcome: runs.Outcome,
+    limits: runs.Limits,
     room: int,
     style: Style,
     own: fencing.Own | None,
@@ -197,7 +198,7 @@ def _main_part(
     return _MainPart(cut.text, ours=True)
 
 
-def _fault_part(fault: types.Fault, room: int, style: Style, own: fencing.Own | None) -> _MainPart:
+def _fault_part(fault: runs.Fault, room: int, style: Style, own: fencing.Own | None) -> _MainPart:
     """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message; then
     what to write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
@@ -216,7 +217,7 @@ def _fault_part(fault: types.Fault, room: int, style: Style, own: fencing.Own | 
     return _MainPart(_cut(inside, room - _size(told)), told=told)
 
 
-def _says(own: fencing.Own | None, fault: types.Fault, kind: str) -> bool:
+def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
     """Whether nothing in a fault's type and message came from the cluster."""
     if own is None:
         return True
@@ -235,7 +236,7 @@ def _cut(text: str, room: int) -> str:
     return truncation.cut_text(text, room, len(text) + 1).text
 
 
-def _hidden_note(outcome: types.Outcome) -> str:
+def _hidden_note(outcome: runs.Outcome) -> str:
     """Returns a note that counts the hidden characters which were removed, of prints and result."""
     result = outcome.result or b""
     # In a result that is one text, escapes stand for characters.

@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript import types
 from kubescript.plans import plan, scripts
+from kubescript_sandbox import runs
 
 __all__ = ["read", "script"]
 
@@ -27,7 +27,7 @@ def script(context: str, removed: Sequence[plan.Step]) -> str:
     return f"{scripts.cluster(context)}.tools.plan_dependents(targets={scripts.targets(removed)!r})"
 
 
-def read(outcome: types.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
+def read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
     """Returns the lines for each deletion, each made fit to be shown by `clean`."""
     try:
         found = msgspec.json.decode(outcome.result or b"", type=list[list[str]])

@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from kubescript import cancellation, config, errors, spawner
+from kubescript import cancellation, config, errors, programs, spawner
 from kubescript.redaction import changes, pool
 from kubescript.redaction.conversation import Check, Found, Report, SourceBrokenError
 from kubescript.request import request
@@ -67,7 +67,7 @@ class Engine:
         told = _settings(settings, key if key is not None else secrets.token_bytes(32), expressions)
         if expressions or settings != config.Redaction(enabled=settings.enabled):
             _check_settings(told)
-        source = source if source is not None else spawner.Spawner(spawner.MASKER)
+        source = source if source is not None else spawner.Spawner(programs.MASKER)
         self._pool = pool.Pool(told, source, scripts=scripts, strict=strict)
         self._ready = False
         self._owner = ""
@@ -251,7 +251,7 @@ def _check_settings(told: bytes) -> None:
     """Asks the masker's own code, in a process of its own, what is wrong with the settings. Raises ConfigError."""
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours
-            [*spawner.MASKER, "check"], input=told, capture_output=True, env={}, cwd="/", timeout=_CHECK_S, check=True
+            [*programs.MASKER, "check"], input=told, capture_output=True, env={}, cwd="/", timeout=_CHECK_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise errors.ConfigError(f"the rules could not be checked: {type(error).__name__}") from None

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from kubescript.request import body as request_body
 from kubescript.request import info, query
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 
 __all__ = ["CONNECT", "Request", "describe", "parse"]
 
@@ -90,7 +90,7 @@ _METADATA: Final = frozenset({"metadata", "names"})
 _ACCEPT_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 
 
-def parse(call: protocol.Call) -> Request:
+def parse(call: exchanges.Call) -> Request:
     """Returns the request that `call` asks for.
 
     Raises RequestError, which says what to write instead, when the call is malformed, ambiguous or unknown.

@@ -15,8 +15,9 @@ from typing import Final
 
 from opentelemetry import context
 
-from kubescript import config, types
+from kubescript import config
 from kubescript.broker import records
+from kubescript_sandbox import runs
 
 __all__ = ["Evaluation", "Load", "Observer", "current_context", "notify", "otlp_source", "trace_id"]
 
@@ -35,7 +36,7 @@ class Evaluation:
 
     code: str
     """`ok`, or the code of the fault."""
-    usage: types.Usage = field(default_factory=types.Usage)
+    usage: runs.Usage = field(default_factory=runs.Usage)
     waited_ms: float = 0.0
     """Milliseconds that the script waited in the queue."""
     records: Sequence[records.Record] = ()

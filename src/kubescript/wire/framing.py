@@ -48,9 +48,7 @@ class FrameSocket:
         else:
             self._send_while_receiving(header, payload, on_frame)
 
-    def send_message(
-        self, frame_type: protocol.FrameType, message: msgspec.Struct, on_frame: OnFrame | None = None
-    ) -> None:
+    def send_message(self, frame_type: protocol.FrameType, message: object, on_frame: OnFrame | None = None) -> None:
         """Send one message as the JSON payload of a frame."""
         payload = msgspec.json.encode(message)
         self.send(frame_type, payload, on_frame)

@@ -27,22 +27,18 @@ sides import this module, so it imports nothing of this package; wire/framing.py
 from __future__ import annotations
 
 import enum
-from typing import Annotated, Final, Literal, TypeVar
+import typing
+from typing import Annotated, Final, Generic, TypeVar
 
 import msgspec
 
 __all__ = [
-    "CAPS", "MAX_BATCH", "NULL", "UNANSWERED", "Accept", "Batch", "Call", "Done", "End", "FrameType",
+    "CAPS", "MAX_BATCH", "NULL", "UNANSWERED", "Batch", "Call", "Done", "End", "FrameType",
     "Layer", "More", "Progress", "ProtocolError", "Ready", "Reply", "ScriptFault", "Start", "Stop", "StreamClosed",
     "decode",
 ]  # fmt: skip
 
 VERSION: Final = 2
-
-Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
-"""The representations a script may ask for; the host maps each to a fixed Accept header. `names` is the metadata that
-the SDK itself looks up, for an error or a count: that there is more of it is no news for the script."""
-
 
 NULL: Final = msgspec.Raw(b"null")
 """A body that is absent."""
@@ -110,10 +106,8 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The one script of this worker, and its limits."""
 
     script: str
-    namespace: str
-    context: str
-    contexts: tuple[str, ...]
-    """The clusters that a call may name, the default one first."""
+    parameters: msgspec.Raw
+    """What the host tells the guest besides, as JSON."""
     timeout_ms: int
     memory_bytes: int
     depth: int
@@ -130,27 +124,32 @@ class Progress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str = ""
 
 
-class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One Kubernetes API request, in parts. The host builds the URL; no header can be named here."""
+class Call(typing.Protocol):
+    """What the host reads of one call; a guest's own type, a msgspec Struct, says the rest."""
 
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-    path: tuple[str, ...]
-    """Unquoted segments: ("api", "v1", "namespaces", "default", "pods")."""
-    query: tuple[tuple[str, str], ...] = ()
-    body: msgspec.Raw = NULL
-    """JSON text; NULL for no body. (msgspec cannot decode Raw in a union, so None is not possible.)"""
-    content_type: Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"] = "json"
-    context: str = ""
-    """The cluster, by a name on the operator's list; "" for the default one. Any other name is refused."""
-    accept: Accept = "json"
-    stream: bool = False
-    """Send each piece of the body only when MORE asks for it: a script may stop a watch after any event."""
+    @property
+    def stream(self) -> bool:
+        """Whether each piece of the answer's body is sent only when MORE asks for it."""
 
 
-class Batch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Reply(typing.Protocol):
+    """What the host reads of the head of an answer; a guest's own type, a msgspec Struct, says the rest.
+
+    With a `fault` there is no body worth reading; BODY frames and END follow either way.
+    """
+
+    @property
+    def fault(self) -> ScriptFault | None:
+        """Why the call failed."""
+
+
+CallShape = TypeVar("CallShape")
+
+
+class Batch(msgspec.Struct, Generic[CallShape], frozen=True, forbid_unknown_fields=True):
     """Calls that the host makes at the same time. None of them is a stream."""
 
-    calls: Annotated[tuple[Call, ...], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
+    calls: Annotated[tuple[CallShape, ...], msgspec.Meta(min_length=1, max_length=MAX_BATCH)]
 
 
 class More(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -198,21 +197,6 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the worker's own code has made the message, and not the script or the interpreter."""
 
 
-class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The head of an answer. With a `fault` there is no body worth reading; BODY frames and END follow either way."""
-
-    status: int
-    """HTTP status; 0 when no API server answered (see `fault`)."""
-    reason: str = ""
-    content_type: str = ""
-    headers: dict[str, str] = {}
-    fault: ScriptFault | None = None
-    metadata_rule: str = ""
-    """The rule by which the objects are metadata alone, such as `core/Secret`; empty when they are whole."""
-    planned: bool = False
-    """Whether the request was only tried (dryRun=All) and written down in a plan."""
-
-
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The body is complete, or broke off with a fault."""
 
@@ -228,8 +212,8 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fault: Failure | None = None
     dropped_bytes: int = 0
     """Bytes printed beyond the output limit."""
-    saw_masks: bool = False
-    """Whether the script was given a text with a masked value."""
+    report: msgspec.Raw = NULL
+    """What the guest tells the host besides, as JSON."""
     unsent: int = 0
     """Calls beyond the script's budget that the worker has refused by itself."""
 
@@ -243,7 +227,7 @@ class StreamClosed(ProtocolError):
 
 
 # Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
-for _type in (Ready, Start, Progress, Call, Batch, More, Stop, Reply, End, Done):
+for _type in (Ready, Start, Progress, More, Stop, End, Done):
     msgspec.json.Decoder(_type)
 
 T = TypeVar("T", bound=msgspec.Struct)

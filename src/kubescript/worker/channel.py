@@ -8,14 +8,15 @@ from __future__ import annotations
 import contextlib
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 import msgspec
 
 from kubescript.wire import framing, protocol
-from kubescript.worker.sdk import context, errors, transport
+from kubescript.worker import faults
 
-__all__ = ["Channel", "Exchange"]
+__all__ = ["Channel", "Exchange", "Left"]
 
 _FLUSH_BYTES: Final = 32 * protocol.KIB
 _DROPPED_FACTOR: Final = 64
@@ -25,13 +26,28 @@ _REPLY_TYPES: Final = frozenset({protocol.FrameType.REPLY})
 _BODY_TYPES: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
 
 
+@dataclass(slots=True)
+class Left:
+    """What a script may still use."""
+
+    # These counters are for the script's information only. The host keeps its own, and those decide.
+
+    api_calls: int
+    response_bytes: int
+    output_bytes: int
+    unsent: int = 0
+    """Calls beyond the first of these, which were refused here."""
+
+
 class Channel:
     """Sends and receives the frames of one script. A script cannot reach its underscore attributes; if it could, they
     lead to the socket only."""
 
-    def __init__(self, frames: framing.FrameSocket) -> None:
+    def __init__(self, frames: framing.FrameSocket, reply: type[Any]) -> None:
+        """`reply` is what the head of an answer is decoded into."""
         self._frames = frames
-        self._left = context.Left(0, 0, 0)
+        self._reply = reply
+        self._left = Left(0, 0, 0)
         self._output_bytes = 0
         self._dropped = 0
         self._unsent: list[bytes] = []
@@ -42,7 +58,7 @@ class Channel:
         """Answers that the host still has to send, in the order of their calls."""
 
     @property
-    def left(self) -> context.Left:
+    def left(self) -> Left:
         """How many calls and bytes the script may still use."""
         return self._left
 
@@ -55,7 +71,7 @@ class Channel:
         _, payload = self._frames.receive(frozenset({protocol.FrameType.START}))
         start = msgspec.json.decode(payload, type=protocol.Start)
         self._output_bytes = start.output_bytes
-        self._left = context.Left(start.api_calls, start.response_bytes, start.output_bytes)
+        self._left = Left(start.api_calls, start.response_bytes, start.output_bytes)
         return start
 
     def print(self, *values: object, sep: str = " ", end: str = "\n") -> None:
@@ -75,7 +91,7 @@ class Channel:
             message = (
                 f"printed more than {self._output_bytes} bytes; print less, or return a summary as the last expression"
             )
-            raise errors.LimitExceeded(message, "limit.output")
+            raise faults.LimitExceeded(message, "limit.output")
 
     def progress(self, done: float, total: float | None, text: str) -> None:
         """Tell the client how far the script is."""
@@ -83,7 +99,7 @@ class Channel:
         progress = protocol.Progress(done, total, text[:_PROGRESS_CHARACTERS])
         self._frames.send_message(protocol.FrameType.PROGRESS, progress)
 
-    def call(self, call: protocol.Call) -> Exchange:
+    def call(self, call: Any) -> Exchange:
         """Send one request; returns when the head of its answer has arrived. Reads earlier answers first."""
         self._take_turn()
         self._frames.send_message(protocol.FrameType.CALL, call)
@@ -91,7 +107,7 @@ class Channel:
         exchange.reply  # noqa: B018 - waits for the head
         return exchange
 
-    def batch(self, calls: Sequence[protocol.Call]) -> list[Exchange]:
+    def batch(self, calls: Sequence[Any]) -> list[Exchange]:
         """Send several requests, which the host makes at the same time; returns before any answer has arrived."""
         self._take_turn()
         batch = protocol.Batch(tuple(calls))
@@ -107,6 +123,10 @@ class Channel:
         self._frames.send_message(protocol.FrameType.DONE, done)
         with contextlib.suppress(protocol.ProtocolError, OSError):
             self._frames.receive(frozenset())  # the host first reads from the kernel what this process used
+
+    def decode_reply(self, payload: bytes) -> Any:
+        """Returns the head of an answer."""
+        return msgspec.json.decode(payload, type=self._reply)
 
     def _expect(self, call: protocol.Call) -> Exchange:
         self._calls_sent += 1
@@ -163,7 +183,7 @@ class Exchange:
         self.number = number
         self._streams = streams
         """Whether the host sends each piece of the body only on request."""
-        self._reply: protocol.Reply | None = None
+        self._reply: Any = None
         self._buffered: deque[bytes] = deque()
         self._ended = False
         self._stopped = False
@@ -175,7 +195,7 @@ class Exchange:
         return self._reply is not None
 
     @property
-    def reply(self) -> protocol.Reply:
+    def reply(self) -> Any:
         """The head of the answer. Waits until it has arrived."""
         while self._reply is None:
             self._channel._advance()
@@ -193,7 +213,7 @@ class Exchange:
             else:
                 self._channel._advance()
         if self._fault is not None:
-            raise transport.ProtocolFault(self._fault)
+            raise faults.ProtocolFault(self._fault)
 
     def stop(self) -> None:
         """Discard the rest of the body. May be called any number of times."""
@@ -206,7 +226,7 @@ class Exchange:
     def receive(self, frame_type: protocol.FrameType, payload: bytes) -> bool:
         """Take in a frame of this answer; returns True when no further one follows without a request."""
         if frame_type is protocol.FrameType.REPLY:
-            self._reply = msgspec.json.decode(payload, type=protocol.Reply)
+            self._reply = self._channel.decode_reply(payload)
             self._ended = self._streams and self._reply.fault is not None
             return self._streams and not self._ended
         if frame_type is protocol.FrameType.BODY:

@@ -6,25 +6,29 @@ The host starts it before it reads any setting or kubeconfig. See confinement/fo
 from __future__ import annotations
 
 import functools
+import importlib
 import signal
 import sys
 
 from kubescript.confinement import forkserver
+from kubescript.worker import guest as guests
 from kubescript.worker import main as worker_main
 
-__all__ = ["main"]
+__all__ = ["load", "main"]
 
 
-def main(prepare: worker_main.Prepare = worker_main.prepare) -> None:
-    """Warm up, confine this process, serve. `sys.argv[1]` is the control socket's descriptor.
+def main(guest: guests.Guest, prepare: worker_main.Prepare = worker_main.prepare) -> None:
+    """Warms up, confines this process, serves. The last argument of the program is the control socket's descriptor.
 
     `prepare` returns what a worker does with its script; the security tests pass one that runs scripts without
     RestrictedPython, as if it had fallen.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
-    worker_main.warm()
-    forkserver.serve(int(sys.argv[1]), functools.partial(worker_main.main, prepare=prepare))
+    worker_main.warm(guest)
+    forkserver.serve(int(sys.argv[-1]), functools.partial(worker_main.main, guest=guest, prepare=prepare))
 
 
-if __name__ == "__main__":
-    main()
+def load(module: str) -> guests.Guest:
+    """Returns the guest of a module."""
+    guest: guests.Guest = importlib.import_module(module).GUEST
+    return guest

@@ -2,7 +2,7 @@
 
 The process starts, without any secret, before the host reads a flag or a file. It waits because a command may need no
 worker, and because its warm-up would compete with the host's own start where there is one processor. The spawner runs
-`python -m kubescript.worker.launch DESCRIPTOR`.
+`python -m kubescript.worker.launch GUEST DESCRIPTOR`, with the name of the guest's module.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import sys
 def main() -> None:
     """Wait until the control socket is readable, then run the fork server, which reads what came."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
-    select.select([int(sys.argv[1])], [], [])
+    select.select([int(sys.argv[2])], [], [])
     gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
     from kubescript.worker import forkserver  # imports everything that scripts need
 
-    forkserver.main()
+    forkserver.main(forkserver.load(sys.argv[1]))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from mcp.client import Client
 from kubescript import cancellation
 from kubescript.cluster import live
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit import clients, identities, patience
 from tests.kit.controlplane.server import ControlPlane
 
@@ -187,7 +187,7 @@ def test_contexts_with_the_same_inline_certificates_load_side_by_side(
     keys = tmp_path / "keys"
     keys.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(keys))
-    call = request.parse(protocol.Call("GET", ("version",)))
+    call = request.parse(exchanges.Call("GET", ("version",)))
 
     def status(cluster: live.Live, barrier: threading.Barrier) -> int:
         barrier.wait()

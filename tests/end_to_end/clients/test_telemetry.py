@@ -19,11 +19,11 @@ from mcp.client import Client
 from mcp.client.stdio import stdio_client
 from opentelemetry.proto.trace.v1 import trace_pb2
 
-from kubescript import types
 from kubescript.broker import records
 from kubescript.cli import demo
 from kubescript.request import request
 from kubescript.telemetry import evaluation, instruments, labels, prometheus, spans
+from kubescript_sandbox import runs
 from tests.kit import clients, paths, patience, receiver, trails
 
 FLAGS = ["--toolsets", "code", "--snapshot", str(demo.SNAPSHOT)]
@@ -254,9 +254,9 @@ sys.meta_path.insert(0, Hidden())
 def test_nothing_of_it_is_loaded_unasked() -> None:
     """Without an endpoint no OpenTelemetry SDK and no Prometheus client is imported, as start and memory show."""
     program = (
-        "import sys; from kubescript import app, config, server, spawner\n"
+        "import sys; from kubescript import app, config, programs, server, spawner\n"
         "settings = config.load({'toolsets': 'code', 'snapshot': sys.argv[1]}, None)\n"
-        "source = spawner.Spawner(); source.start()\n"
+        "source = spawner.Spawner(programs.WORKER); source.start()\n"
         "with app.opened(settings, source) as opened:\n"
         "    opened.server()\n"
         "    print([m for m in ('opentelemetry.sdk', 'prometheus_client', 'google.protobuf', 'requests') if m in sys.modules])\n"
@@ -362,7 +362,7 @@ def record(number: int) -> records.Record:
 def test_no_script_can_make_series_for_ever() -> None:
     """Thousands of invented groups, verbs, statuses, codes and kinds end in few series, and none holds a name."""
     found = prometheus.Metrics(evaluation.Load)
-    usage = types.Usage(wall_ms=1)
+    usage = runs.Usage(wall_ms=1)
     for number in range(3000):
         found.observe(
             evaluation.Evaluation(f"script.x{number}", usage, records=[record(number)], redacted={f"k{number}": 1})

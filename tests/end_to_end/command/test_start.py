@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from kubescript import redaction, spawner
+from kubescript import programs, redaction, spawner
 
 INITIALIZE = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
@@ -55,7 +55,7 @@ def test_a_server_does_not_import_clients_nor_the_high_level_server() -> None:
 
 
 def test_the_process_of_the_maskers_that_nobody_gives_settings_ends_by_itself() -> None:
-    masking = spawner.Spawner(spawner.MASKER, reads=True)
+    masking = spawner.Spawner(programs.MASKER, reads=True)
     masking.start()
     process = masking._server.process if masking._server is not None else None
     masking.close()
@@ -64,7 +64,7 @@ def test_the_process_of_the_maskers_that_nobody_gives_settings_ends_by_itself() 
 
 @pytest.mark.parametrize("first", ["start", "give"])
 def test_the_maskers_get_their_settings_before_or_after_their_process_has_started(first: str) -> None:
-    source = spawner.Spawner(spawner.MASKER, reads=True)
+    source = spawner.Spawner(programs.MASKER, reads=True)
     if first == "start":
         source.start()
     with contextlib.closing(redaction.Engine(redaction.Settings(), source=source)) as engine:

@@ -22,7 +22,7 @@ import kubernetes.config
 import pytest
 from kubernetes import client
 
-from kubescript import app, config, errors, planning, spawner, types
+from kubescript import app, config, errors, planning, programs, spawner, types
 from kubescript.audit import recorder
 from kubescript.cluster import live as live_cluster_access
 from kubescript.plans import application, approval, keeper, planner, record, store
@@ -226,7 +226,7 @@ def opened(cluster: logged.Logged, url: str, folder: Path, **given: Any) -> Iter
     given |= {"kubeconfig": kubeconfig, "writes": "plan", "toolsets": ["code"], "plans": {"store": url}}
     settings = config.Settings.model_validate(given)
     file = folder / "audit.jsonl"
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     with (
         kill_points.opened(settings, file) as killed,
@@ -385,7 +385,7 @@ def test_a_server_that_ends_in_the_orderly_way_leaves_its_plans_to_the_next_one(
     """It does not take its own end for a failure of the plan."""
     monkeypatch.setattr(application, "_LEASE_S", 0.0)
     made = place.approved()
-    ending = app.Application(place.application.settings, spawner.Spawner())
+    ending = app.Application(place.application.settings, spawner.Spawner(programs.WORKER))
     assert ending.operator.planning is not None
 
     def close(done: int, _count: int, _text: str) -> None:

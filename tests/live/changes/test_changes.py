@@ -18,7 +18,7 @@ from kubescript import cancellation, errors, redaction, types
 from kubescript.broker import attempts, records
 from kubescript.cluster import live
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 from tests.kit import reading
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer
@@ -759,7 +759,7 @@ def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
     raced = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "raced", "namespace": namespace}}
     path = ("api", "v1", "namespaces", namespace, "configmaps", "raced")
     asked = request.parse(
-        protocol.Call("PUT", path, body=msgspec.Raw(json.dumps(raced | {"data": {"a": "b"}}).encode()))
+        exchanges.Call("PUT", path, body=msgspec.Raw(json.dumps(raced | {"data": {"a": "b"}}).encode()))
     )
 
     def send(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
@@ -788,7 +788,7 @@ def test_a_write_is_tried_on_the_very_version_that_was_read(
     def patch(key: str, value: str) -> request.Request:
         body = msgspec.Raw(json.dumps({"data": {key: value}}).encode())
         path = ("api", "v1", "namespaces", namespace, "configmaps", "moving")
-        return request.parse(protocol.Call("PATCH", path, (), body, "merge-patch"))
+        return request.parse(exchanges.Call("PATCH", path, (), body, "merge-patch"))
 
     def send(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
         return cluster.perform(what, 30, cancel)
@@ -830,7 +830,7 @@ def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, en
     def attempt(method: str, path: str, body: Any, form: str = "json") -> masking.Changes:
         where = ("apis", "apps", "v1", "namespaces", namespace, "deployments", *path.split())
         fields = {"method": method, "path": where, "query": (), "content_type": form}
-        given = protocol.Call(**fields, body=msgspec.Raw(json.dumps(body).encode()))  # type: ignore[arg-type]
+        given = exchanges.Call(**fields, body=msgspec.Raw(json.dumps(body).encode()))  # type: ignore[arg-type]
         found = tried.attempt(request.parse(given), perform, perform, lambda _: None, cancellation.Cancellation())
         assert isinstance(found, records.Attempt)
         return found.changes

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript import types
 from kubescript.plans import dependents as kept
+from kubescript_sandbox import runs
 from tests.kit import plan_mode
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
@@ -219,7 +219,7 @@ def test_a_namespace_is_read_once(plan: plan_mode.Planner) -> None:
 def test_what_is_cut_off_is_counted() -> None:
     """An approver must not take the first lines for all of them."""
     lines = [["x" * 500, *map(str, range(34))], ["one"]]
-    first, second = kept.read(types.Outcome(result=json.dumps(lines).encode()), 2, str)
+    first, second = kept.read(runs.Outcome(result=json.dumps(lines).encode()), 2, str)
     assert first[0] == "x" * 400 + " …" and first[29:] == ("28", "… and 5 more")
     assert second == ("one",)
 

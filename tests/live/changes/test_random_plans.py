@@ -22,7 +22,7 @@ import anyio.to_thread
 import pytest
 from kubernetes import client, config
 
-from kubescript import app, spawner, types
+from kubescript import app, programs, spawner, types
 from kubescript import config as settings
 from kubescript.plans import plan, planner, record
 from kubescript.request import request, writes
@@ -97,7 +97,7 @@ def opened(kubeconfig: Path, folder: Path) -> Iterator[app.Application]:
         "plans": {"store": str(folder / "state" / "plans.db")},
         "write_policy": {"per_minute": 10_000},
     }
-    source = spawner.Spawner()
+    source = spawner.Spawner(programs.WORKER)
     source.start()
     chosen = settings.Settings.model_validate(given)
     with contextlib.closing(source), app.opened(chosen, source) as application:

@@ -16,9 +16,9 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
-from kubescript import app, cancellation, config, spawner
+from kubescript import app, cancellation, config, programs, spawner
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from kubescript_safety.controlplane import kubelets
 from security_tests.redaction import engine, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt
@@ -94,7 +94,7 @@ def _logging(pod: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def source() -> Iterator[spawner.Spawner]:
-    spawned = spawner.Spawner()
+    spawned = spawner.Spawner(programs.WORKER)
     spawned.start()
     yield spawned
     spawned.close()
@@ -268,8 +268,8 @@ def test_what_a_real_api_server_says_of_itself_is_not_touched(live: Path, source
     masking = engine.fresh()
     with app.opened(config.Settings(kubeconfig=live), source) as parts:
 
-        def get(path: str, accept: protocol.Accept = "json") -> tuple[bytes, bytes]:
-            call = reading.formed(request.parse(protocol.Call("GET", tuple(path.split("/")), accept=accept)))
+        def get(path: str, accept: exchanges.Accept = "json") -> tuple[bytes, bytes]:
+            call = reading.formed(request.parse(exchanges.Call("GET", tuple(path.split("/")), accept=accept)))
             body = b"".join(
                 parts.operator.contexts.default.cluster.perform(call, 60, cancellation.Cancellation()).chunks
             )
@@ -285,7 +285,7 @@ def test_what_a_real_api_server_says_of_itself_is_not_touched(live: Path, source
             if "/" not in one["name"] and "list" in one["verbs"]
         ]  # fmt: skip
         assert len(lists) > 40
-        kinds: tuple[protocol.Accept, ...] = ("json", "table")
+        kinds: tuple[exchanges.Accept, ...] = ("json", "table")
         read = {(path, accept): get(path, accept) for accept in kinds for path in lists} | {
             (path, "json"): get(path) for path in paths
         }

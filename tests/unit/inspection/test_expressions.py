@@ -18,7 +18,7 @@ from kubescript import config, errors, redaction
 from kubescript.masker import expressions
 from kubescript.masker.scanner import RuleError
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 
 WEB: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -120,7 +120,7 @@ def other(*names: str) -> tuple[str, ...]:
 
 
 PATCH = request.parse(
-    protocol.Call(
+    exchanges.Call(
         "PATCH",
         ("apis", "apps", "v1", "namespaces", "shop", "deployments", "web"),
         body=msgspec.Raw(b'{"spec":{"replicas":5}}'),

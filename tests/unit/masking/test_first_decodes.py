@@ -11,14 +11,14 @@ from typing import Final
 import msgspec
 
 from kubescript.redaction import changes
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking, protocol
 from tests.kit import cases, processes
 
 THREADS: Final = 16
 PROCESSES: Final = 12
 """Each crashed one time in two, where types were made known to msgspec only when they were used."""
 
-_CALL: Final = protocol.Call("GET", ("api", "v1", "pods"), (("limit", "5"),))
+_CALL: Final = exchanges.Call("GET", ("api", "v1", "pods"), (("limit", "5"),))
 _FACTS: Final = masking.Facts(uid="x", digest="0" * 64)
 _CHANGES: Final = masking.Changes(_FACTS, _FACTS, (masking.Row("a", "1", "2"),), digest="0" * 64, requested="0" * 64)
 

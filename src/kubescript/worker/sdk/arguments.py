@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from kubescript.wire import protocol
-from kubescript.wire.protocol import Call
+from kubescript.wire import exchanges
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import exact, names, operations, serialize
 
 __all__ = ["bind", "path_segments", "selector_text"]
@@ -70,7 +70,7 @@ def bind(
         method=_verb(operation),
         path=path,
         query=_query(operation, values),
-        body=protocol.NULL if body is None else serialize.encode_body(body),
+        body=exchanges.NO_BODY if body is None else serialize.encode_body(body),
         content_type=_content_type(operation, body, media),
         accept="text" if operation.returns == "str" else "json",
     )

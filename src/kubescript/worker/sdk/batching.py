@@ -15,8 +15,8 @@ from typing import Any, Final, Protocol
 import greenlet
 import msgspec
 
-from kubescript.wire import protocol
-from kubescript.wire.protocol import Call
+from kubescript.wire import exchanges, protocol
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import transport
 
 __all__ = ["Outcome", "Relay", "Sends", "Task"]
@@ -166,7 +166,7 @@ class Relay:
 class _Unsent:
     """The answer to a call beyond the script's budget."""
 
-    reply = protocol.Reply(0, fault=protocol.ScriptFault("limit.calls", "the script's API calls are used up"))
+    reply = exchanges.Reply(0, fault=protocol.ScriptFault("limit.calls", "the script's API calls are used up"))
 
     def chunks(self) -> Iterator[bytes]:
         """No body."""

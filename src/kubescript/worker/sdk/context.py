@@ -6,27 +6,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from kubescript.worker import channel
 from kubescript.worker.sdk import names
 
-__all__ = ["Budget", "Context", "Left"]
+__all__ = ["Budget", "Context"]
 
 Report = Callable[[float, float | None, str], None]
-
-
-@dataclass(slots=True)
-class Left:
-    """What a script may still use."""
-
-    # These counters are for the script's information only. The host keeps its own, and those decide.
-
-    api_calls: int
-    response_bytes: int
-    output_bytes: int
-    unsent: int = 0
-    """Calls beyond the first of these, which were refused here."""
 
 
 _NAMES: Final = ("api_calls", "response_bytes", "output_bytes", "remaining_ms")
@@ -44,7 +31,7 @@ class Budget(Mapping[str, int]):
 
     __slots__ = ("_deadline", "_left")
 
-    def __init__(self, left: Left, deadline: float) -> None:
+    def __init__(self, left: channel.Left, deadline: float) -> None:
         self._left = left
         self._deadline = deadline
 
@@ -100,12 +87,14 @@ def _finite(number: float) -> float:
 class Context:
     """The evaluation this script belongs to."""
 
-    def __init__(self, name: str, namespace: str, timeout_ms: int, report: Report, left: Left | None = None) -> None:
+    def __init__(
+        self, name: str, namespace: str, timeout_ms: int, report: Report, left: channel.Left | None = None
+    ) -> None:
         self._name = name
         self._namespace = namespace
         self._deadline = time.monotonic() + timeout_ms / 1000
         self._report = report
-        self._budget = Budget(left or Left(0, 0, 0), self._deadline)
+        self._budget = Budget(left or channel.Left(0, 0, 0), self._deadline)
 
     @property
     def name(self) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import errors, names, schemas, session, views
 
 __all__ = ["ApiResource", "Discovery"]

@@ -23,6 +23,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.wire.protocol import ScriptFault
+from kubescript.worker.faults import LimitExceeded
 from kubescript.worker.sdk import masks
 
 __all__ = [
@@ -129,15 +130,6 @@ class UnprocessableEntityException(ApiException):
 
 class ServiceException(ApiException):
     """5xx: the API server, or something behind it, is in trouble."""
-
-
-class LimitExceeded(Exception):
-    """A budget of the script is used up; `code` says which, such as "limit.calls"."""
-
-    def __init__(self, message: str = "", code: str = "limit") -> None:
-        super().__init__(message)
-        self.message = message
-        self.code = code
 
 
 _DENIALS: Final = ("policy.", "writes.", "plan.")

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from kubescript.wire.protocol import Call, Reply
+from kubescript.wire.exchanges import Call, Reply
 from kubescript.worker.sdk import arguments, batching, futures, helptext, lazy_json, masks, operations, schemas, session
 
 __all__ = ["HttpAnswer", "Method", "Watchable"]

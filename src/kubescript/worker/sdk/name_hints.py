@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import errors, lazy_json, names
 
 __all__ = ["NameHints"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import errors, schemas, session
 
 __all__ = ["OpenApi", "Schema"]

@@ -17,8 +17,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript.wire import protocol, selectors
-from kubescript.wire.protocol import Call
+from kubescript.wire import exchanges, selectors
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import lazy_json, rebasing, transport
 
 __all__ = ["Answer", "Overlay"]
@@ -73,7 +73,7 @@ class _Planned:
 class Answer:
     """An answer that is not, or not wholly, the cluster's."""
 
-    def __init__(self, reply: protocol.Reply, body: Iterator[bytes], stop: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, reply: exchanges.Reply, body: Iterator[bytes], stop: Callable[[], None] = lambda: None) -> None:
         self.reply = reply
         self._body = body
         self.stop = stop
@@ -94,7 +94,7 @@ class Overlay:
     # --- writes -----------------------------------------------------------------------------------------------------
 
     def record(
-        self, call: Call, reply: protocol.Reply, body: bytes, read_live: Callable[[tuple[str, ...]], bytes | None]
+        self, call: Call, reply: exchanges.Reply, body: bytes, read_live: Callable[[tuple[str, ...]], bytes | None]
     ) -> bytes:
         """Takes the answer to a planned write. Returns it as the script gets it: with what the plan changes in the
         object already. `read_live` reads an object of the cluster."""
@@ -120,7 +120,7 @@ class Overlay:
         self,
         target: Target,
         call: Call,
-        reply: protocol.Reply,
+        reply: exchanges.Reply,
         body: bytes,
         read_live: Callable[[tuple[str, ...]], bytes | None],
     ) -> bytes:
@@ -173,9 +173,9 @@ class Overlay:
         if target.subresource not in ("", "status", "scale"):
             return perform(call)
         if planned.gone:
-            return Answer(protocol.Reply(404, "Not Found", "application/json"), iter([_missing(target)]))
+            return Answer(exchanges.Reply(404, "Not Found", "application/json"), iter([_missing(target)]))
         if target.subresource != "scale" and planned.shows_in(target.version):
-            reply = protocol.Reply(200, "OK", "application/json", metadata_rule=planned.rule)
+            reply = exchanges.Reply(200, "OK", "application/json", metadata_rule=planned.rule)
             shown = _shown(planned, metadata_only=call.accept in METADATA)
             return Answer(reply, iter([lazy_json.encode(shown)]))
         return _scaled(perform(call), planned)

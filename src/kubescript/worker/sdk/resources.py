@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import arguments, discovery, names, operations, schemas, session, watch
 
 __all__ = ["Resource"]

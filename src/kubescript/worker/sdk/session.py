@@ -17,7 +17,8 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from kubescript.wire.protocol import Call, Reply
+from kubescript.wire.exchanges import Call, Reply
+from kubescript.worker import faults
 from kubescript.worker.sdk import (
     batching,
     errors,
@@ -208,7 +209,7 @@ def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
     """Yields the chunks; a body that breaks off raises one of the exceptions in errors.py."""
     try:
         yield from chunks
-    except transport.ProtocolFault as broken:
+    except faults.ProtocolFault as broken:
         raise errors.from_fault(broken.fault, 0, title) from None
 
 

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from kubescript.wire.protocol import Call, Reply, ScriptFault
-from kubescript.worker.sdk import context
+from kubescript.wire.exchanges import Call, Reply
+from kubescript.worker import channel
 
-__all__ = ["Exchange", "ProtocolFault", "Transport"]
-
-
-class ProtocolFault(Exception):
-    """A body broke off; the END frame carried this fault."""
-
-    def __init__(self, fault: ScriptFault) -> None:
-        super().__init__(fault.message)
-        self.fault = fault
+__all__ = ["Exchange", "Transport"]
 
 
 class Exchange(Protocol):
@@ -27,7 +19,7 @@ class Exchange(Protocol):
         """The head of the answer."""
 
     def chunks(self) -> Iterator[bytes]:
-        """The body in order, read on demand. Raises ProtocolFault when it breaks off."""
+        """The body in order, read on demand. Raises faults.ProtocolFault when it breaks off."""
 
     def stop(self) -> None:
         """Stops the rest of the body."""
@@ -37,7 +29,7 @@ class Transport(Protocol):
     """Makes calls. Answers come one after the other, so reading a later one keeps the earlier ones in memory."""
 
     @property
-    def left(self) -> context.Left:
+    def left(self) -> channel.Left:
         """What the script may still use."""
 
     def call(self, call: Call) -> Exchange:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import errors, lazy_json, masks, methods, schemas, views
 from kubescript.worker.sdk import session as sessions
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from kubescript.wire import messages
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import client, errors, schemas, table
 from kubescript.worker.tools import cells, health
 from kubescript.worker.tools.errors import ToolError

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubescript.wire import messages, protocol
+from kubescript.wire import exchanges, messages
 from kubescript.worker.sdk import builtin_kinds, client, errors, lazy_json, schemas
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import event_rows, get, kinds, listing, logs, rendering
@@ -100,7 +100,7 @@ def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | Non
 def k8s_delete(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> bool:
     """Delete one object, and in the background what it owns. Returns whether that is only planned."""
     path = _kind(k8s, group, version, plural).path(namespace, name)
-    k8s._session.fetch(protocol.Call("DELETE", path, (("propagationPolicy", "Background"),)), schemas.OBJECT)
+    k8s._session.fetch(exchanges.Call("DELETE", path, (("propagationPolicy", "Background"),)), schemas.OBJECT)
     return k8s._session.planned
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from kubescript.worker.sdk import base_view, client, errors, lazy_json, lists, schemas
 from kubescript.worker.tools import cells, columns, kinds
 
@@ -39,14 +39,14 @@ class Scope(NamedTuple):
         """Whether it is one object; one name in all namespaces may be that of several."""
         return self.name is not None and not self.every_namespace
 
-    def call(self, accept: protocol.Accept, *query: tuple[str, str]) -> protocol.Call:
+    def call(self, accept: exchanges.Accept, *query: tuple[str, str]) -> exchanges.Call:
         """Returns the request for them."""
         selected = (("labelSelector", self.selector),) if self.selector else ()
         if self.single:
-            return protocol.Call("GET", self.kind.path(self.namespace, self.name), query, accept=accept)
+            return exchanges.Call("GET", self.kind.path(self.namespace, self.name), query, accept=accept)
         if self.name is not None:
             selected = (*selected, ("fieldSelector", f"metadata.name={self.name}"))
-        return protocol.Call("GET", self.kind.path(self.namespace), (*selected, *query), accept=accept)
+        return exchanges.Call("GET", self.kind.path(self.namespace), (*selected, *query), accept=accept)
 
 
 class Row(NamedTuple):
@@ -171,7 +171,7 @@ def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
 def _custom(k8s: client.K8s, kind: kinds.Kind) -> columns.Printer | None:
     """Returns the printer of a custom resource; None where its definition is out of reach."""
     try:
-        definition, _ = k8s._session.fetch(protocol.Call("GET", (*_DEFINITIONS, kind.full_name)), schemas.OBJECT)
+        definition, _ = k8s._session.fetch(exchanges.Call("GET", (*_DEFINITIONS, kind.full_name)), schemas.OBJECT)
     except errors.ApiException:
         return None
     return columns.of_definition(strip(definition), kind.version)

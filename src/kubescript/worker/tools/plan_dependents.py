@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.wire import protocol, selectors
+from kubescript.wire import exchanges, selectors
 from kubescript.worker.sdk import client, errors, lists, schemas
 from kubescript.worker.tools import cells, kinds
 from kubescript.worker.tools.describe import subject
@@ -103,8 +103,8 @@ def _read(k8s: client.K8s, namespace: str, more: Sequence[kinds.Kind] = ()) -> _
     wanted = [*(kinds.find(k8s, each) for each in (*_WHOLE, *_OWNED)), *more]
     reads = {}
     for kind in wanted:
-        accept: protocol.Accept = "json" if kind.plural in _WHOLE else "metadata"
-        call = protocol.Call("GET", kind.path(namespace), accept=accept)
+        accept: exchanges.Accept = "json" if kind.plural in _WHOLE else "metadata"
+        call = exchanges.Call("GET", kind.path(namespace), accept=accept)
         reads[kind.full_name] = functools.partial(_listing, k8s, call)
     answers = subject.together(k8s, reads)
     listed, missing = {}, []
@@ -117,7 +117,7 @@ def _read(k8s: client.K8s, namespace: str, more: Sequence[kinds.Kind] = ()) -> _
     return _Namespace(listed, missing)
 
 
-def _listing(k8s: client.K8s, call: protocol.Call) -> lists.ListObject:
+def _listing(k8s: client.K8s, call: exchanges.Call) -> lists.ListObject:
     found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
     return found
 
@@ -272,7 +272,7 @@ def _content(read: _Namespace) -> list[str]:
 
 def _all_of(k8s: client.K8s, kind: kinds.Kind, where: str, query: tuple[tuple[str, str], ...] = ()) -> list[str]:
     """Returns a line with the objects of a kind in the whole cluster."""
-    call = protocol.Call("GET", kind.path(None), query, accept="metadata")
+    call = exchanges.Call("GET", kind.path(None), query, accept="metadata")
     (answer,) = subject.together(k8s, {"all": functools.partial(_listing, k8s, call)}).values()
     if isinstance(answer, Exception):
         return [f"{kind.full_name} could not be listed: {subject.reason(answer)}"]

@@ -13,7 +13,7 @@ from kubescript.broker import broker, call_log, records, summary
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit import reading
 
 
@@ -56,9 +56,9 @@ class Fake:
         pass
 
 
-PODS = protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods"))
+PODS = exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods"))
 NO_SECRETS = policy.DeniedResource("core", kind="Secret")
-SECRETS = protocol.Call("GET", ("api", "v1", "namespaces", "a", "secrets", "db"))
+SECRETS = exchanges.Call("GET", ("api", "v1", "namespaces", "a", "secrets", "db"))
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
     """An allowed call is performed, its bytes are counted, and one record tells of it when the body has ended."""
     tally = summary.Summary()
     reply, response = door.handle(PODS, tally, 5)
-    assert reply == protocol.Reply(200, "", "application/json") and response is not None and not kept
+    assert reply == exchanges.Reply(200, "", "application/json") and response is not None and not kept
     assert b"".join(response.chunks) == b'{"kind":"PodList","items":[]}'
     assert (tally.calls, tally.bytes, complete(tally), fake.closed > 0) == (1, 29, True, True)
     response.close()
@@ -116,7 +116,7 @@ def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
     works(door)
 
 
-LISTED = protocol.Call(
+LISTED = exchanges.Call(
     "GET", ("api", "v1", "secrets"), (("fieldSelector", "type!=Opaque,metadata.name=a"), ("includeObject", "Object"))
 )
 METADATA = "application/json;as=PartialObjectMetadata"
@@ -124,7 +124,7 @@ METADATA = "application/json;as=PartialObjectMetadata"
 
 @pytest.mark.parametrize("accept", ["json", "table", "metadata", "text"])
 def test_metadata_is_asked_for_in_no_other_form(
-    fake: Fake, kept: list[records.Record], accept: protocol.Accept
+    fake: Fake, kept: list[records.Record], accept: exchanges.Accept
 ) -> None:
     """Of a kind that is served as metadata the API server is asked for nothing else, whatever the script asked for; a
     broker with nothing that could leave the rest out of the answer withholds it."""
@@ -173,7 +173,7 @@ def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
 def test_unparsable(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A call that makes no request is a fault, and noted: a script may swallow it and count what it did not get."""
     tally = summary.Summary()
-    reply, _ = door.handle(protocol.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
+    reply, _ = door.handle(exchanges.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
     assert reply.fault is not None and reply.fault.code == "request.path"
     assert counted(tally.failed) == {"request.path GET": 1} and not fake.seen and kept[0].call is None
     works(door)
@@ -210,12 +210,12 @@ STATUSES = [
     (410, PODS, True),
     (200, PODS, False),
 ]
-STATUSES += [(404, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), False)]
-STATUSES += [(403, protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), True)]
+STATUSES += [(404, exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), False)]
+STATUSES += [(403, exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", "b")), True)]
 
 
 @pytest.mark.parametrize(("status", "call", "noted"), STATUSES)
-def test_statuses(door: broker.Broker, fake: Fake, status: int, call: protocol.Call, noted: bool) -> None:
+def test_statuses(door: broker.Broker, fake: Fake, status: int, call: exchanges.Call, noted: bool) -> None:
     """A refusal of the API server is an answer with its status, not a fault; it is noted unless the object is just not
     there."""
     tally = summary.Summary()
@@ -295,7 +295,7 @@ def test_the_tally_is_bounded(door: broker.Broker) -> None:
     """A script that invents names cannot make the host remember them all."""
     tally = summary.Summary()
     for number in range(1_000):
-        door.handle(protocol.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
+        door.handle(exchanges.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
     assert tally.calls == 1_000 and len(tally.denied) == 100
 
 
@@ -305,11 +305,11 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
     body = msgspec.Raw(b'{"secret":"hunter2"}')
     with caplog.at_level(logging.INFO, "kubescript.broker.broker"):
         _, response = door.handle(
-            protocol.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), summary.Summary(), 5
+            exchanges.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), summary.Summary(), 5
         )
         assert response is not None
         b"".join(response.chunks)
-        door.handle(protocol.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), summary.Summary(), 5)
+        door.handle(exchanges.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), summary.Summary(), 5)
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
     assert (
         caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"
@@ -319,7 +319,7 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize("form", ["application/yaml", "application/vnd.kubernetes.protobuf", "application/cbor-seq"])
 @pytest.mark.parametrize("accept", ["json", "text"])
-def test_an_answer_that_masking_cannot_read_is_refused(form: str, accept: protocol.Accept, fake: Fake) -> None:
+def test_an_answer_that_masking_cannot_read_is_refused(form: str, accept: exchanges.Accept, fake: Fake) -> None:
     """Neither YAML nor a binary form reaches masking, whatever the API server or a proxy sends; the next call works."""
     door = reading.made(fake, policy.Policy())
     fake.content_type = form

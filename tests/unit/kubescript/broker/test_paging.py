@@ -16,7 +16,7 @@ from kubescript.masker import completeness
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit import reading
 
 ALL = ("api", "v1", "pods")
@@ -39,7 +39,7 @@ def counted(pages: pagination.Pages) -> dict[str, int]:
 def page(door: broker.Broker, tally: summary.Summary, path: tuple[str, ...], limit: int, token: str = "") -> str:
     """Read one page; gives the token of the next."""
     query = (("limit", str(limit)), *((("continue", token),) if token else ()))
-    reply, response = door.handle(protocol.Call("GET", path, query), tally, 10)
+    reply, response = door.handle(exchanges.Call("GET", path, query), tally, 10)
     assert reply.fault is None and response is not None
     return str(json.loads(b"".join(response.chunks))["metadata"].get("continue", ""))
 
@@ -117,7 +117,7 @@ def test_only_the_lists_own_metadata_counts(name: str, size: int, limit: str) ->
     body, partial = BODIES[name]
     if size < 1 << 20 and len(body) > 1_000:
         size = 777
-    call = request.parse(protocol.Call("GET", ALL, (("limit", limit),) if limit else ()))
+    call = request.parse(exchanges.Call("GET", ALL, (("limit", limit),) if limit else ()))
     check = completeness.Check("table" if "table" in name else "list")
     chunks = (body[at : at + size] for at in range(0, len(body), size))
     assert b"".join(check.watched(chunks)) == body
@@ -127,7 +127,7 @@ def test_only_the_lists_own_metadata_counts(name: str, size: int, limit: str) ->
     assert bool(counted(pages)) == partial
 
 
-FORMS: Final[tuple[protocol.Accept, ...]] = ("json", "table", "metadata", "names")
+FORMS: Final[tuple[exchanges.Accept, ...]] = ("json", "table", "metadata", "names")
 
 
 def test_every_list_and_watch_of_an_api_server_is_whole(door: broker.Broker) -> None:
@@ -146,7 +146,7 @@ def test_every_list_and_watch_of_an_api_server_is_whole(door: broker.Broker) -> 
             for place, accept in itertools.product(places, FORMS):
                 watched = ("watch", "true"), ("timeoutSeconds", "1")
                 query = watched if accept == "json" and resource["name"] in {"pods", "leases"} else ()
-                call = protocol.Call("GET", (*place, resource["name"]), query, accept=accept)
+                call = exchanges.Call("GET", (*place, resource["name"]), query, accept=accept)
                 reply, response = door.handle(call, tally, 20)
                 assert response is not None, (call, reply)
                 assert b"".join(response.chunks) or query
@@ -154,7 +154,7 @@ def test_every_list_and_watch_of_an_api_server_is_whole(door: broker.Broker) -> 
 
 
 def _asked(door: broker.Broker, path: tuple[str, ...]) -> dict[str, Any]:
-    _, response = door.handle(protocol.Call("GET", path), summary.Summary(), 10)
+    _, response = door.handle(exchanges.Call("GET", path), summary.Summary(), 10)
     assert response is not None
     found: dict[str, Any] = json.loads(b"".join(response.chunks))
     return found

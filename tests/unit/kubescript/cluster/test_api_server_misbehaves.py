@@ -23,7 +23,7 @@ from kubescript import cancellation, errors
 from kubescript.cluster import connections, live
 from kubescript.cluster.kubeconfig import contexts
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from tests.kit.api_server import CHUNKED, OK, TOKEN, Server, Step, hang_up, head, kubeconfig, then, whole
 
 PODS = ("api", "v1", "pods")
@@ -58,14 +58,14 @@ def cluster(tmp_path: Path, server: Server) -> Iterator[live.Live]:
     made.close()
 
 
-def call(method: protocol.Call | str = "GET", **kwargs: object) -> request.Request:
-    if isinstance(method, protocol.Call):
+def call(method: exchanges.Call | str = "GET", **kwargs: object) -> request.Request:
+    if isinstance(method, exchanges.Call):
         return request.parse(method)
-    return request.parse(protocol.Call(method, PODS, **kwargs))  # type: ignore[arg-type]
+    return request.parse(exchanges.Call(method, PODS, **kwargs))  # type: ignore[arg-type]
 
 
 CREATE = request.parse(
-    protocol.Call("POST", ("apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"), body=msgspec.Raw(b"{}"))
+    exchanges.Call("POST", ("apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"), body=msgspec.Raw(b"{}"))
 )
 
 
@@ -104,7 +104,7 @@ def test_request_as_sent(cluster: live.Live, server: Server) -> None:
     """Path, query, Accept and credentials go out as parsed, no compression is asked for, and keep-alive saves
     connections."""
     what = call(
-        protocol.Call(
+        exchanges.Call(
             "GET", ("api", "v1", "namespaces", "a", "pods", "x:y"), (("fieldSelector", "a=b&c"),), accept="table"
         )
     )

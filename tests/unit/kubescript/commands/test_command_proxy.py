@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from kubescript import types
 from kubescript.commands import process, proxy
 from kubescript.executor import conversation
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
 
 
 class Cluster:
@@ -22,17 +23,17 @@ class Cluster:
     def __init__(self) -> None:
         self.left: list[float] = []
 
-    def __call__(self, call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+    def __call__(self, call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
         self.left.append(left)
         chunks = iter([b"{}"])
         response = types.Response(200, "OK", "application/json", chunks, lambda: None)
-        return protocol.Reply(200, "OK", "application/json"), response
+        return exchanges.Reply(200, "OK", "application/json"), response
 
 
 @contextlib.contextmanager
 def served(cluster: Cluster, seconds: float) -> Iterator[http.client.HTTPConnection]:
     """A connection to the proxy of a command that ends after so many seconds."""
-    job = conversation.Job("get pods -w", types.Limits(), "default", "test", cluster)
+    job = conversation.Job("get pods -w", runs.Limits(), exchanges.Parameters("default", "test"), cluster)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         way_out = process.WayOut(listener, "secret")
         with proxy.Proxy(way_out, job, time.monotonic() + seconds).serving():

@@ -7,19 +7,22 @@ import pytest
 from kubescript import types
 from kubescript.commands import outcome, process
 from kubescript.executor import conversation
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox import runs
 
 
-def no_cluster(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+def no_cluster(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
     raise AssertionError("no call is made")
 
 
-JOB = conversation.Job("get pods -w", types.Limits(timeout_ms=4_000), "default", "test", no_cluster)
+JOB = conversation.Job(
+    "get pods -w", runs.Limits(timeout_ms=4_000), exchanges.Parameters("default", "test"), no_cluster
+)
 
 
 def code(output: process.Output, refused: int | None = None) -> str:
     """The code of the fault, "" for a success."""
-    fault = outcome.outcome(JOB, output, types.Usage(), refused=refused).fault
+    fault = outcome.outcome(JOB, output, runs.Usage(), refused=refused).fault
     return fault.code if fault is not None else ""
 
 
@@ -45,7 +48,7 @@ def test_an_ending_has_the_code_of_its_cause(output: process.Output, expected: s
 
 
 def test_what_was_written_until_the_deadline_is_kept() -> None:
-    told = outcome.outcome(JOB, process.Output("pod/a\n", "", 0, status=0, is_over=True), types.Usage())
+    told = outcome.outcome(JOB, process.Output("pod/a\n", "", 0, status=0, is_over=True), runs.Usage())
     assert told.printed == "pod/a\n"
     assert (
         told.fault is not None

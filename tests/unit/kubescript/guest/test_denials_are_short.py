@@ -15,8 +15,9 @@ from kubescript.cluster import snapshot
 from kubescript.output import fencing, render
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from kubescript.worker.language import compiler, refusals
+from kubescript_sandbox import runs
 from tests.kit import cases, reading, stage, tokens, trails
 
 MOST = 45
@@ -69,13 +70,13 @@ def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) 
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [trails.POD, SECRET]}))
     door = reading.made(snapshot.Snapshot(file), rules)
 
-    def ask(call: protocol.Call, left: float) -> tuple[protocol.Reply, types.Response | None]:
+    def ask(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
         return door.handle(call, tally, left)
 
     bench.stage.answer = ask  # type: ignore[method-assign]
     outcome = bench.run(script)
     own = fencing.Own(script, denials=tuple(tally.own_denials(script, ("default",)))) if tally.calls else None
-    return render.render(outcome, types.Limits(), summary.missing(tally, outcome), own=own)
+    return render.render(outcome, runs.Limits(), summary.missing(tally, outcome), own=own)
 
 
 @pytest.mark.parametrize("case", POLICY)
@@ -97,7 +98,7 @@ def test_an_unknown_context_is_denied_in_few_words(bench: stage.Bench, tmp_path:
     known = contexts.Contexts(
         {name: contexts.ClusterAccess(cluster, reading.made(cluster, READ_ONLY)) for name in names}
     )
-    call = protocol.Call("GET", ("api", "v1", "pods"), context="gke_my-project-123_europe-west9_prod")
+    call = exchanges.Call("GET", ("api", "v1", "pods"), context="gke_my-project-123_europe-west9_prod")
     reply, _ = known.handle(call, summary.Summary(), 1.0)
     assert reply.fault is not None and "k8s.contexts()" in reply.fault.message
     assert tokens.count(f"ForbiddenException: 403 {reply.fault.code}: {reply.fault.message} (line 1)") <= MOST + 25
@@ -130,21 +131,21 @@ def test_a_refused_request_is_short(case: str, bench: stage.Bench, tmp_path: Pat
 
 BODY = msgspec.Raw(b"{}")
 CALLS = MappingProxyType({
-    "a path of ours": protocol.Call("GET", ("logs", "kubelet.log")),
-    "a document that is written": protocol.Call("POST", ("version",), body=BODY),
-    "an empty segment": protocol.Call("GET", ("api", "v1", "namespaces", "", "pods")),
-    "a long path": protocol.Call("GET", ("api",) * 40),
-    "a path that goes on": protocol.Call("GET", ("api", "v1", "namespaces", "shop", "pods", "web-0", "log", "x", "y")),
-    "a watch that writes": protocol.Call("POST", ("api", "v1", "watch", "pods"), body=BODY),
-    "no body": protocol.Call("POST", ("api", "v1", "pods")),
-    "a body for GET": protocol.Call("GET", ("api", "v1", "pods"), body=BODY),
-    "a list as body": protocol.Call("POST", ("api", "v1", "pods"), body=msgspec.Raw(b"[]")),
-    "a patch that is none": protocol.Call("PATCH", ("api", "v1", "pods", "x"), body=BODY),
-    "an unknown parameter": protocol.Call("GET", ("api", "v1", "pods"), (("frobnicate", "1"),)),
-    "a parameter twice": protocol.Call("GET", ("api", "v1", "pods"), (("limit", "1"), ("limit", "2"))),
-    "a flag that is none": protocol.Call("GET", ("api", "v1", "pods"), (("watch", "maybe"),)),
-    "a number that is none": protocol.Call("GET", ("api", "v1", "pods"), (("limit", "ten"),)),
-    "equal keys": protocol.Call("POST", ("api", "v1", "pods"), body=msgspec.Raw(b'{"a":1,"a":2}')),
+    "a path of ours": exchanges.Call("GET", ("logs", "kubelet.log")),
+    "a document that is written": exchanges.Call("POST", ("version",), body=BODY),
+    "an empty segment": exchanges.Call("GET", ("api", "v1", "namespaces", "", "pods")),
+    "a long path": exchanges.Call("GET", ("api",) * 40),
+    "a path that goes on": exchanges.Call("GET", ("api", "v1", "namespaces", "shop", "pods", "web-0", "log", "x", "y")),
+    "a watch that writes": exchanges.Call("POST", ("api", "v1", "watch", "pods"), body=BODY),
+    "no body": exchanges.Call("POST", ("api", "v1", "pods")),
+    "a body for GET": exchanges.Call("GET", ("api", "v1", "pods"), body=BODY),
+    "a list as body": exchanges.Call("POST", ("api", "v1", "pods"), body=msgspec.Raw(b"[]")),
+    "a patch that is none": exchanges.Call("PATCH", ("api", "v1", "pods", "x"), body=BODY),
+    "an unknown parameter": exchanges.Call("GET", ("api", "v1", "pods"), (("frobnicate", "1"),)),
+    "a parameter twice": exchanges.Call("GET", ("api", "v1", "pods"), (("limit", "1"), ("limit", "2"))),
+    "a flag that is none": exchanges.Call("GET", ("api", "v1", "pods"), (("watch", "maybe"),)),
+    "a number that is none": exchanges.Call("GET", ("api", "v1", "pods"), (("limit", "ten"),)),
+    "equal keys": exchanges.Call("POST", ("api", "v1", "pods"), body=msgspec.Raw(b'{"a":1,"a":2}')),
 })  # fmt: skip
 
 

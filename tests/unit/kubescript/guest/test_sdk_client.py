@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from kubescript.wire.protocol import ScriptFault
 from kubescript.worker.sdk import errors, helptext, modules, operations, watch
 from tests.kit import cases
@@ -35,7 +35,7 @@ def test_one_call_has_many_spellings(expression: str) -> None:
     k8s, canned = cluster(DISCOVERY)
     pod = eval(expression, {"k8s": k8s, "kubernetes": modules.kubernetes_module(k8s)})
     assert (canned.last.method, canned.last.path, canned.last.query) == ("GET", POD_PATH, ())
-    assert canned.last.body == protocol.NULL
+    assert canned.last.body == exchanges.NO_BODY
     assert repr(pod) == "<V1Pod shop/web Running>"
 
 

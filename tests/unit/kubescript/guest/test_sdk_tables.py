@@ -16,7 +16,7 @@ from kubernetes import client as official
 from kubescript import errors
 from kubescript.policy import policy, writes
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 from kubescript.worker.sdk import operations
 from tests.kit import cases, paths
 
@@ -115,8 +115,8 @@ def _can_work(operation: operations.Operation) -> bool:
     rules = policy.Policy(writes="direct", defaults=(), resolve=lambda *_: "Thing")
     lifted = writes.Policy(permit=frozenset(rule.id for rule in writes.RULES))
     media: Any = "merge-patch" if operation.verb == "PATCH" else "json"
-    body = protocol.NULL if operation.verb == "GET" else msgspec.Raw(b'{"metadata":{"name":"x"}}')
-    call = protocol.Call(operation.verb, tuple(path.split("/")), (), body, media)  # type: ignore[arg-type]
+    body = exchanges.NO_BODY if operation.verb == "GET" else msgspec.Raw(b'{"metadata":{"name":"x"}}')
+    call = exchanges.Call(operation.verb, tuple(path.split("/")), (), body, media)  # type: ignore[arg-type]
     try:
         parsed = request.parse(call)
     except errors.RequestError:

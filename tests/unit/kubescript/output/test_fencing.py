@@ -11,6 +11,7 @@ import pytest
 
 from kubescript import types
 from kubescript.output import fencing, notes, render
+from kubescript_sandbox import runs
 from tests.kit import stage, tokens
 
 FENCED = re.compile(r"\[untrusted (?P<number>\d{3,})\]\n(?P<text>.*)\n\[end (?P=number)\]", re.S)
@@ -52,7 +53,7 @@ MARKED = {
 
 
 def rendered(result: str, own: fencing.Own | None = OWN) -> types.Answer:
-    return render.render(types.Outcome(result=result.encode()), types.Limits(), own=own)
+    return render.render(runs.Outcome(result=result.encode()), runs.Limits(), own=own)
 
 
 @pytest.mark.parametrize("case", PLAIN)
@@ -84,10 +85,10 @@ def test_a_script_that_read_nothing_is_not_marked(case: str) -> None:
 def test_a_table_is_marked_for_its_names() -> None:
     """The head of a table can be the script's; a row with a name is not."""
     own = fencing.Own('table([{"name": p.metadata.name, "ready": 1} for p in pods])')
-    head = types.Outcome(printed="NAME  READY\n12    1")
-    row = types.Outcome(printed="NAME  READY\ndb-0  1")
-    assert not render.render(head, types.Limits(), own=own).untrusted
-    assert render.render(row, types.Limits(), own=own).untrusted
+    head = runs.Outcome(printed="NAME  READY\n12    1")
+    row = runs.Outcome(printed="NAME  READY\ndb-0  1")
+    assert not render.render(head, runs.Limits(), own=own).untrusted
+    assert render.render(row, runs.Limits(), own=own).untrusted
 
 
 def test_the_mark_of_an_earlier_version_is_taken_off_too() -> None:
@@ -99,8 +100,8 @@ def test_the_mark_of_an_earlier_version_is_taken_off_too() -> None:
 
 def test_prints_and_result_stand_in_one_fence_and_notes_outside() -> None:
     """What the server says about the answer is not part of the data."""
-    outcome = types.Outcome(printed="the pod says that all is well\n", result=b'["web-0"]')
-    text = render.render(outcome, types.Limits(), [notes.Note("denied: list secrets")], own=OWN).text
+    outcome = runs.Outcome(printed="the pod says that all is well\n", result=b'["web-0"]')
+    text = render.render(outcome, runs.Limits(), [notes.Note("denied: list secrets")], own=OWN).text
     found = FENCED.match(text)
     assert found is not None
     assert found["text"] == 'the pod says that all is well\n["web-0"]'
@@ -148,20 +149,20 @@ def test_what_the_policy_says_is_not_marked() -> None:
     """The operator's denial, whole, is the server's own word: printed, returned or raised it marks nothing. Whatever else
     stands beside it is judged as ever, also when it is the denial that cuts it in two."""
     own = fencing.Own(SCRIPT, (DENIED,))
-    told = [types.Outcome(printed=DENIED), types.Outcome(result=json.dumps([DENIED]).encode())]
+    told = [runs.Outcome(printed=DENIED), runs.Outcome(result=json.dumps([DENIED]).encode())]
     for outcome in told:
-        assert not render.render(outcome, types.Limits(), own=own).untrusted
-        assert render.render(outcome, types.Limits(), own=OWN).untrusted
+        assert not render.render(outcome, runs.Limits(), own=own).untrusted
+        assert render.render(outcome, runs.Limits(), own=OWN).untrusted
     for text in (f"{DENIED}. Obey", f"po{DENIED}ds"):
-        assert render.render(types.Outcome(printed=text), types.Limits(), own=own).untrusted
+        assert render.render(runs.Outcome(printed=text), runs.Limits(), own=own).untrusted
 
 
 def test_the_fence_is_cheap_and_its_room_is_kept() -> None:
     """Ten tokens; and a fenced answer stays under its limit in bytes."""
     assert tokens.count(fencing.fence("")) <= 10
-    small = types.Limits(output_bytes=1024)
+    small = runs.Limits(output_bytes=1024)
     for result in (b'"' + b"word after word " * 900 + b'"', json.dumps(["some words in a row here"] * 90).encode()):
-        got = render.render(types.Outcome(result=result), small, [notes.Note("n" * 600)], own=OWN)
+        got = render.render(runs.Outcome(result=result), small, [notes.Note("n" * 600)], own=OWN)
         assert got.untrusted
         assert len(got.text.encode()) <= 1024
 
@@ -185,11 +186,11 @@ def test_looking_for_own_words_is_not_quadratic(part: str) -> None:
 
 def test_operators_can_switch_it_off() -> None:
     """`output.mark_untrusted = false`: nothing is fenced."""
-    outcome = types.Outcome(result=b'["db-0"]')
-    got = render.render(outcome, types.Limits(), own=OWN, style=render.Style(mark=False))
+    outcome = runs.Outcome(result=b'["db-0"]')
+    got = render.render(outcome, runs.Limits(), own=OWN, style=render.Style(mark=False))
     assert (got.text, got.untrusted) == ('["db-0"]', False)
-    fault = types.Fault("script.exception", "db-0 is down", "ValueError", told=True, lines="\n  line 1: `f()`")
-    got = render.render(types.Outcome(fault=fault), types.Limits(), own=OWN, style=render.Style(mark=False))
+    fault = runs.Fault("script.exception", "db-0 is down", "ValueError", told=True, lines="\n  line 1: `f()`")
+    got = render.render(runs.Outcome(fault=fault), runs.Limits(), own=OWN, style=render.Style(mark=False))
     assert (got.text, got.untrusted) == ("ValueError: db-0 is down\n  line 1: `f()`", False)
 
 
@@ -212,7 +213,7 @@ FIXED = {
 def after_a_read(script: str, bench: stage.Bench) -> types.Answer:
     outcome = bench.run(script, api_calls=3)
     assert outcome.fault is not None
-    return render.render(outcome, types.Limits(), own=fencing.Own(script, outcome.limit_messages))
+    return render.render(outcome, runs.Limits(), own=fencing.Own(script, outcome.limit_messages))
 
 
 @pytest.mark.parametrize("script", FIXED)

@@ -10,9 +10,9 @@ from pathlib import Path
 import mcp_types
 import pytest
 
-from kubescript import types
 from kubescript.broker import summary
 from kubescript.output import notes, render
+from kubescript_sandbox import runs
 from tests.kit import clients, trails
 
 PASSWORD = "hunter2-canary-receipt"
@@ -137,11 +137,11 @@ def test_many_things_of_a_kind_leave_room_for_the_others() -> None:
         tally.note(tally.failed, notes.of([("404 list ", True), (f"{'x' * 60}{number}.example.com", False), *where]))
     tally.note(tally.failed, notes.Note("cluster.unreachable list pods"))
     tally.note(tally.absent, notes.of([("shpo", False)]))
-    missed = summary.missing(tally, types.Outcome())
+    missed = summary.missing(tally, runs.Outcome())
     told = list(map(str, missed))
     assert told[0] == "9 calls denied: list secrets in 9 namespaces (policy.denied_resource)"
     assert told[1].endswith(", and 2 more") and told[2] == "the answer may be incomplete"
     assert told[3] == "no such namespace: shpo"
-    line = render.render(types.Outcome(result=b"0"), types.Limits(), missed).text.splitlines()[-1]
+    line = render.render(runs.Outcome(result=b"0"), runs.Limits(), missed).text.splitlines()[-1]
     assert "in 9 namespaces" in line and "no such namespace: shpo]" in line and " …" in line
     assert len(line.encode()) <= 768

@@ -6,13 +6,14 @@ import json
 
 from kubescript import config, types
 from kubescript.output import notes, render
+from kubescript_sandbox import runs
 
-SMALL = types.Limits(output_bytes=2048)
+SMALL = runs.Limits(output_bytes=2048)
 
 
-def answer(limits: types.Limits = SMALL, missed: tuple[str, ...] = (), **outcome: object) -> types.Answer:
+def answer(limits: runs.Limits = SMALL, missed: tuple[str, ...] = (), **outcome: object) -> types.Answer:
     """The answer to an outcome with these fields."""
-    return render.render(types.Outcome(**outcome), limits, list(map(notes.Note, missed)))  # type: ignore[arg-type]
+    return render.render(runs.Outcome(**outcome), limits, list(map(notes.Note, missed)))  # type: ignore[arg-type]
 
 
 def test_constants_of_the_script_are_not_masked() -> None:
@@ -22,10 +23,10 @@ def test_constants_of_the_script_are_not_masked() -> None:
         return text.replace("ref", "\u00abredacted\u00bb").replace("hunter2", "\u00abredacted\u00bb")
 
     style = render.Style(mask=mask, constants=frozenset({"ref"}))
-    outcome = types.Outcome(result=b'{"API_PASSWORD":"ref","DB_PASSWORD":["hunter2","ref"]}')
-    got = render.render(outcome, types.Limits(), style=style)
+    outcome = runs.Outcome(result=b'{"API_PASSWORD":"ref","DB_PASSWORD":["hunter2","ref"]}')
+    got = render.render(outcome, runs.Limits(), style=style)
     assert got.text == '{"API_PASSWORD":"ref","DB_PASSWORD":["\u00abredacted\u00bb","ref"]}'
-    assert render.render(types.Outcome(result=b'"ref"'), types.Limits(), style=style).text == "ref"
+    assert render.render(runs.Outcome(result=b'"ref"'), runs.Limits(), style=style).text == "ref"
 
 
 def test_prints_come_before_the_result() -> None:
@@ -50,7 +51,7 @@ def test_prints_alone_are_an_answer() -> None:
 
 def test_a_fault_keeps_what_was_printed() -> None:
     """Partial work is not lost with the script."""
-    got = answer(printed="half\n", fault=types.Fault("limit.time", "too slow"))
+    got = answer(printed="half\n", fault=runs.Fault("limit.time", "too slow"))
     assert (got.text, got.is_error, got.code) == ("half\nerror limit.time: too slow", True, "limit.time")
 
 
@@ -90,7 +91,7 @@ def test_the_answer_stays_under_its_limit() -> None:
         # Each pair is two bytes longer than its share, as much as its colon and comma take.
         json.dumps({str(n): "x" * 18 for n in range(100, 715)}).encode(),
     ):
-        for limits in (SMALL, types.Limits(output_bytes=16 * 1024)):
+        for limits in (SMALL, runs.Limits(output_bytes=16 * 1024)):
             for printed in ("", "p" * 9000, "é\n" * 3000):
                 got = answer(limits, result=result, printed=printed, missed=("n" * 300,) * 5)
                 assert len(got.text.encode()) <= limits.output_bytes
@@ -111,11 +112,11 @@ def test_large_integers_survive() -> None:
 
 def test_hints_and_faults_stay_under_the_limit_too() -> None:
     """Found by fuzzing: with the smallest limit, a long hint or a long fault beside long prints is cut as well."""
-    small = types.Limits(output_bytes=1024)
+    small = runs.Limits(output_bytes=1024)
     for outcome in (
         {"hint": "h" * 2500},
         {"hint": "h" * 2500, "dropped_bytes": 99},
-        {"printed": "x" * 900, "fault": types.Fault("script.x", "m" * 2500)},
+        {"printed": "x" * 900, "fault": runs.Fault("script.x", "m" * 2500)},
     ):
         assert len(answer(small, **outcome).text.encode()) <= 1024
 
@@ -127,7 +128,7 @@ def text_of(lines: int) -> str:
 
 def test_texts_have_at_most_500_lines() -> None:
     """A log of 800 lines is cut after 500, and the note says how many are missing and how to get them."""
-    wide = types.Limits()
+    wide = runs.Limits()
     for text in (text_of(800), text_of(800) + "\n"):
         *kept, note = answer(wide, result=json.dumps(text).encode()).text.split("\n")
         assert (len(kept), kept[-1]) == (500, "line 499")
@@ -142,7 +143,7 @@ def test_texts_have_at_most_500_lines() -> None:
 def test_texts_inside_a_result_have_a_limit_of_lines_too() -> None:
     """One pod's long log does not fill a map of logs; each cut is marked where it is."""
     logs = {"web": text_of(800), "db": text_of(3)}
-    body, _, note = answer(types.Limits(), result=json.dumps(logs).encode()).text.rpartition("\n")
+    body, _, note = answer(runs.Limits(), result=json.dumps(logs).encode()).text.rpartition("\n")
     kept = json.loads(body)
     assert kept["db"] == logs["db"]
     assert kept["web"].split("\n")[-2:] == ["line 499", "… 300 more lines"]
@@ -160,7 +161,7 @@ HIDDEN = "\x1b[31mred\x1b[0m\u202e\u200b\U000e0041\x07"
 
 def test_nothing_invisible_leaves_by_any_way() -> None:
     """Prints, texts, keys and values at any depth, faults, hints and notes are clean."""
-    fault = types.Fault("script.exception", HIDDEN, "ValueError")
+    fault = runs.Fault("script.exception", HIDDEN, "ValueError")
     for outcome in (
         {"printed": HIDDEN},
         {"result": json.dumps(HIDDEN).encode()},
@@ -186,13 +187,13 @@ def test_every_text_passes_the_mask_whole() -> None:
     """The one seam for redaction: prints, values, keys, faults, hints and notes pass it before anything is cut."""
     style = render.Style(mask=lambda text: text.replace("hunter2" * 300, "«masked»"))
     secret = "hunter2" * 300
-    small = types.Limits(output_bytes=1500)
+    small = runs.Limits(output_bytes=1500)
     for outcome in (
-        types.Outcome(printed=secret),
-        types.Outcome(result=json.dumps(secret).encode()),
-        types.Outcome(result=json.dumps([{secret: secret}]).encode()),
-        types.Outcome(hint=secret),
-        types.Outcome(fault=types.Fault("script.exception", secret, "ValueError")),
+        runs.Outcome(printed=secret),
+        runs.Outcome(result=json.dumps(secret).encode()),
+        runs.Outcome(result=json.dumps([{secret: secret}]).encode()),
+        runs.Outcome(hint=secret),
+        runs.Outcome(fault=runs.Fault("script.exception", secret, "ValueError")),
     ):
         got = render.render(outcome, small, [notes.Note(secret)], style=style).text
         assert "hunter" not in got
@@ -207,7 +208,7 @@ def test_infinity_is_no_json() -> None:
         assert "Infinity" not in text
         assert "1e400" in json.dumps(json.loads(text))
     structured = render.render(
-        types.Outcome(result=b"[1e400,-1e999]"), SMALL, style=render.Style(structured=True)
+        runs.Outcome(result=b"[1e400,-1e999]"), SMALL, style=render.Style(structured=True)
     ).structured
     assert structured == {"result": ["1e400", "-1e999"]}
 
@@ -217,7 +218,7 @@ def test_structured_answers_hold_what_the_text_holds() -> None:
     style = render.Style(structured=True)
     items = [{"name": f"pod-{n}"} for n in range(500)]
     got = render.render(
-        types.Outcome(printed="hi\n", result=json.dumps(items).encode()),
+        runs.Outcome(printed="hi\n", result=json.dumps(items).encode()),
         SMALL,
         [notes.Note("403 list nodes")],
         style=style,
@@ -227,10 +228,10 @@ def test_structured_answers_hold_what_the_text_holds() -> None:
     assert got.structured["printed"] == "hi"
     assert got.structured["missing"][-1] == "403 list nodes"
     assert "items" in got.structured["missing"][0]
-    assert render.render(types.Outcome(printed="only"), SMALL, style=style).structured == {
+    assert render.render(runs.Outcome(printed="only"), SMALL, style=style).structured == {
         "result": None,
         "printed": "only",
     }
-    failed = types.Outcome(fault=types.Fault("limit.time", "late"))
+    failed = runs.Outcome(fault=runs.Fault("limit.time", "late"))
     assert render.render(failed, SMALL, style=style).structured is None
-    assert render.render(types.Outcome(result=b"1"), SMALL).structured is None
+    assert render.render(runs.Outcome(result=b"1"), SMALL).structured is None

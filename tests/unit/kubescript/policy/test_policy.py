@@ -13,14 +13,14 @@ import pytest
 from kubescript import errors
 from kubescript.policy import policy
 from kubescript.request import kinds, request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 
 def ask(method: str, path: str, rules: policy.Policy | None = None, query: str = "") -> policy.Decision:
     pairs = tuple(tuple(pair.split("=", 1)) for pair in query.split("&") if pair)
     body = msgspec.Raw(b"{}" if method in {"POST", "PUT", "PATCH"} else b"null")
     content_type = "merge-patch" if method == "PATCH" else "json"
-    call = protocol.Call(method, tuple(path.split("/")), pairs, body, content_type)  # type: ignore[arg-type]
+    call = exchanges.Call(method, tuple(path.split("/")), pairs, body, content_type)  # type: ignore[arg-type]
     return (rules or policy.Policy()).decide(request.parse(call))
 
 
@@ -77,7 +77,7 @@ def test_the_table_knows_every_official_kind() -> None:
             or "watch" in parts
         ):
             continue
-        read = request.parse(protocol.Call("GET", tuple(part if part else "x" for part in parts)))
+        read = request.parse(exchanges.Call("GET", tuple(part if part else "x" for part in parts)))
         assert kinds.kind_of(read.group, read.resource), path
 
 

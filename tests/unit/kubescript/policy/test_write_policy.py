@@ -14,7 +14,7 @@ import pytest
 from kubescript import config, errors
 from kubescript.policy import changes, images, policy, write_settings, writes
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import exchanges, masking
 from tests.kit import tokens
 
 WEB = "apis/apps/v1/namespaces/shop/deployments/web"
@@ -27,7 +27,7 @@ def ask(method: str, path: str, body: Any = None, query: tuple[tuple[str, str], 
         body = {}
     content_type: Any = "merge-patch" if method == "PATCH" else "json"
     raw = msgspec.Raw(json.dumps(body).encode())
-    return request.parse(protocol.Call(method, tuple(path.split("/")), query, raw, content_type))  # type: ignore[arg-type]
+    return request.parse(exchanges.Call(method, tuple(path.split("/")), query, raw, content_type))  # type: ignore[arg-type]
 
 
 def rules(**given: Any) -> writes.Policy:

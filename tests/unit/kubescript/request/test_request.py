@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from kubescript import errors
 from kubescript.request import request
-from kubescript.wire import protocol
+from kubescript.wire import exchanges
 
 
-def call(method: str, path: str, query: str = "", body: bytes = b"null", **kwargs: str) -> protocol.Call:
+def call(method: str, path: str, query: str = "", body: bytes = b"null", **kwargs: str) -> exchanges.Call:
     pairs = tuple(tuple(pair.split("=", 1)) for pair in query.split("&") if pair)
-    return protocol.Call(method, tuple(path.split("/")), pairs, msgspec.Raw(body), **kwargs)  # type: ignore[arg-type]
+    return exchanges.Call(method, tuple(path.split("/")), pairs, msgspec.Raw(body), **kwargs)  # type: ignore[arg-type]
 
 
 # method, path, query → verb group version resource subresource namespace name; expected values are kube-apiserver's
@@ -106,7 +106,7 @@ def test_refused_paths(path: str) -> None:
 def test_refused_characters(character: str) -> None:
     """No segment carries a character that some program on the way splits at, decodes or normalizes."""
     with pytest.raises(errors.RequestError, match="cannot be a path segment"):
-        request.parse(protocol.Call("GET", ("api", "v1", "namespaces", "a", "pods", f"x{character}y")))
+        request.parse(exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", f"x{character}y")))
 
 
 @given(st.lists(st.text(max_size=12), max_size=8), st.sampled_from(["GET", "POST", "DELETE"]))
@@ -115,7 +115,7 @@ def test_any_path(segments: list[str], method: str) -> None:
     refused."""
     try:
         read = request.parse(
-            protocol.Call(
+            exchanges.Call(
                 method,  # type: ignore[arg-type]
                 tuple(segments),
                 body=msgspec.Raw(b"{}" if method == "POST" else b"null"),
@@ -239,7 +239,7 @@ def test_headers_come_from_a_table() -> None:
         "application/json;as=PartialObjectMetadata;"
     )
     with pytest.raises(msgspec.ValidationError):
-        msgspec.json.decode(b'{"method":"GET","path":["api"],"accept":"application/yaml"}', type=protocol.Call)
+        msgspec.json.decode(b'{"method":"GET","path":["api"],"accept":"application/yaml"}', type=exchanges.Call)
 
 
 @pytest.mark.parametrize(("method", "path", "words"), [

@@ -21,13 +21,13 @@ from kubescript.capture import capture
 from kubescript.cluster import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import protocol, selectors
+from kubescript.wire import exchanges, selectors
 from tests.kit import reading
 
 
 def ask(cluster: Any, path: str, query: str = "", accept: str = "json") -> tuple[int, Any]:
     pairs = tuple(tuple(pair.split("=", 1)) for pair in query.split("&") if pair)
-    parsed = request.parse(protocol.Call("GET", tuple(path.split("/")), pairs, accept=accept))  # type: ignore[arg-type]
+    parsed = request.parse(exchanges.Call("GET", tuple(path.split("/")), pairs, accept=accept))  # type: ignore[arg-type]
     response = cluster.perform(parsed, 5, cancellation.Cancellation())
     body = b"".join(response.chunks)
     return response.status, json.loads(body) if "json" in response.content_type and not body.startswith(
@@ -210,7 +210,7 @@ def test_not_found_or_not_captured(taken: tuple[capture.Report, snapshot.Snapsho
     hole(cluster, "openapi/v2")
     hole(cluster, "readyz")
     with pytest.raises(errors.ClusterError, match="only what was captured"):
-        cluster.perform(request.parse(protocol.Call("DELETE", ("api", "v1", "pods"))), 5, cancellation.Cancellation())
+        cluster.perform(request.parse(exchanges.Call("DELETE", ("api", "v1", "pods"))), 5, cancellation.Cancellation())
 
 
 LABELS = [
@@ -312,7 +312,7 @@ def test_capture_of_namespaces(tmp_path: Path) -> None:
     ) == ["n1"]
     assert "captured namespaces: a" in hole(cluster, "api/v1/namespaces/b/pods")
     tally = summary.Summary()
-    reading.made(cluster, policy.Policy()).handle(protocol.Call("GET", ("api", "v1", "pods")), tally, 5)
+    reading.made(cluster, policy.Policy()).handle(exchanges.Call("GET", ("api", "v1", "pods")), tally, 5)
     assert list(map(str, tally.warnings)) == ["the snapshot holds pods of these namespaces only: a"]
 
 

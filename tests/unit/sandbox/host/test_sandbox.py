@@ -12,9 +12,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubescript import cancellation, spawner, types
+from kubescript import cancellation, programs, spawner
 from kubescript.executor import conversation, executor
-from kubescript.wire import protocol
+from kubescript.wire import exchanges, protocol
+from kubescript_sandbox import runs
 from tests.kit import patience
 
 MIB = 1024 * 1024
@@ -24,17 +25,24 @@ class Bench:
     """An executor with one spare, and calls answered by a fault: these tests stop before the broker."""
 
     def __init__(self) -> None:
-        self.source = spawner.Spawner()
+        self.source = spawner.Spawner(programs.WORKER)
         self.source.start()
-        self.pool = executor.Executor(self.source, memory_bytes=256 * MIB, cpu_seconds=30, spares=1, strict=True)
+        self.pool = executor.Executor(
+            self.source, programs.SCRIPTS, memory_bytes=256 * MIB, cpu_seconds=30, spares=1, strict=True
+        )
         self.calls = 0
         self.progress: list[protocol.Progress] = []
 
-    def run(self, script: str, switch: cancellation.Cancellation | None = None, **limits: int) -> types.Outcome:
+    def run(self, script: str, switch: cancellation.Cancellation | None = None, **limits: int) -> runs.Outcome:
         """One script to its outcome."""
-        bounds = types.Limits(**({"timeout_ms": 20_000, "memory_bytes": 256 * MIB} | limits))
+        bounds = runs.Limits(**({"timeout_ms": 20_000, "memory_bytes": 256 * MIB} | limits))
         job = conversation.Job(
-            script, bounds, "default", "test", self._answer, self.progress.append, switch or cancellation.Cancellation()
+            script,
+            bounds,
+            exchanges.Parameters("default", "test"),
+            self._answer,
+            self.progress.append,
+            switch or cancellation.Cancellation(),
         )
         return self.pool.run(job)
 
@@ -42,9 +50,9 @@ class Bench:
         """Whether the next script gets its answer."""
         return self.run("6 * 7").result == b"42"
 
-    def _answer(self, _call: protocol.Call, _timeout_s: float) -> tuple[protocol.Reply, None]:
+    def _answer(self, _call: exchanges.Call, _timeout_s: float) -> tuple[exchanges.Reply, None]:
         self.calls += 1
-        return protocol.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "nobody there")), None
+        return exchanges.Reply(0, fault=protocol.ScriptFault("cluster.unreachable", "nobody there")), None
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import functools
 from collections import defaultdict
 from typing import Any, Final
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import ages, client, dynamic, errors, schemas
 from kubescript.worker.tools.cells import line
 from kubescript.worker.tools.helm import storage, text

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from kubescript.wire.protocol import Call
+from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import client, errors, schemas
 from kubescript.worker.tools.errors import ToolError
 

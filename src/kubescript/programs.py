@@ -1,0 +1,30 @@
+"""The programs of confined processes, by the names of their modules: the host must not import what only those need."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from kubescript import spawner
+from kubescript.executor import guests
+from kubescript.wire import exchanges, messages, protocol
+
+__all__ = ["MASKER", "SCRIPTS", "WORKER"]
+
+
+def _refuse(fault: protocol.ScriptFault) -> exchanges.Reply:
+    return exchanges.Reply(0, fault=fault)
+
+
+SCRIPTS: Final = guests.Guest(
+    "kubescript.worker.entry",
+    exchanges.Call,
+    _refuse,
+    exchanges.Report,
+    frozenset(f"tool.{name}" for name in messages.CATALOGUE),
+)
+"""What runs scripts."""
+WORKER: Final = spawner.command(SCRIPTS.module)
+"""The command line of its fork server."""
+MASKER: Final = (sys.executable, "-I", "-m", "kubescript.masker.start")
+"""The maskers' fork server, which reads their settings from its standard input."""

@@ -1,0 +1,73 @@
+"""What a script and the host exchange about a cluster: calls, the heads of their answers, where a script runs.
+
+`protocol` carries them. A worker may have fallen, so the host reads them as hostile.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from kubescript.wire import protocol
+
+__all__ = ["NO_BODY", "Accept", "Call", "Parameters", "Reply", "Report"]
+
+Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
+"""The representations a script may ask for; the host maps each to a fixed Accept header. `names` is the metadata that
+the SDK itself looks up, for an error or a count: that there is more of it is no news for the script."""
+
+NO_BODY: Final = protocol.NULL
+
+
+class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One Kubernetes API request, in parts. The host builds the URL; no header can be named here."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: tuple[str, ...]
+    """Unquoted segments: ("api", "v1", "namespaces", "default", "pods")."""
+    query: tuple[tuple[str, str], ...] = ()
+    body: msgspec.Raw = NO_BODY
+    """JSON text; NO_BODY for none. (msgspec cannot decode Raw in a union, so None is not possible.)"""
+    content_type: Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"] = "json"
+    context: str = ""
+    """The cluster, by a name on the operator's list; "" for the default one. Any other name is refused."""
+    accept: Accept = "json"
+    stream: bool = False
+    """Send each piece of the body only when MORE asks for it: a script may stop a watch after any event."""
+
+
+class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The head of an answer. With a `fault` there is no body worth reading; BODY frames and END follow either way."""
+
+    status: int
+    """HTTP status; 0 when no API server answered (see `fault`)."""
+    reason: str = ""
+    content_type: str = ""
+    headers: dict[str, str] = {}
+    fault: protocol.ScriptFault | None = None
+    metadata_rule: str = ""
+    """The rule by which the objects are metadata alone, such as `core/Secret`; empty when they are whole."""
+    planned: bool = False
+    """Whether the request was only tried (dryRun=All) and written down in a plan."""
+
+
+class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a script runs."""
+
+    namespace: str
+    context: str
+    contexts: tuple[str, ...] = ()
+    """The clusters that a call may name, the default one first."""
+
+
+class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a worker tells of its script at the end, by its own account."""
+
+    saw_masks: bool = False
+    """Whether the script was given a text with a masked value."""
+
+
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+for _type in (Call, protocol.Batch[Call], Reply, Parameters, Report):
+    msgspec.json.Decoder(_type)

@@ -1,0 +1,47 @@
+"""The root of the tree of errors, and the errors of the sandbox itself.
+
+Each error carries a stable `code` for programs, a `message` for the model (what happened and what to write instead)
+and, where an operator has to act, a `remedy`. Neither ever holds a stack trace or a secret. A script that fails is not
+an exception but an `Outcome` (see runs.py).
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = ["CodedError", "LimitExceeded", "WorkerError"]
+
+# Characters of a message. The text is capped where the error is made, because it may quote what a hostile script or a
+# broken API server sent.
+_MAX_MESSAGE = 2_000
+
+
+class CodedError(Exception):
+    """The root of the tree: a failure with a stable code and a message that helps."""
+
+    default_code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str, *, code: str | None = None, remedy: str = "") -> None:
+        capped = message[:_MAX_MESSAGE]
+        super().__init__(capped)
+        self.code = code or self.default_code
+        self.message = capped
+        self.remedy = remedy
+
+    @property
+    def explained(self) -> str:
+        """What happened and, where there is a remedy, what to do: one line for a person."""
+        return "; ".join(filter(None, (self.message, self.remedy)))
+
+
+class LimitExceeded(CodedError):
+    """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""
+
+    default_code = "limit.time"
+
+
+class WorkerError(CodedError):
+    """The sandboxed process died or misbehaved. Codes: `worker.died`, `worker.protocol`, `worker.spawn`,
+    `worker.lockdown`."""
+
+    default_code = "worker.died"

@@ -1,0 +1,1 @@
+"""The trusted side: starts confined processes, talks to them, and ends them."""

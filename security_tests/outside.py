@@ -74,7 +74,9 @@ def whole(descriptor: int, start: int, end: int) -> bytes:
 
 HOST: Final = textwrap.dedent("""
     import sys, threading, json
-    from kubescript import programs, spawner, types
+    from kubescript import programs, spawner
+    from kubescript.wire import exchanges
+    from kubescript_sandbox import runs
     from kubescript.executor import conversation, executor
     from kubescript.cluster import live
     from kubescript.broker import summary
@@ -97,7 +99,7 @@ HOST: Final = textwrap.dedent("""
         pid, = open(f"/proc/{source.pid}/task/{source.pid}/children").read().split()
         print(json.dumps([source.pid, int(pid)]), flush=True)
     def run(script, timeout=30_000):
-        return pool.run(conversation.Job(script, types.Limits(timeout_ms=timeout, memory_bytes=256 << 20), "default", "test",
+        return pool.run(conversation.Job(script, runs.Limits(timeout_ms=timeout, memory_bytes=256 << 20), exchanges.Parameters("default", "test"),
             lambda call, left: door.handle(call, summary.Summary(), left), found))
     call = "\\ntry:\\n    k8s.coreV1().list_node()\\nexcept Exception as e: print(e)\\nctx.progress(1)\\nwhile True: pass"
     threading.Thread(target=run, args=(call,), daemon=True).start()

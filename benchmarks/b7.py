@@ -47,7 +47,7 @@ def work():
 """
 GUARDED = """\
 import sys
-from kubescript.worker.language import compiler, builtins, stdlib
+from kubescript_sandbox.language import compiler, builtins, stdlib
 stdlib.warm()
 def work():
     scope = builtins.build_globals(print_=print, extra={}, importable={})

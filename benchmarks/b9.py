@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks import report
-from kubescript.worker.language import builtins, compiler, stdlib
+from kubescript_sandbox.language import builtins, compiler, stdlib
 
 __all__ = ["run"]
 

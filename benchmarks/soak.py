@@ -126,7 +126,7 @@ class _Server(stdio.Server):
     @property
     def fork_server(self) -> int:
         """Its process id."""
-        (pid,) = (one for one in _children(self.pid) if b"kubescript.worker.launch" in _command(one))
+        (pid,) = (one for one in _children(self.pid) if b"kubescript_sandbox.guest.launch" in _command(one))
         return pid
 
     def sample(self, scripts: int) -> Sample:

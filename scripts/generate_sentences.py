@@ -19,15 +19,15 @@ import msgspec
 
 from kubescript.worker.sdk import errors, helpers
 
-PACKAGE: Final = Path(__file__).resolve().parent.parent / "src" / "kubescript"
+SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
+PACKAGE: Final = SOURCE / "kubescript"
 WORKER: Final = PACKAGE / "worker"
+SANDBOX: Final = SOURCE / "kubescript_sandbox"
 SPEAKING: Final = (
-    WORKER / "main.py",
-    WORKER / "channel.py",
     WORKER / "entry.py",
-    WORKER / "faults.py",
     *(WORKER / "sdk").rglob("*.py"),
-    *(WORKER / "language").rglob("*.py"),
+    *(SANDBOX / "guest").rglob("*.py"),
+    *(SANDBOX / "language").rglob("*.py"),
     *(PACKAGE / "request").rglob("*.py"),
     *(PACKAGE / "broker").rglob("*.py"),
 )

@@ -23,8 +23,9 @@ import anyio
 import kubescript
 
 # What the trace knows of the package. `one_application` and `evaluate` are all that use it.
-from kubescript import app, config, logs, programs, spawner
+from kubescript import app, config, logs, programs
 from kubescript.cli import demo
+from kubescript_sandbox.host import spawner
 
 PACKAGE = Path(kubescript.__file__).parent
 SCRIPT = '[p.metadata.name for p in k8s.coreV1().list_namespaced_pod("default")]'

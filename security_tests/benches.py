@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript import programs, spawner, types
-from kubescript.executor import conversation, executor
-from kubescript.wire import exchanges, protocol
+from kubescript import programs, types
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation, executor, spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = [
     "HOSTILE",

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript import programs, spawner
+from kubescript import programs
+from kubescript_sandbox.host import spawner
 from security_tests import benches, promises
 
 TALLY = "WALL_TALLY"

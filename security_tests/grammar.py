@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from hypothesis import strategies as st
 
-from kubescript.worker.language import builtins, compiler, identifiers, reflection, stdlib
+from kubescript_sandbox.language import builtins, compiler, identifiers, reflection, stdlib
 from security_tests import reach
 
 __all__ = ["KINDS", "Text", "programs"]

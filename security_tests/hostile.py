@@ -18,9 +18,10 @@ import time
 
 import msgspec
 
-from kubescript.confinement import lockdown
-from kubescript.wire import protocol
-from kubescript.worker import channel, entry, forkserver, guest, main
+from kubescript.worker import entry
+from kubescript_sandbox.confinement import lockdown
+from kubescript_sandbox.guest import channel, contract, forkserver, main
+from kubescript_sandbox.wire import protocol
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -37,7 +38,7 @@ def frame(kind: int, payload: bytes | str = b"") -> bytes:
     return struct.pack("<IB", len(data), kind) + data
 
 
-def prepare(_: guest.Guest, link: channel.Channel) -> main.Evaluate:
+def prepare(_: contract.Guest, link: channel.Channel) -> main.Evaluate:
     """Run the script with everything Python has, in a worker that is locked down like any other."""
     scope: dict[str, object] = {
         "ctypes": ctypes, "libc": libc, "mmap": mmap, "os": os, "syscall": syscall, "link": link, "time": time,

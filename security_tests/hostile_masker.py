@@ -17,8 +17,9 @@ from typing import NoReturn
 
 import msgspec
 
-from kubescript.confinement import forkserver, lockdown
-from kubescript.wire import masking, protocol
+from kubescript.wire import masking
+from kubescript_sandbox.confinement import forkserver, lockdown
+from kubescript_sandbox.wire import protocol
 
 libc = ctypes.CDLL(None, use_errno=True)
 

@@ -19,8 +19,8 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from kubescript.confinement import command_filter, lockdown
 from kubescript.launcher import start
+from kubescript_sandbox.confinement import command_filter, lockdown
 
 
 def become(_: command_filter.Execution, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubescript.worker.language import builtins, compiler
 from kubescript.worker.sdk import helpers
+from kubescript_sandbox.language import builtins, compiler
 from security_tests import reach
 
 __all__ = ["SAFE", "evaluate", "goes_on"]

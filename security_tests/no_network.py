@@ -3,8 +3,8 @@ product."""
 
 from __future__ import annotations
 
-from kubescript.confinement import lockdown
 from kubescript.launcher import start
+from kubescript_sandbox.confinement import lockdown
 
 
 def refused(_: lockdown.Confinement) -> str:

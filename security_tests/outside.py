@@ -77,7 +77,7 @@ HOST: Final = textwrap.dedent("""
     from kubescript import programs, spawner
     from kubescript.wire import exchanges
     from kubescript_sandbox import runs
-    from kubescript.executor import conversation, executor
+    from kubescript_sandbox.host import conversation, executor
     from kubescript.cluster import live
     from kubescript.broker import summary
     from kubescript.policy import policy

@@ -8,10 +8,11 @@ import socket
 import threading
 
 from kubescript import programs
-from kubescript.executor import conversation
 from kubescript.output import render
-from kubescript.wire import exchanges, framing
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation
+from kubescript_sandbox.wire import framing
 from security_tests import benches
 
 JOB = runs.Limits(timeout_ms=2_000, api_calls=5, output_bytes=1_000)

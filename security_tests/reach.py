@@ -9,9 +9,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
-from kubescript.worker.language import builtins as script_builtins
-from kubescript.worker.language import compiler, identifiers, reflection, stdlib
 from kubescript.worker.sdk import helpers, kubeconfig
+from kubescript_sandbox.language import builtins as script_builtins
+from kubescript_sandbox.language import compiler, identifiers, reflection, stdlib
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
 
@@ -68,8 +68,8 @@ _HOMES: Final = (
     "datetime decimal _decimal fractions statistics random string itertools operator _operator contextlib csv _csv _io "
     "hashlib _hashlib hmac ipaddress urllib.parse difflib time dataclasses calendar numbers copy binascii json.decoder "
     "tomllib tomllib._parser zlib zoneinfo._common _thread _blake2 _sha1 _sha2 _sha3 _md5 _sha256 _sha512 _random "
-    "_functools _contextvars kubescript.worker.language.guards kubescript.worker.language.reflection kubescript.worker.language.stdlib kubescript.worker.language.classes "
-    "kubescript.worker.language.builtins kubescript.worker.language.wrappers kubescript.worker.language.copying kubescript.worker.language.data_fields kubescript.worker.language.shims kubescript.worker.language.timezones kubescript.worker.language.memory_views kubescript.worker.sdk.ages kubescript.worker.sdk.exact"
+    "_functools _contextvars kubescript_sandbox.language.guards kubescript_sandbox.language.reflection kubescript_sandbox.language.stdlib kubescript_sandbox.language.classes "
+    "kubescript_sandbox.language.builtins kubescript_sandbox.language.wrappers kubescript_sandbox.language.copying kubescript_sandbox.language.data_fields kubescript_sandbox.language.shims kubescript_sandbox.language.timezones kubescript_sandbox.language.memory_views kubescript.worker.sdk.ages kubescript.worker.sdk.exact"
 )
 HOMES: Final = frozenset(_HOMES.split()) | {__name__}
 """Modules whose types a script may meet. A new one is looked at before it is added."""

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import yaml
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.cluster import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 
 __all__ = [
     "FORMS",

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from kubescript import cancellation, errors, redaction
+from kubescript import errors, redaction
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["GRACE_S", "HOSTILE", "obeyed", "works"]
 

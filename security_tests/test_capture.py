@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import call_log
 from kubescript.capture import capture
 from kubescript.cli import process
 from kubescript.cluster import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript_sandbox.host import cancellation
 from security_tests.saved import pod, text
 from tests.kit import reading
 

@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript import errors, redaction, spawner
+from kubescript import errors, redaction
 from kubescript.masker import bodies, changes
 from kubescript.request import request
 from kubescript.wire import masking
+from kubescript_sandbox.host import spawner
 from security_tests.redaction import doubling, engine
 from security_tests.taken import GRACE_S, HOSTILE, works
 from tests.kit import extent

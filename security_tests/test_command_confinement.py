@@ -23,10 +23,10 @@ from typing import Final
 
 import pytest
 
-from kubescript import spawner
 from kubescript.commands import process
-from kubescript.confinement import landlock
 from kubescript.wire import orders
+from kubescript_sandbox.confinement import landlock
+from kubescript_sandbox.host import spawner
 from security_tests import benches
 
 BASH: Final = shutil.which("bash") or "/bin/bash"

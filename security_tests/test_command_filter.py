@@ -10,7 +10,7 @@ from typing import Final
 import pyseccomp
 import pytest
 
-from kubescript.confinement import command_filter
+from kubescript_sandbox.confinement import command_filter
 from security_tests import bpf
 
 Count = Callable[[int], None]

@@ -22,12 +22,12 @@ from typing import Final
 
 import pytest
 
-from kubescript import errors, spawner, types
+from kubescript import errors, types
 from kubescript.commands import connection, process, protobuf, proxy
-from kubescript.confinement import landlock
-from kubescript.executor import conversation
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
+from kubescript_sandbox.confinement import landlock
+from kubescript_sandbox.host import conversation, spawner
 from security_tests import benches
 
 Count = Callable[[int], None]

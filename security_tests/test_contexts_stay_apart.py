@@ -19,9 +19,10 @@ from typing import Any, Final
 import anyio
 import pytest
 
-from kubescript import app, config, programs, spawner, types
+from kubescript import app, config, programs, types
 from kubescript.broker import summary
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import spawner
 from security_tests import benches
 from security_tests.recorder import CANARY, Recorder
 

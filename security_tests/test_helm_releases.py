@@ -21,9 +21,11 @@ import anyio
 import msgspec
 import pytest
 
-from kubescript import app, config, spawner, types
+from kubescript import app, config, types
 from kubescript.broker import summary
-from kubescript.wire import exchanges, framing, protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox.host import spawner
+from kubescript_sandbox.wire import framing, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from tests.kit import fork_servers

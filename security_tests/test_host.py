@@ -24,13 +24,15 @@ import msgspec
 import pytest
 from mcp.client import Client
 
-from kubescript import cancellation, config, contexts, errors, evaluator, logs, redaction, spawner, types
+from kubescript import config, contexts, errors, evaluator, logs, redaction, types
 from kubescript.audit import record, recorder
 from kubescript.broker import body, logview, records, summary
 from kubescript.cluster import snapshot
 from kubescript.policy import discovery, policy
 from kubescript.request import request
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation, spawner
+from kubescript_sandbox.wire import protocol
 from security_tests import benches
 from tests.kit import clients, patience, reading, trails
 

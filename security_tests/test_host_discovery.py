@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript import cancellation, types
+from kubescript import types
 from kubescript.broker import broker, summary
 from kubescript.policy import discovery, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 
 GRACE_S: Final = 20.0

@@ -16,12 +16,13 @@ from typing import Final
 
 import pytest
 
-from kubescript import cancellation, errors, programs, spawner, types
+from kubescript import errors, programs, types
 from kubescript.broker import call_log, records, summary
 from kubescript.cli import demo
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation, spawner
 from security_tests import benches
 from tests.kit import reading
 

@@ -416,6 +416,6 @@ def test_hostile_workers_do_not_starve_the_host(script: str, hostile: benches.Be
 @pytest.mark.promise("K-06")
 def test_every_layer_is_reported_by_a_fresh_worker(hostile: benches.Bench) -> None:
     """What the worker says of its lockdown: all required layers hold."""
-    from kubescript import layers
+    from kubescript_sandbox.host import layers
 
     assert layers.missing(hostile.pool.probe()) == ()

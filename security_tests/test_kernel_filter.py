@@ -9,7 +9,7 @@ from typing import Final
 import pyseccomp
 import pytest
 
-from kubescript.confinement import lockdown, seccomp
+from kubescript_sandbox.confinement import lockdown, seccomp
 from security_tests import bpf, syscalls
 
 Count = Callable[[int], None]

@@ -17,8 +17,8 @@ import hypothesis
 import pytest
 from hypothesis import Phase, settings
 
-from kubescript.worker.language import builtins, formatting, guards, identifiers, stdlib
 from kubescript.worker.sdk import operations
+from kubescript_sandbox.language import builtins, formatting, guards, identifiers, stdlib
 from security_tests import grammar
 from security_tests.worlds import ATTEMPT, Verdict, judge, shared
 from tests.kit import cases

@@ -24,8 +24,8 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript.worker.language import compiler, failures, identifiers, reflection, stdlib
 from kubescript.worker.sdk import operations
+from kubescript_sandbox.language import compiler, failures, identifiers, reflection, stdlib
 from security_tests import reach
 from security_tests.worlds import SDK, World
 
@@ -245,7 +245,7 @@ def _options(value: Any) -> list[str]:
 # --- the verdict ------------------------------------------------------------------------------------------------------
 
 CONTAINERS: Final = frozenset({dict, list, set, bytearray, deque, OrderedDict, defaultdict, Counter})
-LIBRARY: Final = frozenset(sys.stdlib_module_names) | {"kubescript"}
+LIBRARY: Final = frozenset(sys.stdlib_module_names) | {"kubescript", "kubescript_sandbox"}
 
 
 def _shared() -> dict[int, str]:

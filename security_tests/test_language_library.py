@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from kubescript.worker.language import builtins, compiler, reflection, stdlib
 from kubescript.worker.sdk import helpers
+from kubescript_sandbox.language import builtins, compiler, reflection, stdlib
 from security_tests import reach
 from security_tests.language import SAFE, evaluate, goes_on
 from tests.kit import cases

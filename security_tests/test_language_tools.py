@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from kubescript.worker.language import stdlib
 from kubescript.worker.sdk import operations
 from kubescript.worker.tools import registry
+from kubescript_sandbox.language import stdlib
 from security_tests import benches
 from security_tests.worlds import ATTEMPT, Verdict, judge
 from tests.kit import cases

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubescript.confinement import lockdown
+from kubescript_sandbox.confinement import lockdown
 from security_tests import benches, mutations, outside, syscalls
 
 pytestmark = [

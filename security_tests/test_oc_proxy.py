@@ -17,13 +17,13 @@ from typing import Final
 
 import pytest
 
-from kubescript import app, cancellation, config, programs, spawner, types
+from kubescript import app, config, programs, types
 from kubescript.broker import summary
 from kubescript.commands import process, processes, proxy
-from kubescript.executor import conversation
 from kubescript.wire import exchanges, orders
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation, conversation, spawner
 from security_tests import oc_lines
 from tests.kit import fork_servers, kubectl
 from tests.kit.controlplane import fixture

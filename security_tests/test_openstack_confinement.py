@@ -16,9 +16,9 @@ from typing import Final
 
 import pytest
 
-from kubescript import spawner
 from kubescript.commands import process
 from kubescript.wire import orders
+from kubescript_sandbox.host import spawner
 
 HOSTILE: Final = (sys.executable, str(Path(__file__).with_name("hostile_openstack.py")), "openstack")
 SECRET: Final = "credential-of-the-call"

@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 import pytest
 
-from kubescript import cancellation, config, contexts, redaction, types
+from kubescript import config, contexts, redaction, types
 from kubescript.broker import call_log, summary
 from kubescript.cluster import snapshot
 from kubescript.evaluator import evaluator
@@ -21,6 +21,7 @@ from kubescript.output import fencing, notes, render, sentences
 from kubescript.policy import policy
 from kubescript.wire import exchanges, messages
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation
 from security_tests import benches
 from security_tests.saved import put
 from tests.kit import reading

@@ -16,11 +16,12 @@ import anyio
 import pytest
 from kubernetes import client, config
 
-from kubescript import app, cancellation, errors, programs, spawner, types
+from kubescript import app, errors, programs, types
 from kubescript import config as settings
 from kubescript.approvals import plain
 from kubescript.plans import plan, record
 from kubescript.request import request, writes
+from kubescript_sandbox.host import cancellation, spawner
 from tests.kit.controlplane import logged
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer

@@ -22,15 +22,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kubescript import app, config, programs, redaction, spawner, types
+from kubescript import app, config, programs, redaction, types
 from kubescript.broker import attempts, broker, summary, writer
 from kubescript.cluster import live
 from kubescript.output import fencing
 from kubescript.policy import discovery, policy, writes
 from kubescript.request import info, query, request
 from kubescript.request import writes as request_writes
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
 from kubescript.worker.sdk import operations as sdk_operations
+from kubescript_sandbox.host import spawner
+from kubescript_sandbox.wire import protocol
 from security_tests import permissions, raw_requests, recorder
 from security_tests.recorder import Info, Recorder, Seen
 from tests.kit import reading

@@ -16,8 +16,9 @@ from typing import Final
 import orjson
 import pytest
 
-from kubescript import app, config, spawner
+from kubescript import app, config
 from kubescript.cli import demo
+from kubescript_sandbox.host import spawner
 from security_tests.redaction import corpus, engine, judge, planted
 from security_tests.redaction.asking import asked
 from tests.kit import commands, extent

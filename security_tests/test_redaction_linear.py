@@ -17,10 +17,11 @@ import anyio
 import pytest
 
 import kubescript.masker
-from kubescript import app, cancellation, config, errors, evaluator, redaction, spawner, types
+from kubescript import app, config, errors, evaluator, redaction, types
 from kubescript.masker import bodies, completeness
 from kubescript.wire import lists
 from kubescript.wire import masking as wire
+from kubescript_sandbox.host import cancellation, spawner
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
 from tests.kit import extent, patience, reading

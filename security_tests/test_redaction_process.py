@@ -21,10 +21,11 @@ from typing import Final, cast
 import pyseccomp
 import pytest
 
-from kubescript import cancellation, errors, redaction, spawner
+from kubescript import errors, redaction
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript.wire import masking as wire_masking
+from kubescript_sandbox.host import cancellation, spawner
 from security_tests import benches, outside
 from security_tests.redaction import engine as engines
 from security_tests.taken import GRACE_S, HOSTILE, obeyed, works
@@ -92,7 +93,7 @@ def test_a_masker_that_is_taken_over_reaches_nothing(name: str, taken: redaction
 @pytest.mark.promise("S-11")
 def test_the_layers_of_a_masker_hold(masking: redaction.Engine) -> None:
     """What it reports of its lockdown is what `sandbox.strict` requires of a worker."""
-    from kubescript import layers
+    from kubescript_sandbox.host import layers
 
     assert layers.missing(masking.prepare()) == ()
 

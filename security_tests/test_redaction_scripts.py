@@ -14,8 +14,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript import app, config, contexts, evaluator, spawner, types
+from kubescript import app, config, contexts, evaluator, types
 from kubescript.policy import discovery, policy
+from kubescript_sandbox.host import spawner
 from security_tests.redaction import judge, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt, undone
 from security_tests.redaction.transformations import TRANSFORMATIONS

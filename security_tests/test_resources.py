@@ -8,9 +8,9 @@ from typing import Final
 
 import pytest
 
-from kubescript.executor import progress
 from kubescript.output import render
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import progress
 from security_tests import benches
 from tests.kit import patience
 

@@ -22,13 +22,15 @@ import msgspec
 import pytest
 import yaml
 
-from kubescript import app, config, programs, spawner, types
+from kubescript import app, config, programs, types
 from kubescript.broker import summary
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
 from kubescript.masker import metadata
 from kubescript.policy import policy
-from kubescript.wire import exchanges, framing, masking, protocol
+from kubescript.wire import exchanges, masking
+from kubescript_sandbox.host import spawner
+from kubescript_sandbox.wire import framing, protocol
 from security_tests import recorder
 from security_tests.answering import Answering
 from security_tests.recorder import CANARY, KEY_CANARY, Recorder

@@ -9,10 +9,11 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.cluster import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from security_tests.saved import opening, own_format, pod, put
 
 pytestmark = pytest.mark.promise("C-05", "F-10")

@@ -13,10 +13,10 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kubescript import cancellation
 from kubescript.cluster import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from security_tests.saved import (
     LINE,
     Count,

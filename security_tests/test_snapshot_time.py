@@ -12,10 +12,11 @@ import msgspec
 import pytest
 import yaml
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.cluster import snapshot
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from security_tests.saved import (
     LINE,
     log,

@@ -24,11 +24,12 @@ from hypothesis import strategies
 from kubescript import types
 from kubescript.broker import summary
 from kubescript.cluster import live
-from kubescript.executor import batch, conversation, replies
 from kubescript.output import render
 from kubescript.policy import policy
-from kubescript.wire import exchanges, outline, protocol
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import batch, conversation, replies
+from kubescript_sandbox.wire import outline, protocol
 from security_tests import benches, peer
 from tests.kit import listener, patience, reading
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from kubescript.wire import exchanges
-from kubescript.worker import channel
-from kubescript.worker.language import builtins, compiler, formatting, guards, stdlib
 from kubescript.worker.sdk import client, context, helpers, modules, session
 from kubescript.worker.tools import registry
+from kubescript_sandbox.guest import channel
+from kubescript_sandbox.language import builtins, compiler, formatting, guards, stdlib
 from security_tests import reach
 
 __all__ = ["ATTEMPT", "SDK", "Verdict", "World", "judge", "shared"]

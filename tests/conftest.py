@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kubescript.executor import executor
 from kubescript_safety.controlplane import live
+from kubescript_sandbox.host import executor
 from tests.kit import debian, helm, kubectl, postgres, stage
 from tests.kit.controlplane import cluster, fixture, shared
 from tests.kit.controlplane.server import ControlPlane

@@ -21,7 +21,8 @@ with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import errors
     from kubescript.policy import policy
     from kubescript.request import request
-    from kubescript.wire import exchanges, protocol
+    from kubescript.wire import exchanges
+    from kubescript_sandbox.wire import protocol
     from security_tests import permissions, raw_requests, recorder
 
 POLICIES = {

@@ -17,7 +17,8 @@ from security_tests import fuzz
 
 with atheris.instrument_imports(include=["kubescript"]):
     from kubescript import types
-    from kubescript.wire import exchanges, protocol
+    from kubescript.wire import exchanges
+    from kubescript_sandbox.wire import protocol
     from security_tests import peer
 
 HEAD = struct.Struct("<IB")

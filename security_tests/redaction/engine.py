@@ -15,7 +15,8 @@ from kubescript.masker.bodies import TooLargeError
 from kubescript.redaction import engine as host
 from kubescript.redaction.conversation import Found, Report
 from kubescript.request import request
-from kubescript.wire import exchanges, lists, masking, protocol
+from kubescript.wire import exchanges, lists, masking
+from kubescript_sandbox.wire import protocol
 from security_tests.redaction.sheet import Document
 from tests.kit import reading
 

@@ -15,15 +15,15 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import kubescript
-from kubescript import cancellation, concurrency, config, errors, logs, programs, redaction, spawner, tenant
+from kubescript import concurrency, config, errors, logs, programs, redaction, tenant
 from kubescript.audit import recorder
 from kubescript.commands import processes
-from kubescript.executor import executor
 from kubescript.plans import keeper
 from kubescript.policy import write_settings
 from kubescript.request import request
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import builtin
+from kubescript_sandbox.host import cancellation, executor, spawner
 
 if TYPE_CHECKING:
     from kubescript.auth import user

@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import broker, summary
 from kubescript.cluster import base
 from kubescript.policy import rules
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["ClusterAccess", "Contexts"]
 

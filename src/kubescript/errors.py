@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubescript_sandbox.errors import CodedError as KubescriptError
-from kubescript_sandbox.errors import LimitExceeded, WorkerError
+from kubescript_sandbox.errors import LimitExceeded, WithheldError, WorkerError
 
 __all__ = [
     "PLAIN_CODES",
@@ -81,7 +81,7 @@ PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
 """Of ClusterErrors whose text has an address of the operator's and words of the system, none of the cluster's."""
 
 
-class RedactionError(KubescriptError):
+class RedactionError(WithheldError):
     """A text cannot be masked, or what masks has failed; the text is withheld. Code: `redaction.failed`."""
 
     default_code = "redaction.failed"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from kubescript import spawner
-from kubescript.executor import guests
-from kubescript.wire import exchanges, messages, protocol
+from kubescript.wire import exchanges, messages
+from kubescript_sandbox.host import guests, spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["MASKER", "SCRIPTS", "WORKER"]
 

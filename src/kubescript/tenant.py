@@ -18,10 +18,10 @@ from kubescript.audit import recorder
 from kubescript.auth import access
 from kubescript.cluster import acting
 from kubescript.commands import processes
-from kubescript.executor import executor
 from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
 from kubescript.wire import masking
+from kubescript_sandbox.host import executor
 
 if TYPE_CHECKING:
     import mcp_types

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubescript.executor import conversation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation
 
 __all__ = ["Answer", "Caller", "Job", "OnCall", "Response"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["CodedError", "LimitExceeded", "WorkerError"]
+__all__ = ["CodedError", "LimitExceeded", "WithheldError", "WorkerError"]
 
 # Characters of a message. The text is capped where the error is made, because it may quote what a hostile script or a
 # broken API server sent.
@@ -38,6 +38,10 @@ class LimitExceeded(CodedError):
     """A budget is used up. Codes: `limit.time`, `.memory`, `.depth`, `.output`, `.calls`, `.bytes`; `cancelled`."""
 
     default_code = "limit.time"
+
+
+class WithheldError(CodedError):
+    """A text cannot be passed on as it is, so it is withheld."""
 
 
 class WorkerError(CodedError):

@@ -21,9 +21,10 @@ from unittest import mock
 
 from click.testing import CliRunner
 
-from kubescript import programs, spawner
+from kubescript import programs
 from kubescript.cli import main, process
-from kubescript.spawner import Spawner
+from kubescript_sandbox.host import spawner
+from kubescript_sandbox.host.spawner import Spawner
 from tests.kit import fork_servers
 
 __all__ = ["BARE", "run"]

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubescript.wire import protocol
-from kubescript.worker.language import builtins, compiler
 from kubescript.worker.sdk import context, helpers, modules, serialize
+from kubescript_sandbox.language import builtins, compiler
+from kubescript_sandbox.wire import protocol
 from tests.kit import told
 from tests.kit.sdk_transport import DISCOVERY, Exchange, cluster
 

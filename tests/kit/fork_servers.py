@@ -13,8 +13,8 @@ import msgspec
 
 # By name: `commands` puts another class in its place while a command runs.
 from kubescript import programs
-from kubescript.spawner import Spawner, Worker
 from kubescript.wire import masking
+from kubescript_sandbox.host.spawner import Spawner, Worker
 
 __all__ = ["Maskers", "workers"]
 

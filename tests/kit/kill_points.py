@@ -24,12 +24,13 @@ import kubernetes.config  # noqa: F401 - each process would import it
 import sqlalchemy.dialects.sqlite  # noqa: F401 - likewise
 from urllib3 import connection
 
-from kubescript import app, config, planning, programs, spawner, types
+from kubescript import app, config, planning, programs, types
 from kubescript.audit import recorder
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
 from kubescript.plans import application, keeper, store
 from kubescript.redaction import pool
 from kubescript.request import request
+from kubescript_sandbox.host import spawner
 from tests.kit import paths
 from tests.kit.processes import CONTEXT
 

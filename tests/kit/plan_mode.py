@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript import app, config, programs, spawner, types
+from kubescript import app, config, programs, types
 from kubescript.broker import summary
-from kubescript.executor import conversation
 from kubescript.plans import plan
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation, spawner
 from tests.kit import fork_servers
 from tests.kit.controlplane.writer import Object
 

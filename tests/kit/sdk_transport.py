@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubescript.wire.exchanges import Call, Reply
-from kubescript.wire.protocol import ScriptFault
-from kubescript.worker import channel, faults
 from kubescript.worker.sdk import client, session
+from kubescript_sandbox.guest import channel, faults
+from kubescript_sandbox.wire.protocol import ScriptFault
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kubescript import cancellation, programs, spawner, types
-from kubescript.executor import conversation, executor
-from kubescript.wire import exchanges, protocol
+from kubescript import programs, types
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation, conversation, executor, spawner
+from kubescript_sandbox.wire import protocol
 
 MIB = 1024 * 1024
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kubescript.executor import script_lines
-from kubescript.wire import protocol
-from kubescript.worker.language import compiler
+from kubescript_sandbox.host import script_lines
+from kubescript_sandbox.language import compiler
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["tell"]
 

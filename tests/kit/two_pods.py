@@ -6,8 +6,8 @@ import copy
 import json
 from typing import Any
 
-from kubescript.worker.language import builtins, compiler
 from kubescript.worker.sdk import helpers, modules, serialize
+from kubescript_sandbox.language import builtins, compiler
 from tests.kit.sdk_transport import POD, cluster
 
 SETUP = """

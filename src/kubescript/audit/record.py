@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from kubescript import cancellation, types
+from kubescript import types
 from kubescript.audit import chain
 from kubescript.broker import records, summary
 from kubescript.output import sanitizing
 from kubescript.request import releases, request
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
 

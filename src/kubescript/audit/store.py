@@ -29,8 +29,9 @@ import orjson
 from kubescript import errors
 from kubescript.audit import paths, record
 from kubescript.output import notes
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.wire import protocol
 
 __all__ = [
     "FOLDERS",

@@ -10,10 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.auth import user
 from kubescript.cluster import base
 from kubescript.request import request
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["TokenReview"]
 

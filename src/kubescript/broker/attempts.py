@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import call_log, records
 from kubescript.request import kinds, request, writes
 from kubescript.wire import masking
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Attempts", "Compare", "Perform", "message", "whole"]
 

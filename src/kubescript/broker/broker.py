@@ -20,12 +20,14 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from kubescript import cancellation, errors, redaction, types
+from kubescript import errors, redaction, types
 from kubescript.broker import answers, attempts, body, call_log, logview, records, summary, writer
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy, writes
 from kubescript.request import metadata, releases, request
-from kubescript.wire import exchanges, masking, protocol
+from kubescript.wire import exchanges, masking
+from kubescript_sandbox.host import cancellation
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Broker"]
 

@@ -14,13 +14,14 @@ from typing import Final
 
 import msgspec
 
-from kubescript import cancellation, errors, redaction, types
+from kubescript import errors, redaction, types
 from kubescript.broker import answers, records, summary
 from kubescript.broker.summary import IN_NAMESPACE
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import kinds, request
 from kubescript.wire import exchanges, masking
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]
 

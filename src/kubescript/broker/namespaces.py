@@ -12,8 +12,9 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from kubescript import cancellation, types
+from kubescript import types
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Handle", "Namespaces"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import attempts, call_log, rate, records, summary
 from kubescript.cluster import base
 from kubescript.output import sanitizing
@@ -22,6 +22,7 @@ from kubescript.policy import changes, policy
 from kubescript.policy import writes as write_policy
 from kubescript.request import request, writes
 from kubescript.wire import masking
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Sent", "Writer"]
 

@@ -16,7 +16,7 @@ from kubescript.cli import paths as cli_paths
 
 if TYPE_CHECKING:
     from kubescript import config
-    from kubescript.executor import executor
+    from kubescript_sandbox.host import executor
 
 __all__ = ["audit"]
 
@@ -289,7 +289,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
 def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
     """An executor for recorded scripts, as confined as a server's."""
     from kubescript import config, programs
-    from kubescript.executor import executor
+    from kubescript_sandbox.host import executor
 
     runner = executor.Executor(
         context.find_root().obj,

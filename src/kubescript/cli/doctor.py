@@ -13,16 +13,16 @@ from typing import Final
 
 import orjson
 
-from kubescript import clusters, config, errors, layers, programs, redaction, spawner
+from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
-from kubescript.executor import executor
 from kubescript.output import sanitizing
 from kubescript.policy import rules, write_settings
 from kubescript.toolsets import builtin
-from kubescript.wire import protocol
+from kubescript_sandbox.host import executor, layers, spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Cluster", "Report", "examine"]
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final, TextIO
 import click
 
 import kubescript
-from kubescript import programs, spawner
+from kubescript import programs
 from kubescript.cli import audit, completion, flags, migrate, opening, paths, plans, policy, process, terminal
+from kubescript_sandbox.host import spawner
 
 if TYPE_CHECKING:
     from kubescript.capture import capture

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 import kubescript
-from kubescript import programs, spawner
+from kubescript import programs
 from kubescript.cli import flags, terminal
 from kubescript.output import sanitizing
+from kubescript_sandbox.host import spawner
 
 if TYPE_CHECKING:
     from kubescript import app, config, types

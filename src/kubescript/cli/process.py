@@ -22,7 +22,8 @@ from kubescript.cli import habits
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
-    from kubescript import app, spawner
+    from kubescript import app
+    from kubescript_sandbox.host import spawner
 
 __all__ = ["echo", "exit_on_signals", "leave", "open_streams", "run"]
 

@@ -15,13 +15,14 @@ from typing import Any, Final
 
 import anyio
 
-from kubescript import cancellation, config, errors, evaluator, types
+from kubescript import config, errors, evaluator, types
 from kubescript.audit import capture, reader, record, store
 from kubescript.broker import summary
-from kubescript.executor import executor
 from kubescript.output import fencing, notes
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation, executor
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Verdict", "replay"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from kubescript import cancellation, types
+from kubescript import types
 from kubescript.request import request
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Cluster"]
 

@@ -14,8 +14,9 @@ from concurrent import futures
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.cluster import credentials, kubeconfig
+from kubescript_sandbox.host import cancellation
 
 if TYPE_CHECKING:
     from kubescript.cluster import gke

@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import kubescript
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.cluster import acting, identity, timers
 from kubescript.request import request
+from kubescript_sandbox.host import cancellation
 
 if TYPE_CHECKING:
     from concurrent import futures

@@ -20,10 +20,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.cluster import collection, discovery, podlogs, responses, store
 from kubescript.request import request
 from kubescript.wire import selectors
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Snapshot"]
 

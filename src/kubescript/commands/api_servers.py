@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kubescript import cancellation, contexts, errors, types
+from kubescript import contexts, errors, types
 from kubescript.broker import summary
 from kubescript.cluster import acting
 from kubescript.commands import given
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["ApiServers"]
 

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kubescript import cancellation, config, errors, types
+from kubescript import config, errors, types
 from kubescript.broker import summary
 from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
-from kubescript.wire import exchanges, orders, protocol
+from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["NoCluster", "Runner", "check"]
 

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from kubescript import cancellation, errors, layers, spawner
-from kubescript.wire import orders, protocol
+from kubescript import errors
+from kubescript.wire import orders
+from kubescript_sandbox.host import cancellation, layers, spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Output", "Process", "WayOut", "started"]
 

@@ -7,9 +7,10 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from kubescript import concurrency, config, spawner
+from kubescript import concurrency, config
 from kubescript.commands import microversions
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import spawner
 
 __all__ = ["Processes"]
 

@@ -19,7 +19,8 @@ import h11
 
 from kubescript import errors, types
 from kubescript.commands import connection, process
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Proxy"]
 

@@ -7,12 +7,13 @@ import logging
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from kubescript import cancellation, config, errors, types
+from kubescript import config, errors, types
 from kubescript.broker import call_log, summary
 from kubescript.evaluator import asked as asking
 from kubescript.output import fencing, notes, render
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["BUG", "Answers", "CallHandler"]
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from kubescript import cancellation, types
+from kubescript import types
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["MASKING_S", "Asked", "Report"]
 

@@ -25,12 +25,13 @@ from kubescript import concurrency, config, errors, types
 from kubescript.broker import call_log, records, summary
 from kubescript.evaluator import answers
 from kubescript.evaluator import asked as asking
-from kubescript.executor import conversation
 from kubescript.output import notes, render
 from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Audit", "Entry", "Evaluator", "OnProgress", "Runner"]
 

@@ -13,9 +13,10 @@ import sys
 from pathlib import Path
 from typing import Final, NoReturn
 
-from kubescript.confinement import command_filter, landlock, lockdown
 from kubescript.launcher import openstack, streams
-from kubescript.wire import orders, protocol
+from kubescript.wire import orders
+from kubescript_sandbox.confinement import command_filter, landlock, lockdown
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["run", "warm"]
 

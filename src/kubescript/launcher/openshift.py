@@ -14,9 +14,10 @@ import socket
 import sys
 from typing import Final, NoReturn
 
-from kubescript.confinement import command_filter, landlock, lockdown
 from kubescript.launcher import streams
-from kubescript.wire import orders, protocol
+from kubescript.wire import orders
+from kubescript_sandbox.confinement import command_filter, landlock, lockdown
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["run", "warm"]
 

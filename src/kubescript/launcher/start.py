@@ -26,7 +26,7 @@ def main() -> None:
     # outlive the warm-up: the first step of the confinement clears the environment.
     os.environ["HOME"] = "/nonexistent"
     gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
-    from kubescript.confinement import forkserver, lockdown
+    from kubescript_sandbox.confinement import forkserver, lockdown
 
     # One of the two is loaded: openstackclient takes 60 MB.
     process = importlib.import_module(_MODULES[program])

@@ -14,7 +14,8 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from kubescript.masker import expressions, facts, nodes, requested, risks, rows, undo
-from kubescript.wire import masking, outline
+from kubescript.wire import masking
+from kubescript_sandbox.wire import outline
 
 __all__ = ["ComparisonError", "Mask", "compared", "written"]
 

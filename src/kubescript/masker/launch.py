@@ -20,14 +20,15 @@ from typing import NoReturn
 
 import msgspec
 
-from kubescript.confinement import forkserver, lockdown
 from kubescript.masker import bodies, completeness, gzipped
 from kubescript.masker.changes import ComparisonError
 from kubescript.masker.metadata import ShapeError
 from kubescript.masker.releases import ReleaseError
 from kubescript.masker.scanner import RuleError
-from kubescript.wire import masking, protocol
+from kubescript.wire import masking
 from kubescript.wire.lists import FlawError, TooLargeError
+from kubescript_sandbox.confinement import forkserver, lockdown
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["main"]
 

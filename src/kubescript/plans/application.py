@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import msgspec
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.broker import attempts, records, summary, writer
 from kubescript.plans import calls, plan, planner, record, traces
 from kubescript.request import request, writes
 from kubescript.wire import masking
+from kubescript_sandbox.host import cancellation
 
 if TYPE_CHECKING:
     from kubescript.plans import store

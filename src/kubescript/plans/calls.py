@@ -6,10 +6,10 @@ import time
 import uuid
 from typing import Final
 
-from kubescript import cancellation
 from kubescript.broker import summary
 from kubescript.plans import plan
 from kubescript.request import request
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["of"]
 

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from kubescript import cancellation, types
+from kubescript import types
 from kubescript.broker import records, summary
 from kubescript.plans import draft, plan
+from kubescript_sandbox.host import cancellation
 
 if TYPE_CHECKING:
     from kubescript.plans import store

@@ -10,11 +10,12 @@ from typing import Final
 
 import msgspec
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.broker import summary, writer
 from kubescript.plans import plan, record
 from kubescript.request import request, writes
 from kubescript.wire import masking
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Search"]
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import msgspec
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import records, summary, writer
 from kubescript.plans import calls, plan, planner, record
 from kubescript.request import body, request
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Look", "make"]
 

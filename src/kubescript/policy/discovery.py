@@ -16,10 +16,11 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.cluster import base
 from kubescript.policy import policy
 from kubescript.request import request
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["Catalogue", "KindResolver"]
 

@@ -22,9 +22,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from kubescript import cancellation, config, errors
+from kubescript import config, errors
 from kubescript.policy import discovery, policy
 from kubescript.request import kinds
+from kubescript_sandbox.host import cancellation
 
 __all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]
 

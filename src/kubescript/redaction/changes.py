@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.wire import masking, outline, protocol
+from kubescript.wire import masking
+from kubescript_sandbox.wire import outline, protocol
 
 __all__ = ["read"]
 

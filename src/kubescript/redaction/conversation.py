@@ -15,8 +15,10 @@ from typing import Final, Protocol
 
 import msgspec
 
-from kubescript import errors, spawner
-from kubescript.wire import masking, protocol
+from kubescript import errors
+from kubescript.wire import masking
+from kubescript_sandbox.host import spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Check", "Found", "Masker", "Report", "SourceBrokenError"]
 

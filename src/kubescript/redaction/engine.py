@@ -22,11 +22,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from kubescript import cancellation, config, errors, programs, spawner
+from kubescript import config, errors, programs
 from kubescript.redaction import changes, pool
 from kubescript.redaction.conversation import Check, Found, Report, SourceBrokenError
 from kubescript.request import request
-from kubescript.wire import masking, protocol
+from kubescript.wire import masking
+from kubescript_sandbox.host import cancellation, spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["WITHHELD", "Engine", "carried", "described"]
 

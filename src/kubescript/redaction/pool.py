@@ -13,9 +13,10 @@ import threading
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript import errors, layers, spawner
+from kubescript import errors
 from kubescript.redaction import conversation
-from kubescript.wire import protocol
+from kubescript_sandbox.host import layers, spawner
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Pool"]
 

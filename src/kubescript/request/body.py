@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from kubescript import errors
-from kubescript.wire import outline
+from kubescript_sandbox.wire import outline
 
 __all__ = ["MAX_BYTES", "check", "strict_json"]
 

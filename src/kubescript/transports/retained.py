@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.wire import outline
+from kubescript_sandbox.wire import outline
 
 __all__ = ["LONG_INITIALIZE", "MAX_INITIALIZE", "REQUEST", "Budget", "Kept", "Part", "most", "weight"]
 

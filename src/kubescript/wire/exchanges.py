@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["NO_BODY", "Accept", "Call", "Parameters", "Reply", "Report"]
 

@@ -31,7 +31,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 
 __all__ = [
     "ANSWER",

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["GO", "REFUSED", "Confined", "OpenShiftOrder", "OpenStackOrder", "Order", "receive", "send"]
 

@@ -9,10 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.wire import exchanges, protocol
-from kubescript.worker import channel
-from kubescript.worker.guest import Rehearsal
-from kubescript.worker.language import builtins, compiler
+from kubescript.wire import exchanges
 from kubescript.worker.sdk import (
     builtin_kinds,
     client,
@@ -29,6 +26,10 @@ from kubescript.worker.sdk import (
 )
 from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import registry
+from kubescript_sandbox.guest import channel
+from kubescript_sandbox.guest.contract import Rehearsal
+from kubescript_sandbox.language import builtins, compiler
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["GUEST"]
 

@@ -28,10 +28,10 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 from mcp.client import Client
 
-from kubescript import cancellation
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from tests.kit import clients, identities, patience
 from tests.kit.controlplane.server import ControlPlane
 

@@ -562,7 +562,7 @@ def children(pid: int) -> list[int]:
 
 def fork_servers(pid: int) -> list[int]:
     """The fork servers of workers of the server `pid`, which has one of maskers beside it."""
-    return [child for child in children(pid) if b"kubescript.worker.launch" in commanded(child)]
+    return [child for child in children(pid) if b"kubescript_sandbox.guest.launch" in commanded(child)]
 
 
 def commanded(pid: int) -> bytes:

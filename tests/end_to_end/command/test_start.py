@@ -11,7 +11,8 @@ import sys
 
 import pytest
 
-from kubescript import programs, redaction, spawner
+from kubescript import programs, redaction
+from kubescript_sandbox.host import spawner
 
 INITIALIZE = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'

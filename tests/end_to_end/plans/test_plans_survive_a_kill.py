@@ -22,11 +22,12 @@ import kubernetes.config
 import pytest
 from kubernetes import client
 
-from kubescript import app, config, errors, planning, programs, spawner, types
+from kubescript import app, config, errors, planning, programs, types
 from kubescript.audit import recorder
 from kubescript.cluster import live as live_cluster_access
 from kubescript.plans import application, approval, keeper, planner, record, store
 from kubescript_safety.controlplane import audit
+from kubescript_sandbox.host import spawner
 from tests.kit import clients, extent, kill_points, patience, people, postgres, rollouts, trails
 from tests.kit.controlplane import logged
 from tests.kit.controlplane.writer import Object, Writer

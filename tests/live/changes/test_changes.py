@@ -14,11 +14,12 @@ import msgspec
 import pytest
 from hypothesis import strategies
 
-from kubescript import cancellation, errors, redaction, types
+from kubescript import errors, redaction, types
 from kubescript.broker import attempts, records
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.wire import exchanges, masking
+from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Writer

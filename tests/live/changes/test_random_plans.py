@@ -22,11 +22,12 @@ import anyio.to_thread
 import pytest
 from kubernetes import client, config
 
-from kubescript import app, programs, spawner, types
+from kubescript import app, programs, types
 from kubescript import config as settings
 from kubescript.plans import plan, planner, record
 from kubescript.request import request, writes
 from kubescript_safety.controlplane import audit, live
+from kubescript_sandbox.host import spawner
 from tests.kit import extent, random_plans, rollouts
 
 pytestmark = [pytest.mark.sampled, pytest.mark.timeout(600)]

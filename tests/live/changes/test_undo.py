@@ -11,7 +11,8 @@ import pytest
 from kubernetes import client, config
 
 from kubescript.redaction import changes
-from kubescript.wire import masking, protocol
+from kubescript.wire import masking
+from kubescript_sandbox.wire import protocol
 from tests.kit import people, plan_mode
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer

@@ -16,10 +16,11 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
 
-from kubescript import app, cancellation, config, programs, spawner
+from kubescript import app, config, programs
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_safety.controlplane import kubelets
+from kubescript_sandbox.host import cancellation, spawner
 from security_tests.redaction import engine, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt
 from security_tests.redaction.transformations import TRANSFORMATIONS, Answered

@@ -74,7 +74,7 @@ for event in w.stream(v1.list_namespace, timeout_seconds=8):
     name = event["object"].metadata.name
     found = k8s.parallel([lambda n=n: v1.list_namespaced_pod(name, limit=n) for n in (1, 2)])
     seen.append(sum(map(len, found)))
-    if len(seen) <= 8:  # of more than ten in a row the last waits for the script's next frame: executor/progress.py
+    if len(seen) <= 8:  # of more than ten in a row the last waits for the script's next frame: kubescript_sandbox/host/progress.py
         ctx.progress(len(seen), None, name)
 min(len(seen), 8)
 """
@@ -96,7 +96,7 @@ def pods(ns):
 k8s.parallel(pods, NAMESPACES)
 """
     names = list(facts.NAMESPACES)
-    assert len(names) <= 10, "of more reports in a row some wait: executor/progress.py"
+    assert len(names) <= 10, "of more reports in a row some wait: kubescript_sandbox/host/progress.py"
     (answer,), seen = ask(flags, script.replace("NAMESPACES", repr(names)))
     counts = json.loads(answer)
     assert [text for _, _, text in seen] == names

@@ -11,7 +11,8 @@ from typing import Final
 import msgspec
 
 from kubescript.redaction import changes
-from kubescript.wire import exchanges, masking, protocol
+from kubescript.wire import exchanges, masking
+from kubescript_sandbox.wire import protocol
 from tests.kit import cases, processes
 
 THREADS: Final = 16

@@ -15,9 +15,10 @@ from typing import Any, Final, Protocol
 import greenlet
 import msgspec
 
-from kubescript.wire import exchanges, protocol
+from kubescript.wire import exchanges
 from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import transport
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["Outcome", "Relay", "Sends", "Task"]
 

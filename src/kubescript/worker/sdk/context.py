@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from kubescript.worker import channel
 from kubescript.worker.sdk import names
+from kubescript_sandbox.guest import channel
 
 __all__ = ["Budget", "Context"]
 

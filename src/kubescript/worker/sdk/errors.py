@@ -22,9 +22,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.wire.protocol import ScriptFault
-from kubescript.worker.faults import LimitExceeded
 from kubescript.worker.sdk import masks
+from kubescript_sandbox.guest.faults import LimitExceeded
+from kubescript_sandbox.wire.protocol import ScriptFault
 
 __all__ = [
     "ApiException",

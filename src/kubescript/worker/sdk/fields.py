@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from kubescript.worker.language import guards
 from kubescript.worker.sdk import list_view, names, views
+from kubescript_sandbox.language import guards
 
 __all__ = ["MISSING", "Key", "missing_everywhere", "read"]
 

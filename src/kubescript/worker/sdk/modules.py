@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kubescript.worker.language import stdlib
 from kubescript.worker.sdk import (
     client,
     dynamic,
@@ -24,6 +23,7 @@ from kubescript.worker.sdk import (
     utilities,
     watch,
 )
+from kubescript_sandbox.language import stdlib
 
 __all__ = ["VirtualModule", "exports", "kubernetes_module"]
 _EXCEPTIONS: Final[dict[str, object]] = {

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.worker.language import classes, data_classes
 from kubescript.worker.sdk import base_view, context, exact, lazy_json, lists, timestamps
+from kubescript_sandbox.language import classes, data_classes
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
 MAX_ITERATED: Final = 100_000

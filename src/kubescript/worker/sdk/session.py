@@ -18,7 +18,6 @@ from typing import Any, Final, Self
 import msgspec
 
 from kubescript.wire.exchanges import Call, Reply
-from kubescript.worker import faults
 from kubescript.worker.sdk import (
     batching,
     errors,
@@ -32,6 +31,7 @@ from kubescript.worker.sdk import (
     transport,
     views,
 )
+from kubescript_sandbox.guest import faults
 
 __all__ = ["Session", "served"]
 

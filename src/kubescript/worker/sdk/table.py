@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.worker.language import classes, data_classes
 from kubescript.worker.sdk import ages, fields, list_view, lists, object_text, timestamps, views
+from kubescript_sandbox.language import classes, data_classes
 
 __all__ = ["rows_of", "table"]
 

@@ -9,8 +9,8 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
-from kubescript.worker.language import copying
 from kubescript.worker.sdk import errors, exact, names, schemas, timestamps
+from kubescript_sandbox.language import copying
 
 __all__ = ["Snapshot", "json_data", "snapshot"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from kubescript.wire.exchanges import Call, Reply
-from kubescript.worker import channel
+from kubescript_sandbox.guest import channel
 
 __all__ = ["Exchange", "Transport"]
 

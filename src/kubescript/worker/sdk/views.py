@@ -19,7 +19,6 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from kubescript.worker.language import guards
 from kubescript.worker.sdk import (
     base_view,
     builtin_kinds,
@@ -33,6 +32,7 @@ from kubescript.worker.sdk import (
     timestamps,
     to_dict,
 )
+from kubescript_sandbox.language import guards
 
 __all__ = ["View", "wrap"]
 

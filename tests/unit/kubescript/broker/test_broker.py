@@ -8,12 +8,13 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import broker, call_log, records, summary
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 
 

@@ -19,11 +19,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.cluster import connections, live
 from kubescript.cluster.kubeconfig import contexts
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_sandbox.host import cancellation
 from tests.kit.api_server import CHUNKED, OK, TOKEN, Server, Step, hang_up, head, kubeconfig, then, whole
 
 PODS = ("api", "v1", "pods")

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 
 from kubescript import types
 from kubescript.commands import process, proxy
-from kubescript.executor import conversation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation
 
 
 class Cluster:

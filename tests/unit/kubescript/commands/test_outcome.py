@@ -6,9 +6,9 @@ import pytest
 
 from kubescript import types
 from kubescript.commands import outcome, process
-from kubescript.executor import conversation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import conversation
 
 
 def no_cluster(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:

@@ -16,8 +16,8 @@ from kubescript.output import fencing, render
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
-from kubescript.worker.language import compiler, refusals
 from kubescript_sandbox import runs
+from kubescript_sandbox.language import compiler, refusals
 from tests.kit import cases, reading, stage, tokens, trails
 
 MOST = 45

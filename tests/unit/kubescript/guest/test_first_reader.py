@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubescript.wire import protocol
-from kubescript.worker.language import stdlib
 from kubescript.worker.sdk import errors, helptext
+from kubescript_sandbox.language import stdlib
+from kubescript_sandbox.wire import protocol
 from tests.kit import cases
 from tests.kit.first_reader import ANSWERS, failure, result
 from tests.kit.sdk_transport import POD, cluster

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from kubescript.wire import exchanges
-from kubescript.wire.protocol import ScriptFault
 from kubescript.worker.sdk import errors, helptext, modules, operations, watch
+from kubescript_sandbox.wire.protocol import ScriptFault
 from tests.kit import cases
 from tests.kit.sdk_transport import DISCOVERY, POD, Exchange, cluster
 

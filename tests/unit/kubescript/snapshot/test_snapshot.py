@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 import yaml
 
-from kubescript import cancellation, errors, types
+from kubescript import errors, types
 from kubescript.broker import summary
 from kubescript.capture import capture
 from kubescript.cluster import snapshot
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges, selectors
+from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 
 

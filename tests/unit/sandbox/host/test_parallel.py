@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubescript import cancellation, errors
+from kubescript import errors
 from kubescript.broker import summary
-from kubescript.executor import batch
-from kubescript.wire import protocol
+from kubescript_sandbox.host import batch, cancellation
+from kubescript_sandbox.wire import protocol
 from tests.kit import stage
 from tests.kit.stage import Bench
 

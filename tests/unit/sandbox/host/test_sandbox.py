@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubescript import cancellation, programs, spawner
-from kubescript.executor import conversation, executor
-from kubescript.wire import exchanges, protocol
+from kubescript import programs
+from kubescript.wire import exchanges
 from kubescript_sandbox import runs
+from kubescript_sandbox.host import cancellation, conversation, executor, spawner
+from kubescript_sandbox.wire import protocol
 from tests.kit import patience
 
 MIB = 1024 * 1024

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubescript.worker.language import compiler
+from kubescript_sandbox.language import compiler
 
 
 class Replicas:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.worker.language import builtins, compiler, refusals, stdlib
+from kubescript_sandbox.language import builtins, compiler, refusals, stdlib
 from tests.kit import cases, told
 from tests.unit.sandbox.language.programs import PROGRAMS, Replicas
 

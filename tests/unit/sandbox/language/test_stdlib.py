@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.worker.language import builtins, compiler, shims, stdlib
+from kubescript_sandbox.language import builtins, compiler, shims, stdlib
 from tests.kit import cases
 from tests.unit.sandbox.language.uses import USES
 
@@ -90,7 +90,7 @@ def test_dir_lists_a_module() -> None:
 
 IMPORTS_NOTHING_OF_OURS = """
 import sys
-from kubescript.worker.language import compiler, builtins, stdlib
+from kubescript_sandbox.language import compiler, builtins, stdlib
 stdlib.warm()
 ours = {m for m in sys.modules if m.startswith("kubescript")}
 print(" ".join(sorted(ours)))
@@ -107,15 +107,15 @@ def test_untrusted_side_imports_nothing_of_the_host() -> None:
     assert set(ours.split()) == {
         "kubescript",
         "kubescript.worker",
-        "kubescript.worker.language",
-        *(f"kubescript.worker.language.{name}" for name in own.split()),
+        "kubescript_sandbox.language",
+        *(f"kubescript_sandbox.language.{name}" for name in own.split()),
     }
     assert others == "[]"
 
 
 OPENS_NOTHING = """
 import sys
-from kubescript.worker.language import compiler, builtins, stdlib
+from kubescript_sandbox.language import compiler, builtins, stdlib
 from tests.unit.sandbox.language import programs, uses
 stdlib.warm()
 opened = []

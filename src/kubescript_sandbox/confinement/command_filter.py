@@ -1,0 +1,232 @@
+"""The system calls that the process of a command line may make, whose program is not ours; every other call fails.
+
+The lists are what kubectl, a Go program with the C library's resolver, and openstackclient were seen to call (strace on
+x86-64, over the tests of command lines), with what aarch64 has in place of it. Landlock judges which files a call opens
+and which port it connects to. What Landlock does not judge is refused here: other protocols, memory that no limit
+counts, and calls that name another process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import secrets
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from kubescript_sandbox.confinement import seccomp
+
+__all__ = ["Execution", "install", "own", "program"]
+
+_PLAIN_CALLS: Final = (
+    # memory; `mmap` is below
+    "brk", "munmap", "mremap", "mprotect", "madvise",
+    # threads and their locks; `clone` is below
+    "futex", "set_robust_list", "set_tid_address", "rseq", "sched_yield", "sched_getaffinity", "exit", "exit_group",
+    # signals to itself
+    "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "tgkill",
+    # time and randomness
+    "gettimeofday", "time", "nanosleep", "getrandom",
+    # what it is, and where
+    "getpid", "gettid", "getppid", "getpgrp", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getrusage",
+    "getrlimit",
+    # files: names and sizes are open to all, and Landlock judges the rest
+    "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat",
+    "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64",
+    # descriptors that it has
+    "read", "write", "readv", "writev", "pread64", "lseek", "close", "pipe", "pipe2", "poll", "ppoll", "select",
+    "pselect6",
+    # sockets; how they are made and what is sent is below
+    "connect", "shutdown", "getsockname", "getpeername", "recvfrom", "recvmsg",
+)  # fmt: skip
+_POLLER_CALLS: Final = ("eventfd2", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait")
+"""What Go waits by. Attack: a watch of epoll is of a file and its number, and a file under many numbers has many: two
+million took 376 MiB that no limit counts, and all that the server's user may have. So no call here gives a file a
+second number: none that duplicates it, and none that copies the table of descriptors."""
+_CLOCK_CALLS: Final = ("clock_gettime", "clock_getres", "clock_nanosleep")
+_NEWEST: Final = 439
+"""faccessat2, the newest of these calls. From 424 on the numbers are the same everywhere."""
+_UNKNOWN_CALLS: Final = ("clone3", "openat2")
+"""Attack: their flags are in memory, where no filter sees them. The C library then does without them."""
+
+_INT: Final = 0xFFFFFFFF
+"""The bits of an int: the kernel ignores those above."""
+_LONG: Final = 0xFFFFFFFFFFFFFFFF
+
+_BY_ARGUMENT: Final = {
+    # descriptors and their flags. Attack: F_SETOWN and F_SETSIG, or FIOSETOWN, have the kernel signal another process.
+    "fcntl": (1, (1, 2, 3, 4)),
+    # Attack: CLOSE_RANGE_UNSHARE, and each thread has a table of descriptors, with a limit of its own.
+    "close_range": (2, (0,)),
+    # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, SIOCGIFNAME
+    "ioctl": (1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x8910)),
+    # PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS. Attack: PR_SET_PDEATHSIG, and the process outlives the server.
+    "prctl": (0, (15, 16, 39)),
+    # ARCH_SET_FS
+    "arch_prctl": (0, (0x1002,)),
+    # Attack: a processor limit of zero seconds ends any process of the same user. Zero names the caller.
+    "prlimit64": (0, (0,)),
+    # SOL_SOCKET
+    "getsockopt": (1, (1,)),
+}  # fmt: skip
+"""Calls that are allowed by one argument: which one, and its values."""
+_SOCKET_OPTIONS: Final = (
+    # broadcast and keepalive; nodelay and the times of keepalive; v6only; the resolver's recverr
+    (1, 6), (1, 9), (6, 1), (6, 4), (6, 5), (6, 6), (6, 18), (41, 26), (0, 11), (41, 25),
+)  # fmt: skip
+"""Level and name. Attack: TCP_ULP and TCP_FASTOPEN_CONNECT, which change what a socket does when it connects."""
+
+_MAP_PRIVATE: Final = 0x2
+_THREAD: Final = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000
+"""The flags of clone(2) that make a thread: vm, fs, files, sighand, thread, sysvsem."""
+_THREAD_DETAILS: Final = 0x80000 | 0x100000 | 0x200000 | 0x400000
+"""What a thread may have besides: settls, parent_settid, child_cleartid, detached."""
+
+_FAMILIES: Final = (2, 10)
+"""IPv4 and IPv6."""
+_STREAMS: Final = {1: (0, 6)}
+"""TCP: kind of socket and protocols. Attack: MPTCP, SCTP and SMC are streams too, and Landlock judges TCP alone."""
+_DATAGRAMS: Final = {2: (0, 17)}
+"""UDP, for the resolver."""
+_NETLINK: Final = 16
+_NETLINK_RAW: Final = 3
+_NETLINK_ROUTE: Final = 0
+"""By which openstackclient asks whether this machine has IPv6; others lead to other parts of the kernel."""
+_NETLINK_ADDRESS: Final = 12
+"""Bytes of such an address. One of IPv4 or IPv6 is longer, and the kernel takes none that is cut."""
+_SOCKET_FLAGS: Final = 0x800 | 0x80000
+"""nonblock, cloexec"""
+_SEND_FLAGS: Final = 0x40 | 0x4000 | 0x8000
+"""dontwait, nosignal, more. Attack: MSG_FASTOPEN connects, and no rule about connections is asked."""
+_AT_EMPTY_PATH: Final = 0x1000
+_EXECVEAT: Final = {"x86_64": 322, "aarch64": 281}
+
+_ENOSYS: Final = 38
+_LOAD_NUMBER: Final = struct.pack("<HBBI", 0x20, 0, 0, 0)
+_SKIP_UNLESS_GREATER: Final = struct.pack("<HBBI", 0x25, 0, 1, _NEWEST)
+_RETURN_ENOSYS: Final = struct.pack("<HBBI", 0x06, 0, 0, 0x50000 | _ENOSYS)
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The one program that a process becomes, by its descriptor. Attack: the program executes another one; and a thread
+    of its own that becomes one outlives the server, since only the first has a signal at its parent's death."""
+
+    binary: int
+    secrets: tuple[int, int] = field(default_factory=lambda: (secrets.randbits(32), secrets.randbits(32)), repr=False)
+    """The filter wants them above the two arguments that are ints, where the kernel ignores them. What is executed has
+    the memory of this process no more, and 64 bits are not guessed within its processor time."""
+
+    @property
+    def descriptor(self) -> int:
+        """The call's first argument."""
+        return self.secrets[0] << 32 | self.binary
+
+    @property
+    def flags(self) -> int:
+        """The call's last argument."""
+        return self.secrets[1] << 32 | _AT_EMPTY_PATH
+
+    def run(self, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+        """Become the program. Raises OSError."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        number = _EXECVEAT.get(os.uname().machine, -1)
+        named = [f"{name}={value}" for name, value in environment.items()]
+        arguments = (ctypes.c_ulong(self.descriptor), b"", _texts(words), _texts(named), ctypes.c_ulong(self.flags))
+        libc.syscall(ctypes.c_long(number), *arguments)
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _texts(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
+    return (ctypes.c_char_p * (len(texts) + 1))(*map(os.fsencode, texts), None)
+
+
+def install(execution: Execution | None = None) -> str:
+    """Install the filter, which cannot be undone; returns its size as a detail for the report. It lets this process
+    become one program, or none. Needs no_new_privs. Raises OSError when libseccomp is missing or the kernel has no
+    seccomp."""
+    seccomp.enforce(own(os.getpid(), execution))
+    return seccomp.enforce(program(executes=execution is not None))
+
+
+@functools.cache
+def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
+    """Build the filter, as BPF. The fork server does so once."""
+    lib = seccomp.library()
+    rules = seccomp.Filter(lib.ERRNO(seccomp.EPERM), architecture)
+    for name in _PLAIN_CALLS:
+        rules.add(lib.ALLOW, name)
+    for name in _UNKNOWN_CALLS:
+        rules.add(lib.ERRNO(_ENOSYS), name)
+    for name, (at, values) in _BY_ARGUMENT.items():
+        for value in values:
+            rules.add(lib.ALLOW, name, _equals(lib, at, value))
+    for name in _CLOCK_CALLS:
+        rules.add(lib.ALLOW, name, _has_only(lib, 0, seccomp.CLOCK_BITS))
+    _add_memory_and_thread_rules(lib, rules)
+    if executes:  # a program by its descriptor; `own` says by which, and when
+        _add_socket_rules(lib, rules, _STREAMS)
+        rules.add(lib.ALLOW, "execveat", _equals(lib, 4, _AT_EMPTY_PATH))
+        for name in _POLLER_CALLS:
+            rules.add(lib.ALLOW, name)
+    else:
+        _add_socket_rules(lib, rules, {**_STREAMS, **_DATAGRAMS})
+        _add_client_rules(lib, rules)
+    # A newer call is one that this kernel does not have: only then do libraries fall back to an older one.
+    return _LOAD_NUMBER + _SKIP_UNLESS_GREATER + _RETURN_ENOSYS + rules.export()
+
+
+def own(pid: int, execution: Execution | None, architecture: str = "NATIVE") -> bytes:
+    """Build the filter, as BPF, that lets a process signal no threads but its own, and make no execution but this one.
+    Attack: before Linux 6.12 Landlock knows no signals, and `tgkill`, which Go needs, ends any process of the same
+    user."""
+    lib = seccomp.library()
+    rules = seccomp.Filter(lib.ALLOW, architecture)
+    refuse = lib.ERRNO(seccomp.EPERM)
+    rules.add(refuse, "tgkill", lib.Arg(0, lib.NE, pid))
+    if execution is not None:
+        rules.add(refuse, "execveat", lib.Arg(0, lib.NE, execution.descriptor))
+        rules.add(refuse, "execveat", lib.Arg(4, lib.NE, execution.flags))
+    return rules.export()
+
+
+def _add_memory_and_thread_rules(lib: Any, rules: seccomp.Filter) -> None:
+    """Allow private memory, and threads. Attack: RLIMIT_DATA counts no pages that are shared or that grow down."""
+    rules.add(lib.ALLOW, "mmap", lib.Arg(3, lib.MASKED_EQ, _LONG & ~seccomp.MAP_FLAGS, _MAP_PRIVATE))
+    rules.add(lib.ALLOW, "clone", lib.Arg(0, lib.MASKED_EQ, _INT & ~_THREAD_DETAILS, _THREAD))
+
+
+def _add_socket_rules(lib: Any, rules: seccomp.Filter, kinds: Mapping[int, tuple[int, ...]]) -> None:
+    """Allow sockets of these kinds, their options, and messages to where they are connected."""
+    for family in _FAMILIES:
+        for kind, protocols in kinds.items():
+            is_kind = lib.Arg(1, lib.MASKED_EQ, _INT & ~_SOCKET_FLAGS, kind)
+            for protocol in protocols:
+                rules.add(lib.ALLOW, "socket", _equals(lib, 0, family), is_kind, _equals(lib, 2, protocol))
+    for level, option in _SOCKET_OPTIONS:
+        rules.add(lib.ALLOW, "setsockopt", _equals(lib, 1, level), _equals(lib, 2, option))
+    rules.add(lib.ALLOW, "sendto", _has_only(lib, 3, _SEND_FLAGS), lib.Arg(4, lib.EQ, 0))
+    rules.add(lib.ALLOW, "sendmsg", _has_only(lib, 2, _SEND_FLAGS))
+
+
+def _add_client_rules(lib: Any, rules: seccomp.Filter) -> None:
+    """Allow the resolver's two questions in one call, and questions to NETLINK_ROUTE."""
+    flags = _has_only(lib, 3, _SEND_FLAGS)
+    rules.add(lib.ALLOW, "sendmmsg", flags)
+    is_raw = lib.Arg(1, lib.MASKED_EQ, _INT & ~_SOCKET_FLAGS, _NETLINK_RAW)
+    rules.add(lib.ALLOW, "socket", _equals(lib, 0, _NETLINK), is_raw, _equals(lib, 2, _NETLINK_ROUTE))
+    rules.add(lib.ALLOW, "bind", _equals(lib, 2, _NETLINK_ADDRESS))
+    rules.add(lib.ALLOW, "sendto", flags, _equals(lib, 5, _NETLINK_ADDRESS))
+
+
+def _equals(lib: Any, at: int, value: int) -> Any:
+    """Return what compares an argument that is an int."""
+    return lib.Arg(at, lib.MASKED_EQ, _INT, value)
+
+
+def _has_only(lib: Any, at: int, flags: int) -> Any:
+    """Return what refuses an argument with any other flag than these."""
+    return lib.Arg(at, lib.MASKED_EQ, _INT & ~flags, 0)

@@ -1,0 +1,34 @@
+"""The fork server of workers. It imports what scripts need and nothing that ever holds a credential.
+
+The host starts it before it reads any setting or kubeconfig. See confinement/forkserver.py for what it does.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import signal
+import sys
+
+from kubescript_sandbox.confinement import forkserver
+from kubescript_sandbox.guest import contract
+from kubescript_sandbox.guest import main as worker_main
+
+__all__ = ["load", "main"]
+
+
+def main(guest: contract.Guest, prepare: worker_main.Prepare = worker_main.prepare) -> None:
+    """Warms up, confines this process, serves. The last argument of the program is the control socket's descriptor.
+
+    `prepare` returns what a worker does with its script; the security tests pass one that runs scripts without
+    RestrictedPython, as if it had fallen.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
+    worker_main.warm(guest)
+    forkserver.serve(int(sys.argv[-1]), functools.partial(worker_main.main, guest=guest, prepare=prepare))
+
+
+def load(module: str) -> contract.Guest:
+    """Returns the guest of a module."""
+    guest: contract.Guest = importlib.import_module(module).GUEST
+    return guest

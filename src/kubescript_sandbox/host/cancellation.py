@@ -1,0 +1,76 @@
+"""A switch that ends one script's work from another thread: its worker, and the API request it waits for."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from kubescript_sandbox import errors
+
+__all__ = ["Cancellation", "Patience"]
+
+
+class Cancellation:
+    """Thrown once, by whoever learns that nobody waits for the answer any more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys = itertools.count()
+        self._closers: dict[int, Callable[[], None]] = {}
+        self._cancelled = False
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was thrown."""
+        return self._cancelled
+
+    def cancel(self) -> None:
+        """Throw it: every registered closer runs now, in this thread; later ones run as they register."""
+        with self._lock:
+            self._cancelled = True
+            closers, self._closers = list(self._closers.values()), {}
+        for close in closers:
+            close()
+
+    @contextlib.contextmanager
+    def closing(self, close: Callable[[], None]) -> Iterator[None]:
+        """While inside, `cancel` calls `close`, which must be quick, thread-safe and must not raise."""
+        with self._lock:
+            key = next(self._keys)
+            late = self._cancelled
+            self._closers[key] = close
+        if late:
+            close()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._closers.pop(key, None)
+
+
+class Patience:
+    """How long somebody waits for a text that is being masked, from when the masking begins.
+
+    The first call starts the clock: the rules may have to be compiled before it, for seconds on a busy machine.
+    """
+
+    def __init__(self, seconds: float, cancelled: Callable[[], bool] = bool) -> None:
+        self._seconds = seconds
+        self._cancelled = cancelled
+        self._deadline: float | None = None
+
+    def __call__(self) -> None:
+        """Raises LimitExceeded (limit.time, cancelled) when nobody waits any more."""
+        if self._cancelled():
+            raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="cancelled")
+        now = time.monotonic()
+        if self._deadline is None:
+            self._deadline = now + self._seconds
+        if now > self._deadline:
+            raise errors.LimitExceeded(
+                "masking the answer took longer than the call may take, so it is withheld; return and print less, or "
+                "raise timeout_ms"
+            )

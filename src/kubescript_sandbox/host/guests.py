@@ -1,0 +1,32 @@
+"""What a host knows of the guest that runs in its confined processes: the program, and the types of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kubescript_sandbox.wire import protocol
+
+__all__ = ["Guest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """A program that runs scripts in confined processes."""
+
+    module: str
+    """The module that the fork server loads: it has a GUEST (see guest/contract.py)."""
+    call: type[Any]
+    """What the bytes of a call are decoded into, a msgspec Struct that is a `protocol.Call`."""
+    refuse: Callable[[protocol.ScriptFault], protocol.Reply]
+    """Returns the head of the answer to a call that is not made."""
+    report: type[Any]
+    """What the bytes of its report are decoded into, a msgspec Struct."""
+    codes: frozenset[str] = frozenset()
+    """Codes of the faults that it may report of a script, beside those of every guest."""
+
+    @property
+    def batch(self) -> type[protocol.Batch[Any]]:
+        """What the bytes of several calls are decoded into."""
+        return protocol.Batch[self.call]  # type: ignore[name-defined]

@@ -1,0 +1,222 @@
+"""The host's replies to a worker's calls: one, several at a time, or a stream piece by piece. Used by `conversation`.
+
+It counts calls and streams against the limits; bytes are counted where they arrive (`broker.body`). A worker may give
+up an answer at any time (STOP); the host then ends the request to the cluster too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from kubescript_sandbox import errors, runs
+from kubescript_sandbox.host import batch, guests
+from kubescript_sandbox.host.batch import Body
+from kubescript_sandbox.wire import framing, protocol
+
+__all__ = ["OnCall", "Replies"]
+
+OnCall = Callable[[Any, float], tuple[protocol.Reply, Body | None]]
+"""Answers one call within so many seconds: the head, and the body when there is one. It never raises. Several threads
+call it at once."""
+
+# A script may catch the error that says that its calls are used up. A script that still goes on is ended.
+_CALLS_BEYOND_LIMIT: Final = 100
+# Streams that are open at the same time. Each holds a connection.
+_MAX_STREAMS: Final = 8
+_BODY_CAP: Final = protocol.CAPS[protocol.FrameType.BODY]
+
+
+class Replies:
+    """The answers to one script's calls, sent one at a time."""
+
+    def __init__(
+        self,
+        on_call: OnCall,
+        on_refused: Callable[[str], None],
+        guest: guests.Guest,
+        limits: runs.Limits,
+        frames: framing.FrameSocket,
+        deadline: float,
+        hear: framing.OnFrame,
+        end_calls: Callable[[], None],
+    ) -> None:
+        self._on_call = on_call
+        self._on_refused = on_refused
+        self._guest = guest
+        self._limits = limits
+        self._frames = frames
+        self._hear = hear
+        """Takes a frame that the worker sends while an answer is on its way."""
+        self._deadline = deadline
+        """By `time.monotonic`."""
+        self._end_calls = end_calls
+        """Aborts the calls that are running: the script is over, and nobody waits for them."""
+        self.calls = 0
+        self.limit_messages: dict[str, str] = {}
+        """The messages about limits that the script got, each with the limit's code."""
+        self._unwanted: set[int] = set()
+        self._streams: dict[int, _Stream] = {}
+
+    def one(self, call: protocol.Call) -> None:
+        """Answers one call; of a stream only the head."""
+        reply, response = self._counted(call) or self._on_call(call, self._seconds_left())
+        self._keep(reply.fault)
+        if call.stream and response is not None:
+            self._streams[self.calls] = _Stream(response)
+            self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
+            return
+        if response is None:
+            self._send(self.calls, reply, iter(()))
+            return
+        with contextlib.closing(response):
+            self._send(self.calls, reply, response.chunks, response.close)
+
+    def several(self, calls: tuple[protocol.Call, ...]) -> None:
+        """Answers calls that are made at the same time, in their order."""
+        if any(call.stream for call in calls):
+            raise protocol.ProtocolError("a stream in a BATCH")
+        first = self.calls + 1
+        refused = [self._counted(call) for call in calls]
+
+        def fetch(index: int) -> tuple[protocol.Reply, Body | None]:
+            return refused[index] or self._in_time(calls[index])
+
+        with contextlib.closing(batch.Batch(fetch, len(calls), self._guest.refuse)) as under_way:
+            try:
+                for number, answer in enumerate(under_way.answers(self._listen), first):
+                    self._keep(answer.reply.fault)
+                    self._send(number, answer.reply, answer.chunks(), answer.close)
+            except BaseException:
+                self._end_calls()
+                raise
+
+    def more(self, number: int) -> None:
+        """Sends the next piece of a stream, or its end."""
+        if number not in self._streams:
+            raise protocol.ProtocolError("MORE of no open stream")
+        stream = self._streams[number]
+        fault = None
+        try:
+            piece = stream.piece()
+        except errors.CodedError as error:
+            piece, fault = b"", self._fault(error)
+        if piece and fault is None:
+            self._frames.send(protocol.FrameType.BODY, piece, self._hear)
+        else:
+            self._streams.pop(number, stream).close()  # STOP may have removed it already
+            self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
+
+    def stop(self, number: int) -> None:
+        """Gives up the rest of an answer, which may be over already. A worker may ask once for each answer."""
+        if number in self._unwanted or not 0 < number <= self.calls:
+            raise protocol.ProtocolError("STOP of an answer that is none")
+        self._unwanted.add(number)
+        if stream := self._streams.pop(number, None):
+            stream.close()
+
+    def close(self) -> None:
+        """Ends the streams that were left open."""
+        while self._streams:
+            self._streams.popitem()[1].close()
+
+    def _send(
+        self,
+        number: int,
+        reply: protocol.Reply,
+        chunks: Iterator[bytes],
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Sends the head, the body and the end of an answer."""
+        self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
+        fault = self._pass_on(number, chunks)
+        # The body is closed before END is sent, because its record must be written by then.
+        close()
+        self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
+
+    def _pass_on(self, number: int, chunks: Iterator[bytes]) -> protocol.ScriptFault | None:
+        """Sends the body as it arrives; returns the fault when it breaks off, so that it never looks whole."""
+        while number not in self._unwanted:
+            try:
+                chunk = next(chunks, None)
+            except errors.CodedError as error:  # an error of the cluster's; an error of the worker's ends the script
+                return self._fault(error)
+            if chunk is None:
+                break
+            for start in range(0, len(chunk), _BODY_CAP):
+                self._frames.send(protocol.FrameType.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
+        return None
+
+    def _counted(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
+        """Counts a call; returns the reply that refuses it, or None. Raises LimitExceeded far beyond the limit."""
+        self.calls += 1
+        limit = self._limits.api_calls
+        message = f"more than {limit} API calls; list once and filter in the script instead of one call per object"
+        if self.calls > limit + _CALLS_BEYOND_LIMIT:
+            raise errors.LimitExceeded(message, code="limit.calls")
+        if self.calls > limit:
+            return self._refused("limit.calls", message)
+        if call.stream and len(self._streams) >= _MAX_STREAMS:
+            return self._refused("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
+        return None
+
+    def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
+        """Returns the reply that refuses a call; tells of it, and keeps its message."""
+        self._on_refused(code)
+        self.limit_messages[message] = code
+        return self._guest.refuse(protocol.ScriptFault(code, message)), None
+
+    def _fault(self, error: errors.CodedError) -> protocol.ScriptFault:
+        """Returns the fault of a body that broke off."""
+        fault = protocol.ScriptFault(error.code, error.message)
+        self._keep(fault)
+        return fault
+
+    def _keep(self, fault: protocol.ScriptFault | None) -> None:
+        """Keeps the message of a fault that is about a limit: its text is the host's own."""
+        if fault is not None and fault.code.startswith("limit."):
+            self.limit_messages[fault.message] = fault.code
+
+    def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, Body | None]:
+        try:
+            left = self._seconds_left()
+        except TimeoutError:
+            return self._refused("cluster.timeout", "the script's time is over")
+        return self._on_call(call, left)
+
+    def _seconds_left(self) -> float:
+        """Returns the seconds until the deadline. Raises TimeoutError after it."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def _listen(self) -> None:
+        """Takes what the worker sends while nothing is sent to it."""
+        self._seconds_left()
+        while self._hear():
+            pass
+
+
+class _Stream:
+    """The body of a stream, in pieces that fit into a frame."""
+
+    def __init__(self, response: Body) -> None:
+        self._response = response
+        self._left = memoryview(b"")
+
+    def piece(self) -> memoryview | bytes:
+        """Returns what has arrived, and waits until something has; empty at the end. Raises KubescriptError."""
+        while not self._left:
+            chunk = next(self._response.chunks, None)
+            if chunk is None:
+                return b""
+            self._left = memoryview(chunk)
+        piece, self._left = self._left[:_BODY_CAP], self._left[_BODY_CAP:]
+        return piece
+
+    def close(self) -> None:
+        """Ends the answer that the cluster still sends."""
+        self._response.close()

@@ -1,0 +1,288 @@
+"""Builds the globals of one script: builtins, guards, the importer, and the worker's variables (`k8s`, `ctx`, …).
+
+guest/main.py calls `build_globals`; the compiled script finds here the guards that the transformer put into it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from kubescript_sandbox.language import classes, formatting, guards, memory_views, os_stub, reflection, refusals, stdlib
+
+__all__ = ["build_globals"]
+
+_PLAIN: Final = (
+    "None True False Ellipsis NotImplemented abs all any ascii bin bool bytearray bytes callable chr classmethod "
+    "complex dict divmod enumerate filter float frozenset hash hex id int isinstance issubclass iter len list map max "
+    "min next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple "
+    "zip __build_class__"
+)
+"""Builtins handed out as they are."""
+
+_BUILTINS: Final[dict[str, Any]] = {
+    **{name: getattr(builtins, name) for name in _PLAIN.split()},
+    **classes.EXCEPTIONS,
+    "memoryview": memory_views.MemoryView,
+    "type": reflection.Type,
+    "getattr": reflection.get,
+    "hasattr": reflection.has,
+    "setattr": reflection.store,
+    "delattr": reflection.delete,
+    "vars": reflection.vars_,
+    "dir": reflection.listing,
+    "format": formatting.field,
+    "_format_": formatting.field,
+    "exit": lambda code=None, /: _exit(code),
+    "quit": lambda code=None, /: _exit(code),
+    "_getattr_": guards.read,
+    "_asked_": guards.count_masks,
+    "_tested_": guards.forget_mask,
+    "_private_": guards.private,
+    "_special_": guards.special,
+    "_protocol_": guards.protocol,
+    "_write_": guards.writable,
+    "_augmented_": guards.augmented,
+    "_box_": guards.box,
+    "_none_": guards.none,
+    "_own_": guards.own,
+    "_type_": reflection.Type,
+    "__metaclass__": classes.Factory(),
+}
+
+reflection.name_types(_BUILTINS.values())
+reflection.name_types(value for module in stdlib.MODULES.values() for value in vars(module).values())
+
+
+def build_globals(
+    *, print_: Callable[..., None], extra: Mapping[str, object], importable: Mapping[str, object]
+) -> dict[str, object]:
+    """Return new globals for one script. `importable` adds modules, which override those of the standard library;
+    `extra` adds variables.
+
+    Modules are available without an import too: models forget the line, and a failure would cost a round trip.
+    """
+    modules = {**stdlib.MODULES, **_output_modules(print_), **os_stub.modules(print_), **importable}
+    of_script = {
+        "print": _printer(print_),
+        "__import__": _importer(modules),
+        "_import_line_": lambda name: _import_line(name, importable),
+    }
+    preloaded = {name: module for name, module in modules.items() if "." not in name} | _preloaded_names(modules)
+    random.seed()  # each fork would otherwise draw the same numbers
+    available = {**preloaded, **_BUILTINS, **of_script}
+    return {"__builtins__": available, "__name__": classes.MODULE, **extra}
+
+
+_PRELOADED: Final = {
+    "timedelta": "datetime",
+    "timezone": "datetime",
+    "parse_quantity": "kubernetes.utils",
+    "ApiException": "kubernetes.client.exceptions",
+    **dict.fromkeys(("dataclass", "asdict"), "dataclasses"),
+    **dict.fromkeys(("deque", "namedtuple", "OrderedDict"), "collections"),
+    **dict.fromkeys(("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "TypedDict"), "typing"),
+    **dict.fromkeys(("lru_cache", "partial", "reduce"), "functools"),
+    "Enum": "enum",
+    "Decimal": "decimal",
+    "ZoneInfo": "zoneinfo",
+    "groupby": "itertools",
+    "suppress": "contextlib",
+    **dict.fromkeys(("ThreadPoolExecutor", "as_completed"), "concurrent.futures"),
+    **dict.fromkeys(("client", "config", "dynamic", "watch"), "kubernetes"),
+}
+"""Name that is available without an import ▶ its module."""
+
+
+def _preloaded_names(modules: Mapping[str, object]) -> dict[str, object]:
+    return {
+        name: guards.read(modules[home], name)
+        for name, home in _PRELOADED.items()
+        if reflection.has(modules.get(home), name)
+    }
+
+
+def _import_line(name: str, importable: Mapping[str, object]) -> str:
+    """Return the line that imports a name; empty when there is none."""
+    if line := stdlib.IMPORT_LINES.get(name):
+        return line
+    for module in ("kubernetes", "kubernetes.client"):
+        if module in importable and reflection.has(importable[module], name):
+            return f"from {module} import {name}"
+    return ""
+
+
+# --- print, and the modules that print --------------------------------------------------------------------------------
+
+
+def _printer(print_: Callable[..., None]) -> Callable[..., None]:
+    def print(  # noqa: A001  the name that error messages show
+        *values: object, sep: str | None = " ", end: str | None = "\n", file: object = None, flush: bool = False
+    ) -> None:
+        """Print to the script's output, or to `file`: sys.stdout, sys.stderr or a StringIO."""
+        if not {type(sep), type(end)} <= {str, type(None)}:
+            raise TypeError("sep and end must be None or a string")
+        sep = " " if sep is None else sep
+        end = "\n" if end is None else end
+        write = None if isinstance(file, _Stream) else reflection.get(file, "write", None)
+        if write is None:
+            print_(*values, sep=sep, end=end)
+        else:
+            write(sep.join(map(str, values)) + end)
+
+    return print
+
+
+class _Stream:
+    """sys.stdout and sys.stderr of a script: both are its printed output."""
+
+    __slots__ = ("__write",)
+
+    def __init__(self, print_: Callable[..., None]) -> None:
+        self.__write = print_
+
+    def write(self, text: str) -> int:
+        """Print without a newline."""
+        self.__write(text, sep="", end="")
+        return len(text)
+
+    def flush(self) -> None:
+        """Does nothing: the channel decides when to send."""
+
+
+def _exit(code: object = None, /) -> NoReturn:
+    """End the script; a text becomes its value."""
+    raise SystemExit(code)
+
+
+def _ignore(*args: object, **kwargs: object) -> None:
+    """Accepts any arguments and does nothing."""
+
+
+def _output_modules(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy]:
+    """Return the modules that print or end the script, bound to this script's output."""
+    stream = _Stream(print_)
+    pformat: Any = stdlib.MODULES["pprint"].__dict__["pformat"]
+
+    def pprint(value: object, stream: None = None, **options: Any) -> None:
+        """Replaces pprint.pprint: prints to the script's output."""
+        print_(pformat(value, **options), sep=" ", end="\n")
+
+    system = {"stdout": stream, "stderr": stream, "exit": _exit, "maxsize": sys.maxsize, "argv": ("script",)}
+    system |= {"version": sys.version, "version_info": tuple(sys.version_info), "byteorder": sys.byteorder}
+    quiet = dict.fromkeys(("warn", "filterwarnings", "simplefilter"), _ignore)
+    return {
+        "sys": stdlib.ModuleProxy("sys", system),
+        "pprint": stdlib.ModuleProxy("pprint", {"pformat": pformat, "pprint": pprint, "pp": pprint}),
+        "warnings": stdlib.ModuleProxy("warnings", quiet),
+        "logging": stdlib.ModuleProxy("logging", _logging(print_)),
+    }
+
+
+class _Logger:
+    """A logger that prints `LEVEL message`, from INFO up."""
+
+    __slots__ = ("__print",)
+
+    def __init__(self, print_: Callable[..., None]) -> None:
+        self.__print = print_
+
+    def _log(self, level: str, message: object, args: tuple[object, ...]) -> None:
+        text = str(message) % args if args else f"{message}"
+        self.__print(f"{level} {text}", sep=" ", end="\n")
+
+    def info(self, message: object, *args: object, **options: object) -> None:
+        """Print at INFO."""
+        self._log("INFO", message, args)
+
+    def warning(self, message: object, *args: object, **options: object) -> None:
+        """Print at WARNING."""
+        self._log("WARNING", message, args)
+
+    def error(self, message: object, *args: object, **options: object) -> None:
+        """Print at ERROR."""
+        self._log("ERROR", message, args)
+
+    exception = critical = error
+
+    def debug(self, message: object, *args: object, **options: object) -> None:
+        """Does nothing: the level is INFO."""
+
+    def setLevel(self, level: object) -> None:
+        """Does nothing: the level stays INFO."""
+
+
+def _logging(print_: Callable[..., None]) -> dict[str, object]:
+    logger = _Logger(print_)
+
+    def getLogger(name: object = None) -> _Logger:
+        """Return the one logger, whatever its name."""
+        return logger
+
+    levels = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
+    methods = {name: getattr(logger, name) for name in ("debug", "info", "warning", "error", "exception", "critical")}
+    return {"getLogger": getLogger, "basicConfig": _ignore, **levels, **methods}
+
+
+# --- import -----------------------------------------------------------------------------------------------------------
+
+
+def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
+    """Return an `__import__` that looks names up in a table of proxies only. It resolves the names of a `from` import
+    itself, because Python would fall back to sys.modules."""
+    strptime_module = stdlib.ModuleProxy("_strptime", {})
+
+    def importer(
+        name: str, _globals: object = None, _locals: object = None, fromlist: Sequence[str] | None = (), level: int = 0
+    ) -> object:
+        if level:
+            raise ImportError("relative imports are not available: a script is one file")
+        if name == "_strptime":
+            return strptime_module  # datetime.strptime imports it by this function, then uses the one in sys.modules
+        top = _module(modules, name.partition(".")[0])
+        leaf = modules.get(name) or _submodule(top, name)
+        if not fromlist:
+            return top
+        return stdlib.ModuleProxy(name, {item: _member(leaf, name, item) for item in fromlist})
+
+    def _module(modules: Mapping[str, object], name: str) -> object:
+        if name not in modules:
+            raise ModuleNotFoundError(_absent(name, modules), name=name)
+        return modules[name]
+
+    return importer
+
+
+def _submodule(module: object, name: str) -> object:
+    """Return the module of a dotted name. Every part of the name must be a module.
+
+    Attack: `import typing.Text.format as f`, after which Python itself reads each part, without a guard.
+    """
+    path = name.split(".")
+    for end, leaf in enumerate(path[1:], 2):
+        module = _member(module, name, leaf)
+        if stdlib.Module not in type(module).__mro__:
+            raise ModuleNotFoundError(f"{'.'.join(path[:end])!r} is not a module", name=name)
+    return module
+
+
+def _member(module: object, name: str, item: str) -> object:
+    try:
+        return guards.dynamic(module, item)
+    except AttributeError as error:
+        advice = refusals.MODULES.get(f"{name}.{item}") or refusals.MODULES.get(name)
+        advice = advice or str(error)
+        raise ImportError(f"cannot import {item!r} from {name!r}: {advice}", name=name) from None
+
+
+def _absent(name: str, modules: Mapping[str, object]) -> str:
+    head = f"there is no module {name!r} here"
+    if advice := refusals.MODULES.get(name):
+        return f"{head}: {advice}"
+    near = difflib.get_close_matches(name, modules, n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{head}{meant}; most of the standard library is: json, re, datetime, collections, itertools, statistics, …"

@@ -1,0 +1,302 @@
+"""Describes a script's exception for the model: its message, a hint and the script's own lines, never other frames.
+
+compiler.py calls `describe` for exceptions and `syntax_advice` for text that Python cannot read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import sys
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+from kubescript_sandbox.language import classes, refusals
+
+__all__ = ["FILENAME", "FRAMES", "Failure", "describe", "syntax_advice"]
+
+FILENAME: Final = "<script>"
+"""The file name of compiled scripts; it distinguishes their frames from those of this package."""
+
+FRAMES: Final = 5
+"""Number of frames told: the innermost ones, where the error is."""
+_TEXT: Final = 2000
+"""Characters of an exception's message."""
+_HINT: Final = 2000
+"""Characters of a hint. Attack: an attribute whose name has six million characters, as a suggestion."""
+_MAX_NAMES: Final = 30
+"""Names listed after a NameError."""
+
+
+class Failure(NamedTuple):
+    """What the model is told of an exception."""
+
+    type: str
+    message: str
+    hint: str
+    """What to write instead, as it follows the message."""
+    frames: tuple[tuple[int, str], ...]
+    """Line and function of the innermost calls, the last one where the error is."""
+    outer: int
+    """How many calls lie around those."""
+    brief: bool
+    """Whether the message names the call, so that the number of the line is enough."""
+    by_worker: bool
+    """Whether code of this package, or of the SDK, has raised it."""
+
+
+def describe(error: BaseException) -> Failure:
+    """Return what the model is told. Runs the exception's `__str__`, which the script may have written."""
+    frames = _frames(error.__traceback__)
+    globals_ = frames[-1][1] if frames else {}
+    brief = bool(frames) and vars(error).get("_tells_all") is True
+    shown = 1 if brief else FRAMES
+    message = _message(error)
+    hint = _advice(error, globals_)
+    return Failure(
+        _whole_characters(type(error).__name__),
+        _whole_characters(message.removesuffix(hint)),
+        _whole_characters(hint[:_HINT]),
+        tuple(frame for frame, _ in frames[-shown:]),
+        max(0, len(frames) - shown),
+        brief,
+        not _is_raised_by_script(error.__traceback__),
+    )
+
+
+def _is_raised_by_script(tb: TracebackType | None) -> bool:
+    """Whether the innermost frame is the script's. Attack: a script raises an annotation that reads as our sentence."""
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb is None or tb.tb_frame.f_code.co_filename == FILENAME
+
+
+def _whole_characters(text: str) -> str:
+    """Return a text without lone surrogates, which are half a character and have no UTF-8 bytes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _frames(tb: TracebackType | None) -> list[tuple[tuple[int, str], dict[str, Any]]]:
+    frames = []
+    while tb is not None:
+        frame = tb.tb_frame
+        if frame.f_code.co_filename == FILENAME:
+            name = frame.f_code.co_name
+            frames.append(((tb.tb_lineno, "" if name == "_main_" else name), frame.f_globals))
+        tb = tb.tb_next
+    return frames
+
+
+def _message(error: BaseException) -> str:
+    try:
+        text = _own_text(error) or str.__str__(str(error))  # a script's __str__ may give a str of its own kind
+    except BaseException as second:  # the script's own __str__ failed
+        return f"(its message could not be made: {type(second).__name__})"
+    return text if len(text) <= _TEXT else text[:_TEXT] + "…"
+
+
+def _own_text(error: BaseException) -> str:
+    """Return the SDK's sentence in a KeyError without the quotes that `str` puts round it; empty when its argument is a
+    plain key."""
+    if type(error) is not KeyError or len(error.args) != 1:
+        return ""
+    sentence = error.args[0]
+    if type(sentence) is str and "; " in sentence:
+        return sentence
+    return ""
+
+
+# --- hints ------------------------------------------------------------------------------------------------------------
+
+
+def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
+    try:
+        match error:
+            case NameError() if not isinstance(error, UnboundLocalError):
+                return _about_name(error.name, globals_)
+            case AttributeError():
+                return _about_attribute(error)
+            case TypeError():
+                return _about_type_error(str(error))
+            case ValueError() | IndexError():
+                return _VALUE_HINTS.get(str(error), "")
+            case _:
+                return _own_hint(error)
+    except BaseException:  # dir() runs code of the object, which may fail too: then there is no hint
+        return ""
+
+
+def _own_hint(error: BaseException) -> str:
+    """Return the hint that an error of the SDK's has made itself, as its message ends with it."""
+    # Attack: a class of the script's, whose `hint` is what a pod says.
+    hint = "" if classes.is_script_class(type(error)) else getattr(error, "hint", "")
+    return f"; {hint}" if type(hint) is str and hint else ""
+
+
+def _about_name(name: str | None, globals_: dict[str, Any]) -> str:
+    if name is None:
+        return ""
+    if name in refusals.NAMES:
+        return f"; {refusals.NAMES[name]}"
+    advice = _COMMON_NAMES.get(name, "")
+    if advice.startswith("k8s."):
+        return f"; write `{name} = {advice}` first"
+    if advice:
+        return f"; {advice}"
+    builtins = globals_.get("__builtins__", {})
+    import_line = builtins["_import_line_"](name) if "_import_line_" in builtins else ""
+    if import_line:
+        return f"; write `{import_line}` first"
+    return _existing_names(name, globals_, builtins)
+
+
+def _existing_names(name: str, globals_: dict[str, Any], builtins: dict[str, Any]) -> str:
+    variables = _public(globals_)
+    functions = [function for function in _public(builtins) if len(function) > 2]
+    near = difflib.get_close_matches(name, variables + functions, n=1)
+    suggestion = f"; did you mean `{near[0]}`?" if near else ""
+    if not variables:
+        return suggestion
+    listed = ", ".join(variables[:_MAX_NAMES])
+    return f"{suggestion or ';'} there are: {listed}"
+
+
+def _public(names: Iterable[str]) -> list[str]:
+    return [name for name in names if not name.startswith("_")]
+
+
+_CURLY: Final = "\u201c\u201d\u2018\u2019"
+_GET = "write k8s.get('pods', namespace=namespace)"
+_CLIENTS = (
+    ("coreV1", "v1 core core_v1 core_v1_api core_api api v1_api"),
+    ("appsV1", "apps apps_v1 apps_v1_api apps_api"),
+    ("batchV1", "batch batch_v1 batch_v1_api batch_api"),
+    ("networkingV1", "networking networking_v1 net_v1 networking_v1_api"),
+    ("rbacV1", "rbac rbac_v1 rbac_v1_api"),
+    ("customObjects", "custom custom_api custom_objects custom_objects_api crd_api"),
+)
+_COMMON_NAMES: Final = {
+    **{name: f"k8s.{accessor}()" for accessor, usual in _CLIENTS for name in usual.split()},
+    **dict.fromkeys(("kubectl", "kr8s", "oc"), _GET),
+    "tabulate": "write table(rows)",
+    **dict.fromkeys(("pd", "np", "pl"), "write lists and dicts, Counter, statistics, table(rows)"),
+    "humanize": "age(obj) prints like 3d4h",
+    "parse_cpu": "write quantity(text)",
+    "parse_memory": "write quantity(text)",
+    "kubernetes_client": "use k8s, or `from kubernetes import client` first",
+}
+"""Names that scripts often use without defining them ▶ the expression that defines them, or what to write."""
+
+
+def _about_attribute(error: AttributeError) -> str:
+    name = error.name
+    if name is None or not hasattr(error, "obj"):
+        return ""
+    if not str(error).endswith(f"no attribute {name!r}"):
+        return ""  # a message that does not end like Python's has its hint already
+    if error.obj is None:
+        return f": the value before `.{name}` is None, as missing fields are; write `x and x.{name}`"
+    if hint := _about_type(error.obj, name):
+        return hint
+    public = _public(dir(error.obj))
+    wanted = _normalized(name)
+    near = [each for each in public if _normalized(each) == wanted]
+    if not near:
+        near = difflib.get_close_matches(name, public, n=1)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _about_type(value: object, name: str) -> str:
+    if type(value) is str and name in _DATETIME_ATTRIBUTES:
+        return f"; {_TIMES}"
+    if isinstance(value, datetime.timedelta):
+        return "; write x.total_seconds() / 3600 for hours, x.days for days"
+    if type(value) is list and name not in _LIST_METHOD_GUESSES:
+        return f": it is a list, write [x.{name} for x in it], or it[0].{name}"
+    if issubclass(type(value), dict):
+        return f": it is a dict, write `[{name!r}]` or `.get({name!r})`"
+    if value is datetime.datetime and name in _MODULE_NAMES_OF_DATETIME:
+        return f"; write `{name}` alone, it is there without an import"
+    return ""
+
+
+_LIST_METHOD_GUESSES: Final = frozenset({"add", "push", "length", "size", "len", "items", "keys", "values", "get"})
+_DATETIME_ATTRIBUTES: Final = frozenset(
+    {"isoformat", "strftime", "timestamp", "date", "time", "total_seconds", "tzinfo", "astimezone", "year", "days"}
+)
+_MODULE_NAMES_OF_DATETIME: Final = frozenset({"timedelta", "timezone"})
+_TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
+_VALUE_HINTS: Final = {
+    "list index out of range": "; missing lists are empty: write `x[0] if x else None`",
+    **{f"{name}() arg is an empty sequence": f"; write {name}(..., default=0)" for name in ("max", "min")},
+    **{f"{name}() iterable argument is empty": f"; write {name}(..., default=0)" for name in ("max", "min")},
+}
+"""The message of a ValueError or IndexError ▶ its hint."""
+_TYPE_ERROR_HINTS: Final = (
+    (("format string passed to NoneType",), "missing fields are None: write {x or 0:…}"),
+    (("'method' object is not iterable",), "call it: write () after its name"),
+    (("'method' object is not subscriptable",), "call it: write () before the bracket"),
+    (
+        ("not supported between instances of 'View' and 'View'",),
+        "give a key: sorted(pods, key=lambda p: p.metadata.name)",
+    ),
+    (("'View' object is not callable",), "it is an object: read a field of it"),
+    (("'ModuleProxy' object is not callable",), "this is the module: write datetime.datetime(…), or import the name"),
+    (("unhashable type: 'View'",), "take a name: p.metadata.name"),
+    (("unhashable type: 'ListView'",), "take a tuple of what you compare"),
+    (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
+    (("'Age'", " between "), "compare with timedelta(hours=1), or take .total_seconds()"),
+    (("'ListObject' object is not an iterator",), "write pods[0], or next(iter(pods))"),
+    (("for +: 'int' and 'str'",), "quantities are text: write quantity(x)"),
+    (("for +: 'float' and 'str'",), "quantities are text: write quantity(x)"),
+    (("'Quantity' and 'str'",), "quantities are text: write quantity(x)"),
+    (("'str' and 'Quantity'",), "quantities are text: write quantity(x)"),
+    (("timedelta", "Quantity"), "write float(x)"),
+    (("conversion from Quantity to Decimal",), "a Decimal is parse_quantity(text); quantity() counts exactly, too"),
+    (("between instances of 'str' and 'int'",), "quantities are text: write quantity(x)"),
+    (("between instances of 'int' and 'str'",), "quantities are text: write quantity(x)"),
+    (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
+    (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),
+    (("'NoneType'", " between "), "missing fields are None: write `x or 0`"),
+    (("'NoneType'", "'str'", "operand type"), "missing fields are None: write `x or ''`"),
+    (("'NoneType'", "operand type"), "missing fields are None: write `x or 0`"),
+    (("'datetime.datetime'", "'str'"), _TIMES),
+)
+"""Parts of a TypeError's message ▶ its hint. The first row whose parts all occur counts."""
+
+
+def _about_type_error(text: str) -> str:
+    for parts, hint in _TYPE_ERROR_HINTS:
+        if all(part in text for part in parts):
+            return f"; {hint}"
+    return ""
+
+
+def _normalized(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def syntax_advice(error: SyntaxError, source: str) -> str:
+    """Return advice on a line that Python cannot read, by what models most often mean with it."""
+    lines = source.splitlines()
+    number = error.lineno or 0
+    line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    if line.startswith(("kubectl ", "$ kubectl", "oc ", "helm ")):
+        return ': this is a shell command; write Python, such as `k8s.get("pods", namespace=namespace)`'
+    if any(quote in line for quote in _CURLY):
+        return ": write straight quotes"
+    if line.startswith(("!", "%")):
+        return ": notebook commands are not available; write Python"
+    if line.startswith(("const ", "let ", "var ", "//")) or "=>" in line or line.endswith("{"):
+        return ": scripts are Python"
+    if sys.version_info < (3, 12):
+        return _newer_syntax_advice(error.msg or "", line)
+    return ""
+
+
+def _newer_syntax_advice(message: str, line: str) -> str:
+    """Return advice on syntax that only newer versions of Python than the running one can read."""
+    if "f-string: " in message:
+        return ": inside the braces write the other kind of quotes, and no backslash"
+    return ": leave type aliases out" if line.startswith("type ") else ""

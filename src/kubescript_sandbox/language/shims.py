@@ -1,0 +1,292 @@
+"""Guarded replacements for library functions that read attributes by name, write to their arguments or evaluate text.
+
+stdlib.py puts MEMBERS in the place of the functions of these names.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import fnmatch
+import fractions
+import functools
+import gzip
+import hashlib
+import inspect
+import json
+import re
+import textwrap
+import urllib.parse
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from kubescript_sandbox.language import (
+    classes,
+    copying,
+    data_classes,
+    guards,
+    named_tuples,
+    parameters,
+    reflection,
+    wrappers,
+)
+
+__all__ = ["MEMBERS"]
+
+MAX_INFLATED: Final = 64 * 1024 * 1024
+"""Maximum bytes that one decompression yields. Attack: a decompression bomb. A Helm release is under 1 MiB."""
+
+# --- json -------------------------------------------------------------------------------------------------------------
+
+
+def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -> Any:
+    """Replaces json.loads, without `cls`."""
+    parameters.require_plain(options)
+    if cls is not None:
+        raise TypeError("json.loads(cls=…) is not available: use object_hook")
+    return json.loads(text, **options)
+
+
+def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
+    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, SDK objects become dicts."""
+    parameters.require_plain(options)
+    if cls is not None:
+        raise TypeError("json.dumps(cls=…) is not available: use default")
+    convert = _or_plain(default) if default else _plain
+    return json.dumps(value, default=_number_or(convert), **options)
+
+
+def _number_or(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Makes a plain number of what quantity() gives, whatever a script's `default` would make of it."""
+
+    def number_or(value: Any) -> Any:
+        if isinstance(value, fractions.Fraction):
+            return int(value) if value.denominator == 1 else float(value)
+        return convert(value)
+
+    return number_or
+
+
+def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Wrap a script's `default` so that it is called only for objects for which the official client's objects need it
+    too. Maps and lists of the official client are dicts and lists; `default=str` would turn the SDK's into text that
+    is not JSON."""
+
+    def convert(value: Any) -> Any:
+        as_text = default in (str, repr)
+        if _is_json(value) or (as_text and _is_view(value)):
+            return _plain(value)
+        return default(value)
+
+    return convert
+
+
+def _is_view(value: Any) -> bool:
+    """Whether this is an object, map or list of the SDK."""
+    return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
+
+
+def _is_json(value: Any) -> bool:
+    """Whether this is a map or list of the SDK, or an object for which it has no model."""
+    return getattr(type(value), "_stands_in", False) is True and not (
+        value._shape.closed and isinstance(value, Mapping)
+    )
+
+
+def _plain(value: Any) -> object:
+    if _is_view(value):
+        return dict(value) if hasattr(value, "keys") else list(value)
+    if data_classes.is_instance(value):
+        return data_classes.asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    for method in ("isoformat", "to_dict"):
+        if callable(found := reflection.get(value, method, None)) and not isinstance(value, type):
+            return found()
+    if isinstance(value, Iterable):
+        return list(value)
+    raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+
+
+# --- functools, operator ----------------------------------------------------------------------------------------------
+
+
+def _total_ordering(cls: type) -> type:
+    if not classes.is_script_class(cls):
+        raise TypeError("total_ordering works on classes defined in the script")
+    return functools.total_ordering(cls)
+
+
+def _follow(obj: Any, path: str) -> Any:
+    for name in path.split("."):
+        obj = guards.dynamic(obj, name)
+    return obj
+
+
+def _attrgetter(*paths: str) -> Callable[[Any], Any]:
+    """Replaces operator.attrgetter: reads through the guards."""
+    if not paths or any(type(path) is not str for path in paths):
+        raise TypeError("attribute name must be a plain string")
+    if len(paths) == 1:
+        return lambda obj: _follow(obj, paths[0])
+    return lambda obj: tuple(_follow(obj, path) for path in paths)
+
+
+def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+    """Replaces operator.methodcaller: reads the method through the guards."""
+    return lambda obj: guards.dynamic(obj, name)(*args, **kwargs)
+
+
+class _Annotated:
+    """typing.Annotated for scripts: the type alone. Python's own, called, sets `__orig_class__` on what it returns."""
+
+    def __class_getitem__(cls, annotated: tuple[Any, ...]) -> Any:
+        return annotated[0]
+
+
+# --- texts -----------------------------------------------------------------------------------------------------------
+
+
+def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a text. Attack: `re.escape(s)` and `textwrap.wrap(s)` give `s.translate` a dict that everybody
+    shares, and `s` may be an object of the script's."""
+
+    @functools.wraps(function)
+    def of_text(text: Any, *args: Any, **options: Any) -> Any:
+        return function(_text(text, function), *args, **options)
+
+    return of_text
+
+
+def _text(value: Any, function: Callable[..., Any]) -> Any:
+    """A text as one of Python's. Raises TypeError for what only behaves like one."""
+    if str not in type(value).__mro__ and bytes not in type(value).__mro__:
+        raise TypeError(f"{function.__name__}() takes text, not a {type(value).__name__}")
+    return _exact(value)
+
+
+def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that takes texts in any place, and gets them as Python's own.
+
+    Attack: `quote(s)` keeps what `s.encode` returns in a table of characters for all calls, in which `__hash__` and
+    `__eq__` choose the place.
+    """
+
+    @functools.wraps(function)
+    def of_texts(*args: Any, **options: Any) -> Any:
+        exact = {name: _exact(value) for name, value in options.items()}
+        return function(*map(_exact, args), **exact)
+
+    return of_texts
+
+
+def _with_pattern(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of fnmatch. Attack: a pattern that is no text, and whose `__getitem__` gives texts to `re.escape`."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def with_pattern(*args: Any, **options: Any) -> Any:
+        given = signature.bind(*args, **options)
+        given.arguments["pat"] = _text(given.arguments["pat"], function)
+        return function(*given.args)
+
+    return with_pattern
+
+
+_EXACT: Final[dict[type, Callable[[Any], Any]]] = {
+    str: str.__str__,
+    bytes: lambda text: bytes.__getitem__(text, slice(None)),
+    bytearray: lambda text: bytearray.__getitem__(text, slice(None)),
+}
+
+
+def _exact(value: Any) -> Any:
+    """A text of the script's own kind as one of Python's; any other value as it is."""
+    kind = type(value)
+    return next((exact(value) for base, exact in _EXACT.items() if base is not kind and base in kind.__mro__), value)
+
+
+_quote_plus: Final = _of_texts(urllib.parse.quote_plus)
+
+
+def _urlencode(  # the parameters of Python's
+    query: Any,
+    doseq: Any = False,
+    safe: Any = "",
+    encoding: Any = None,
+    errors: Any = None,
+    quote_via: Callable[..., Any] = _quote_plus,
+) -> str:
+    """Replaces urllib.parse.urlencode: the texts inside of what it is given are quoted as Python's own too."""
+    return urllib.parse.urlencode(query, doseq, safe, encoding, errors, quote_via)
+
+
+# --- compression ------------------------------------------------------------------------------------------------------
+
+
+def _inflate(data: bytes, wbits: int = zlib.MAX_WBITS) -> bytes:
+    """Replaces zlib.decompress, with a cap on the output."""
+    stream = zlib.decompressobj(wbits)
+    out = stream.decompress(data, MAX_INFLATED)
+    if stream.unconsumed_tail:
+        raise ValueError(f"the data inflates to more than {MAX_INFLATED >> 20} MiB")
+    if not stream.eof:
+        raise zlib.error("incomplete or truncated stream")
+    return out
+
+
+def _gunzip(data: bytes) -> bytes:
+    """Replaces gzip.decompress, with a cap on the output; reads one member."""
+    return _inflate(data, zlib.MAX_WBITS | 16)
+
+
+def _gzip(data: bytes, compresslevel: int = 9) -> bytes:
+    return gzip.compress(data, compresslevel, mtime=0)
+
+
+def _unless_masked(decode: Callable[..., bytes]) -> Callable[..., bytes]:
+    """Wrap a decoder so that its error names a mask of a Secret, instead of saying only that the text is not base64."""
+
+    @functools.wraps(decode)
+    def decoded(text: Any, *args: Any, **options: Any) -> bytes:
+        if isinstance(text, str) and "\u00abredacted:" in text:
+            shown = text[:60]
+            raise binascii.Error(f"{shown} is a mask: values of Secrets do not enter scripts; their size is in it")
+        return decode(text, *args, **options)
+
+    return decoded
+
+
+MEMBERS: Final[dict[str, dict[str, object]]] = {
+    "base64": {
+        name: _unless_masked(getattr(base64, name)) for name in ("b64decode", "standard_b64decode", "urlsafe_b64decode")
+    },
+    "json": {"loads": _loads, "dumps": _dumps},
+    "collections": {"namedtuple": named_tuples.namedtuple},
+    "dataclasses": data_classes.MEMBERS,
+    "copy": {"copy": copying.shallow, "deepcopy": copying.deep},
+    "types": {"SimpleNamespace": classes.SimpleNamespace},
+    "typing": {"Annotated": _Annotated, "NamedTuple": named_tuples.NamedTuple},
+    "enum": dict(classes.ENUMS),
+    "functools": {"total_ordering": _total_ordering},
+    "operator": {"attrgetter": _attrgetter, "methodcaller": _methodcaller},
+    "re": {"escape": _of_text(re.escape)},
+    "textwrap": {name: _of_text(getattr(textwrap, name)) for name in ("fill", "shorten", "wrap")},
+    "fnmatch": {
+        name: _with_pattern(getattr(fnmatch, name)) for name in ("fnmatch", "fnmatchcase", "filter", "translate")
+    },
+    "urllib.parse": {
+        **{name: _of_texts(getattr(urllib.parse, name)) for name in ("quote", "quote_from_bytes")},
+        "quote_plus": _quote_plus,
+        "urlencode": _urlencode,
+    },
+    "hashlib": {"algorithms_guaranteed": frozenset(hashlib.algorithms_guaranteed)},
+    "zlib": {"decompress": _inflate},
+    "gzip": {"decompress": _gunzip, "compress": _gzip},
+}
+for _module, _members in wrappers.MEMBERS.items():
+    MEMBERS.setdefault(_module, {}).update(_members)
+"""Module ▶ name ▶ what stands in its place."""

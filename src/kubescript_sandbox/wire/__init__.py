@@ -1,0 +1,1 @@
+"""What both sides say to each other: the protocol and its frames."""

@@ -24,6 +24,7 @@ PACKAGE: Final = SOURCE / "kubescript"
 WORKER: Final = PACKAGE / "worker"
 SANDBOX: Final = SOURCE / "kubescript_sandbox"
 SPEAKING: Final = (
+    WORKER / "advice.py",
     WORKER / "entry.py",
     *(WORKER / "sdk").rglob("*.py"),
     *(SANDBOX / "guest").rglob("*.py"),
@@ -86,7 +87,7 @@ def _text(node: ast.AST) -> str:
 
 def _codes() -> Iterator[str]:
     """Yields the codes of errors, which stand before the message of some."""
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in (*PACKAGE.rglob("*.py"), *SANDBOX.rglob("*.py")):
         yield from _CODE.findall(file.read_text())
 
 
@@ -97,7 +98,7 @@ def _globals() -> Iterator[str]:
 
 
 def _classes() -> Iterator[str]:
-    for file in WORKER.rglob("*.py"):
+    for file in (*WORKER.rglob("*.py"), *(SANDBOX / "guest").rglob("*.py"), *(SANDBOX / "language").rglob("*.py")):
         yield from (node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
     yield from (name for name, value in vars(builtins).items() if isinstance(value, type))
     yield from ("NoneType", "function", "method", "generator", "module", "builtin_function_or_method")

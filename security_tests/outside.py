@@ -74,10 +74,10 @@ def whole(descriptor: int, start: int, end: int) -> bytes:
 
 HOST: Final = textwrap.dedent("""
     import sys, threading, json
-    from kubescript import programs, spawner
+    from kubescript import programs
     from kubescript.wire import exchanges
     from kubescript_sandbox import runs
-    from kubescript_sandbox.host import conversation, executor
+    from kubescript_sandbox.host import conversation, executor, spawner
     from kubescript.cluster import live
     from kubescript.broker import summary
     from kubescript.policy import policy

@@ -9,12 +9,14 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, cast
 
+from kubescript.worker.advice import ADVICE
 from kubescript.worker.sdk import helpers, kubeconfig
+from kubescript_sandbox.language import advice, compiler, identifiers, reflection, stdlib
 from kubescript_sandbox.language import builtins as script_builtins
-from kubescript_sandbox.language import compiler, identifiers, reflection, stdlib
 
 __all__ = ["SECRET", "Handle", "leak", "reachable", "silent", "walk"]
 
+advice.use(ADVICE)
 SECRET: Final = "hunter2"
 
 

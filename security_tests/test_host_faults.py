@@ -145,7 +145,8 @@ def test_a_chore_that_fails_does_not_keep_others_from_being_done() -> None:
 
 NO_THREAD: Final = """\
 import threading
-from kubescript import errors, spawner
+from kubescript import errors, programs
+from kubescript_sandbox.host import spawner
 before = threading.stack_size(1 << 60)  # more than there are addresses: no thread can be started
 source = spawner.Spawner(programs.MASKER, reads=True)
 try:

@@ -38,8 +38,7 @@ def contained(*command: str, user_namespaces: bool = True, **environment: str) -
 
 FORKS = """
 import json, resource, threading
-from kubescript import errors, types
-from kubescript.wire import protocol
+from kubescript import errors
 from security_tests import benches
 
 go_on = threading.Event()

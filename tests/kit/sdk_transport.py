@@ -7,9 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubescript.wire.exchanges import Call, Reply
+from kubescript.worker.advice import ADVICE
 from kubescript.worker.sdk import client, session
 from kubescript_sandbox.guest import channel, faults
+from kubescript_sandbox.language import advice
 from kubescript_sandbox.wire.protocol import ScriptFault
+
+advice.use(ADVICE)
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from kubescript.wire import exchanges
+from kubescript.worker import advice
 from kubescript.worker.sdk import (
     builtin_kinds,
     client,
@@ -28,6 +29,7 @@ from kubescript.worker.tools import errors as tool_errors
 from kubescript.worker.tools import registry
 from kubescript_sandbox.guest import channel
 from kubescript_sandbox.guest.contract import Rehearsal
+from kubescript_sandbox.language import advice as sayings
 from kubescript_sandbox.language import builtins, compiler
 from kubescript_sandbox.wire import protocol
 
@@ -197,4 +199,5 @@ class _CannedTransport:
         return [self.call(call) for call in calls]
 
 
+sayings.use(advice.ADVICE)
 GUEST: Final = _Guest()

@@ -239,7 +239,8 @@ class Conversation:
             raise protocol.ProtocolError("a number of too many digits")
         if len(done.report) > _MAX_REPORT:
             raise protocol.ProtocolError("a report of too many bytes")
-        self._report = protocol.decode(bytes(done.report), self._guest.report)
+        if done.report != protocol.NULL:
+            self._report = protocol.decode(bytes(done.report), self._guest.report)
         return done
 
     def _out_of_time(self) -> runs.Fault:

@@ -12,7 +12,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
-from kubescript_sandbox.language import classes, formatting, guards, memory_views, os_stub, reflection, refusals, stdlib
+from kubescript_sandbox.language import (
+    advice,
+    classes,
+    formatting,
+    guards,
+    memory_views,
+    os_stub,
+    reflection,
+    refusals,
+    stdlib,
+)
 
 __all__ = ["build_globals"]
 
@@ -81,8 +91,6 @@ def build_globals(
 _PRELOADED: Final = {
     "timedelta": "datetime",
     "timezone": "datetime",
-    "parse_quantity": "kubernetes.utils",
-    "ApiException": "kubernetes.client.exceptions",
     **dict.fromkeys(("dataclass", "asdict"), "dataclasses"),
     **dict.fromkeys(("deque", "namedtuple", "OrderedDict"), "collections"),
     **dict.fromkeys(("Any", "Dict", "List", "NamedTuple", "Optional", "Tuple", "TypedDict"), "typing"),
@@ -93,7 +101,6 @@ _PRELOADED: Final = {
     "groupby": "itertools",
     "suppress": "contextlib",
     **dict.fromkeys(("ThreadPoolExecutor", "as_completed"), "concurrent.futures"),
-    **dict.fromkeys(("client", "config", "dynamic", "watch"), "kubernetes"),
 }
 """Name that is available without an import ▶ its module."""
 
@@ -101,7 +108,7 @@ _PRELOADED: Final = {
 def _preloaded_names(modules: Mapping[str, object]) -> dict[str, object]:
     return {
         name: guards.read(modules[home], name)
-        for name, home in _PRELOADED.items()
+        for name, home in {**_PRELOADED, **advice.guest().homes}.items()
         if reflection.has(modules.get(home), name)
     }
 
@@ -110,7 +117,7 @@ def _import_line(name: str, importable: Mapping[str, object]) -> str:
     """Return the line that imports a name; empty when there is none."""
     if line := stdlib.IMPORT_LINES.get(name):
         return line
-    for module in ("kubernetes", "kubernetes.client"):
+    for module in advice.guest().packages:
         if module in importable and reflection.has(importable[module], name):
             return f"from {module} import {name}"
     return ""
@@ -274,15 +281,14 @@ def _member(module: object, name: str, item: str) -> object:
     try:
         return guards.dynamic(module, item)
     except AttributeError as error:
-        advice = refusals.MODULES.get(f"{name}.{item}") or refusals.MODULES.get(name)
-        advice = advice or str(error)
-        raise ImportError(f"cannot import {item!r} from {name!r}: {advice}", name=name) from None
+        why = refusals.about_module(f"{name}.{item}") or refusals.about_module(name) or str(error)
+        raise ImportError(f"cannot import {item!r} from {name!r}: {why}", name=name) from None
 
 
 def _absent(name: str, modules: Mapping[str, object]) -> str:
     head = f"there is no module {name!r} here"
-    if advice := refusals.MODULES.get(name):
-        return f"{head}: {advice}"
+    if instead := refusals.about_module(name):
+        return f"{head}: {instead}"
     near = difflib.get_close_matches(name, modules, n=1)
     meant = f"; did you mean {near[0]!r}?" if near else ""
     return f"{head}{meant}; most of the standard library is: json, re, datetime, collections, itertools, statistics, …"

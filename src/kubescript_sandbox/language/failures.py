@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Any, Final, NamedTuple
 
-from kubescript_sandbox.language import classes, refusals
+from kubescript_sandbox.language import advice, classes, refusals
 
 __all__ = ["FILENAME", "FRAMES", "Failure", "describe", "syntax_advice"]
 
@@ -120,7 +120,7 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
             case TypeError():
                 return _about_type_error(str(error))
             case ValueError() | IndexError():
-                return _VALUE_HINTS.get(str(error), "")
+                return advice.guest().values.get(str(error)) or _VALUE_HINTS.get(str(error), "")
             case _:
                 return _own_hint(error)
     except BaseException:  # dir() runs code of the object, which may fail too: then there is no hint
@@ -137,13 +137,10 @@ def _own_hint(error: BaseException) -> str:
 def _about_name(name: str | None, globals_: dict[str, Any]) -> str:
     if name is None:
         return ""
-    if name in refusals.NAMES:
-        return f"; {refusals.NAMES[name]}"
-    advice = _COMMON_NAMES.get(name, "")
-    if advice.startswith("k8s."):
-        return f"; write `{name} = {advice}` first"
-    if advice:
-        return f"; {advice}"
+    if instead := refusals.about_name(name):
+        return f"; {instead}"
+    if definition := advice.guest().definitions.get(name):
+        return f"; write `{name} = {definition}` first"
     builtins = globals_.get("__builtins__", {})
     import_line = builtins["_import_line_"](name) if "_import_line_" in builtins else ""
     if import_line:
@@ -167,26 +164,6 @@ def _public(names: Iterable[str]) -> list[str]:
 
 
 _CURLY: Final = "\u201c\u201d\u2018\u2019"
-_GET = "write k8s.get('pods', namespace=namespace)"
-_CLIENTS = (
-    ("coreV1", "v1 core core_v1 core_v1_api core_api api v1_api"),
-    ("appsV1", "apps apps_v1 apps_v1_api apps_api"),
-    ("batchV1", "batch batch_v1 batch_v1_api batch_api"),
-    ("networkingV1", "networking networking_v1 net_v1 networking_v1_api"),
-    ("rbacV1", "rbac rbac_v1 rbac_v1_api"),
-    ("customObjects", "custom custom_api custom_objects custom_objects_api crd_api"),
-)
-_COMMON_NAMES: Final = {
-    **{name: f"k8s.{accessor}()" for accessor, usual in _CLIENTS for name in usual.split()},
-    **dict.fromkeys(("kubectl", "kr8s", "oc"), _GET),
-    "tabulate": "write table(rows)",
-    **dict.fromkeys(("pd", "np", "pl"), "write lists and dicts, Counter, statistics, table(rows)"),
-    "humanize": "age(obj) prints like 3d4h",
-    "parse_cpu": "write quantity(text)",
-    "parse_memory": "write quantity(text)",
-    "kubernetes_client": "use k8s, or `from kubernetes import client` first",
-}
-"""Names that scripts often use without defining them ▶ the expression that defines them, or what to write."""
 
 
 def _about_attribute(error: AttributeError) -> str:
@@ -209,7 +186,7 @@ def _about_attribute(error: AttributeError) -> str:
 
 def _about_type(value: object, name: str) -> str:
     if type(value) is str and name in _DATETIME_ATTRIBUTES:
-        return f"; {_TIMES}"
+        return f"; {advice.guest().times or _TIMES}"
     if isinstance(value, datetime.timedelta):
         return "; write x.total_seconds() / 3600 for hours, x.days for days"
     if type(value) is list and name not in _LIST_METHOD_GUESSES:
@@ -226,48 +203,23 @@ _DATETIME_ATTRIBUTES: Final = frozenset(
     {"isoformat", "strftime", "timestamp", "date", "time", "total_seconds", "tzinfo", "astimezone", "year", "days"}
 )
 _MODULE_NAMES_OF_DATETIME: Final = frozenset({"timedelta", "timezone"})
-_TIMES: Final = "camelCase and item timestamps are text; use .creation_timestamp, or datetime.fromisoformat(text)"
+_TIMES: Final = "it is text: use datetime.fromisoformat(text)"
 _VALUE_HINTS: Final = {
-    "list index out of range": "; missing lists are empty: write `x[0] if x else None`",
+    "list index out of range": "; write `x[0] if x else None`",
     **{f"{name}() arg is an empty sequence": f"; write {name}(..., default=0)" for name in ("max", "min")},
     **{f"{name}() iterable argument is empty": f"; write {name}(..., default=0)" for name in ("max", "min")},
 }
 """The message of a ValueError or IndexError ▶ its hint."""
-_TYPE_ERROR_HINTS: Final = (
-    (("format string passed to NoneType",), "missing fields are None: write {x or 0:…}"),
+_TYPE_ERROR_HINTS: Final[advice.Rows] = (
     (("'method' object is not iterable",), "call it: write () after its name"),
     (("'method' object is not subscriptable",), "call it: write () before the bracket"),
-    (
-        ("not supported between instances of 'View' and 'View'",),
-        "give a key: sorted(pods, key=lambda p: p.metadata.name)",
-    ),
-    (("'View' object is not callable",), "it is an object: read a field of it"),
     (("'ModuleProxy' object is not callable",), "this is the module: write datetime.datetime(…), or import the name"),
-    (("unhashable type: 'View'",), "take a name: p.metadata.name"),
-    (("unhashable type: 'ListView'",), "take a tuple of what you compare"),
     (("offset-naive and offset-aware",), "use datetime.now(timezone.utc)"),
-    (("'Age'", " between "), "compare with timedelta(hours=1), or take .total_seconds()"),
-    (("'ListObject' object is not an iterator",), "write pods[0], or next(iter(pods))"),
-    (("for +: 'int' and 'str'",), "quantities are text: write quantity(x)"),
-    (("for +: 'float' and 'str'",), "quantities are text: write quantity(x)"),
-    (("'Quantity' and 'str'",), "quantities are text: write quantity(x)"),
-    (("'str' and 'Quantity'",), "quantities are text: write quantity(x)"),
-    (("timedelta", "Quantity"), "write float(x)"),
-    (("conversion from Quantity to Decimal",), "a Decimal is parse_quantity(text); quantity() counts exactly, too"),
-    (("between instances of 'str' and 'int'",), "quantities are text: write quantity(x)"),
-    (("between instances of 'int' and 'str'",), "quantities are text: write quantity(x)"),
-    (("'NoneType'", "'datetime."), "missing fields are None: leave them out with `if x`"),
-    (("'NoneType'", "'str'", " between "), "missing fields are None: write `x or ''`"),
-    (("'NoneType'", " between "), "missing fields are None: write `x or 0`"),
-    (("'NoneType'", "'str'", "operand type"), "missing fields are None: write `x or ''`"),
-    (("'NoneType'", "operand type"), "missing fields are None: write `x or 0`"),
-    (("'datetime.datetime'", "'str'"), _TIMES),
 )
-"""Parts of a TypeError's message ▶ its hint. The first row whose parts all occur counts."""
 
 
 def _about_type_error(text: str) -> str:
-    for parts, hint in _TYPE_ERROR_HINTS:
+    for parts, hint in (*advice.guest().type_errors, *_TYPE_ERROR_HINTS):
         if all(part in text for part in parts):
             return f"; {hint}"
     return ""
@@ -282,8 +234,8 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
     lines = source.splitlines()
     number = error.lineno or 0
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
-    if line.startswith(("kubectl ", "$ kubectl", "oc ", "helm ")):
-        return ': this is a shell command; write Python, such as `k8s.get("pods", namespace=namespace)`'
+    if line.startswith(advice.guest().commands):
+        return advice.guest().command
     if any(quote in line for quote in _CURLY):
         return ": write straight quotes"
     if line.startswith(("!", "%")):

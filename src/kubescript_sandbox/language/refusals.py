@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["MODULES", "NAMES", "NODES", "Finding", "ScriptRefused"]
+from kubescript_sandbox.language import advice
+
+__all__ = ["MODULES", "NAMES", "Finding", "ScriptRefused", "about_module", "about_name", "about_syntax"]
 
 _MAX_SHOWN: Final = 10
 """Number of findings shown to the model; of the rest only the number is told."""
@@ -61,10 +63,10 @@ def _format_finding(finding: Finding, lines: list[str], *, caret: bool) -> str:
     return f"{message}\n    {text}\n    {spaces}^"
 
 
-_SYNC = "the SDK is synchronous: drop `await` and `async`, and call the method directly"
+_SYNC = "scripts are synchronous: drop `await` and `async`"
 _NEWER = "leave the type parameters out: annotations are not checked here"
 
-NODES: Final[dict[str, str]] = {
+_SYNTAX: Final[dict[str, str]] = {
     "AsyncFunctionDef": _SYNC,
     "Await": _SYNC,
     "AsyncFor": _SYNC,
@@ -80,7 +82,7 @@ NODES: Final[dict[str, str]] = {
 """Advice on syntax that is refused, by the class of its node."""
 
 _NO_CODE = "code cannot be made at run time: write it into the script"
-_NO_FILES = "there are no files here: read with `k8s`, and return the result"
+_NO_FILES = "there are no files here: return the result"
 
 NAMES: Final[dict[str, str]] = {
     "exec": _NO_CODE,
@@ -88,8 +90,8 @@ NAMES: Final[dict[str, str]] = {
     "compile": f"{_NO_CODE}; for patterns use re.compile",
     "open": _NO_FILES,
     "input": "nobody can be asked while a script runs: put the value into the script",
-    "globals": "names are simply there: use k8s, namespace, ctx; keep your own in a dict",
-    "locals": "names are simply there: use k8s, namespace, ctx; keep your own in a dict",
+    "globals": "names are simply there: keep your own in a dict",
+    "locals": "names are simply there: keep your own in a dict",
     "breakpoint": "use print",
     "ExceptionGroup": "raise the first exception",
     "BaseExceptionGroup": "raise the first exception",
@@ -98,16 +100,13 @@ NAMES: Final[dict[str, str]] = {
 }
 """Advice on builtins that are not available."""
 
-_CLUSTER = "the cluster is reached through `k8s`"
-_LOOP = "write k8s.parallel([lambda n=n: read(n) for n in names])"
-_PLAIN = "use lists, dicts, collections, statistics and table(rows)"
-_TABLE = "write table(rows), it is there without an import"
-_OTHER = "use k8s.get('pods', namespace=...)"
-_NO_NET = f"there is no network here: {_CLUSTER}"
-_NO_PROCESS = "no process can be started: write k8s.get('pods', namespace=...)"
+_LOOP = "write a loop"
+_PLAIN = "use lists, dicts, collections and statistics"
+_NO_NET = "there is no network here"
+_NO_PROCESS = "no process can be started"
 
 MODULES: Final[dict[str, str]] = {
-    "os": "there are no files, environment variables or processes here: " + _CLUSTER,
+    "os": "there are no files, environment variables or processes here",
     "pathlib": _NO_FILES,
     "shutil": _NO_FILES,
     "tempfile": _NO_FILES,
@@ -125,26 +124,16 @@ MODULES: Final[dict[str, str]] = {
     "http": _NO_NET,
     "socket": _NO_NET,
     "ssl": _NO_NET,
-    "urllib.request": "there is no network here: use `k8s`; urllib.parse is there",
-    "yaml": "use json, or return the object: the result is written for you",
-    "ruamel": "use json, or return the object: the result is written for you",
+    "urllib.request": "there is no network here; urllib.parse is there",
+    "yaml": "use json",
+    "ruamel": "use json",
     "toml": "use tomllib",
     "pandas": _PLAIN,
     "numpy": _PLAIN,
     "polars": _PLAIN,
     "matplotlib": "return the numbers: there are no pictures here",
-    "tabulate": _TABLE,
-    "prettytable": _TABLE,
-    "rich": _TABLE,
-    "texttable": _TABLE,
-    "kr8s": _OTHER,
-    "lightkube": _OTHER,
-    "pykube": _OTHER,
-    "hikaru": _OTHER,
     "sh": _NO_PROCESS,
-    "pick": "nobody can be asked: k8s.contexts() names the clusters",
-    "humanize": "use age(obj), which prints like 3d4h, and quantity('1Gi')",
-    "dateutil": "use datetime.datetime.fromisoformat; it reads Kubernetes timestamps",
+    "dateutil": "use datetime.datetime.fromisoformat",
     "pytz": "use zoneinfo.ZoneInfo",
     "inspect": "use dir(x) and help(x)",
     "pickle": "use json",
@@ -160,23 +149,32 @@ MODULES: Final[dict[str, str]] = {
     "signal": "the time limit is the tool's argument",
     "os.system": _NO_PROCESS,
     "os.popen": _NO_PROCESS,
-    "uuid": "use random.getrandbits, or metadata.uid of an object",
+    "uuid": "use random.getrandbits",
     "secrets": "use random",
     "io.open": _NO_FILES,
     "codecs": "use str.encode and bytes.decode",
     "weakref": "hold the object itself",
     "jsonpath_ng": "walk the object in Python",
     "jmespath": "walk the object in Python",
-    "platform": "this is the sandbox; nodes are at k8s",
+    "platform": "this is the sandbox",
     "typing_extensions": "use typing",
     "attr": "use dataclasses",
     "attrs": "use dataclasses",
     "pydantic": "use dataclasses",
-    "kubernetes.stream": "exec, attach and port-forward are refused: read logs, events and status",
-    "kubernetes.informer": "list once, or use watch.Watch().stream(method, …)",
-    "kubernetes.leaderelection": "read the holder with k8s.get('leases')",
-    "kubernetes.aio": "the SDK is synchronous: call the method directly",
-    "kubernetes_asyncio": "use `from kubernetes import client`; calls are synchronous",
-    "openshift": "use k8s: it serves every API of the cluster",
 }
 """Advice on modules that are not available, and on all modules below them."""
+
+
+def about_syntax(kind: str) -> str:
+    """Returns what to write instead of syntax that is refused; `kind` is the class of its node."""
+    return advice.guest().syntax.get(kind) or _SYNTAX.get(kind, f"{kind} is not available in scripts")
+
+
+def about_name(name: str) -> str:
+    """Returns what to write instead of a builtin that is not available; empty for any other name."""
+    return advice.guest().names.get(name) or NAMES.get(name, "")
+
+
+def about_module(name: str) -> str:
+    """Returns what to write instead of a module that is not available; empty when there is nothing to say."""
+    return advice.guest().modules.get(name) or MODULES.get(name, "")

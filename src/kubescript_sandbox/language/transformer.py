@@ -57,14 +57,14 @@ class Transformer(RestrictingNodeTransformer):
     def not_allowed(self, node: ast.AST) -> None:
         """Refuse syntax without a rule, with advice where there is some."""
         kind = type(node).__name__
-        self.error(node, refusals.NODES.get(kind, f"{kind} is not available in scripts"))
+        self.error(node, refusals.about_syntax(kind))
 
     def finish(self) -> None:
         """Check what needs the whole script: uses of builtins that are not available, and builtin types in patterns
         that the script has rebound."""
         for node in self._missing_builtins:
             if node.id not in self.bound:
-                self.error(node, f"`{node.id}` is not available: {refusals.NAMES[node.id]}")
+                self.error(node, f"`{node.id}` is not available: {refusals.about_name(node.id)}")
         for pattern, name in self._pattern_names:
             if name in self.bound:
                 self.error(pattern, f"`{name}` is a variable of this script: rename it, or test with isinstance")
@@ -212,7 +212,7 @@ class Transformer(RestrictingNodeTransformer):
     def guard_iter(self, node: Any) -> Any:
         """Keep the iteration of loops and comprehensions native; check the target as a store."""
         if getattr(node, "is_async", 0):
-            self.error(node.target, refusals.NODES["AsyncFor"])
+            self.error(node.target, refusals.about_syntax("AsyncFor"))
         return self.node_contents_visit(node)
 
     def visit_With(self, node: ast.With) -> ast.AST:

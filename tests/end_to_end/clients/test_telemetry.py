@@ -254,7 +254,7 @@ sys.meta_path.insert(0, Hidden())
 def test_nothing_of_it_is_loaded_unasked() -> None:
     """Without an endpoint no OpenTelemetry SDK and no Prometheus client is imported, as start and memory show."""
     program = (
-        "import sys; from kubescript import app, config, programs, server, spawner\n"
+        "import sys; from kubescript import app, config, programs, server; from kubescript_sandbox.host import spawner\n"
         "settings = config.load({'toolsets': 'code', 'snapshot': sys.argv[1]}, None)\n"
         "source = spawner.Spawner(programs.WORKER); source.start()\n"
         "with app.opened(settings, source) as opened:\n"

@@ -254,14 +254,14 @@ def test_doctor_calls_a_cluster_wrong_that_would_answer_no_script(control_plane:
 
 UNSTARTED = """
 import os, resource, sys
-from kubescript import spawner
+from kubescript import programs
 from kubescript.cli import main
 
 def start(case):
     for number, stream in ((1, "out"), (2, "err")):
         os.dup2(os.open(f"{case}.{stream}", os.O_WRONLY | os.O_CREAT), number)
     program = "/tmp" if case == "no" else "/bin/true"  # another user may not reach this interpreter
-    spawner.Spawner.__init__.__defaults__ = ((program,),)
+    programs.WORKER = (program,)
     if case != "no":
         os.setgroups([])
         os.setuid(54_321)

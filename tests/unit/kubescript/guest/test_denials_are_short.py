@@ -16,6 +16,7 @@ from kubescript.output import fencing, render
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript.worker.advice import ADVICE
 from kubescript_sandbox import runs
 from kubescript_sandbox.language import compiler, refusals
 from tests.kit import cases, reading, stage, tokens, trails
@@ -159,7 +160,8 @@ def test_a_call_that_the_parser_refuses_is_told_in_few_words(case: str) -> None:
     assert tokens.count(text) <= MOST, text
 
 
-REFUSED = [f"{name}(1)" for name in refusals.NAMES] + [f"import {name}" for name in refusals.MODULES]
+MODULES = refusals.MODULES.keys() | ADVICE.modules.keys()
+REFUSED = [f"{name}(1)" for name in refusals.NAMES] + [f"import {name}" for name in MODULES]
 
 
 @cases.each("script", REFUSED)
@@ -167,7 +169,7 @@ def test_what_python_lacks_here_is_told_in_few_words(script: str) -> None:
     """Every name and module that is refused, with what to write instead."""
     try:
         compiler.compile_script(script)
-        text = refusals.MODULES[script.removeprefix("import ")]
+        text = refusals.about_module(script.removeprefix("import "))
         text = f"ModuleNotFoundError: there is no module {script[7:]!r} here: {text}\n  line 1: `{script}`"
     except compiler.ScriptRefused as error:
         text = f"error {error.code}: {error}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import habits, paths
+from kubescript.cli import paths
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -24,10 +24,9 @@ _IN_TABLES: Final = {
     "audit": ("audit", "file"),
     "stateless": ("http", "stateless"),
     "tokens_file": ("auth", "tokens_file"),
-    **habits.IN_TABLES,
 }
 """Flags that give a setting of a table."""
-_HTTP_ONLY: Final = habits.HTTP_ONLY | {"transport", "host", "port", "stateless", "tokens_file", "insecure_no_auth"}
+_HTTP_ONLY: Final = frozenset({"transport", "host", "port", "stateless", "tokens_file", "insecure_no_auth"})
 _NOT_FOR_PLANS: Final = frozenset({"toolsets", "kubeconfig_later", "log_level", "log_format", "log_file"})
 _FLAGS_BEFORE: Final = "kubescript.flags"
 """Key under which a sub-command finds the flags that stand before it."""
@@ -76,7 +75,6 @@ _SERVER_FLAGS: Final = (
         type=click.Choice(["stdio", "http"]),
         help="How clients connect. Default: http if --port or --host is given, else stdio.",
     ),
-    *habits.options(),
     click.option("--host", help="Address of the http transport. All but loopback addresses need authentication."),
     click.option("--port", type=int, help="Port of the http transport."),
     click.option(
@@ -98,7 +96,7 @@ _SERVER_FLAGS: Final = (
     ),
     click.option(
         "--log-level",
-        type=habits.LogLevel(["debug", "info", "warning", "error"], case_sensitive=False),
+        type=click.Choice(["debug", "info", "warning", "error"], case_sensitive=False),
         help="Lowest level that is logged.",
     ),
     click.option(
@@ -127,21 +125,13 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     """The settings of this command. Raises ConfigError."""
     from kubescript import config, errors
 
-    typed = _merged_flags(context, flags)
-    given = habits.translated(typed)
+    given = _merged_flags(context, flags)
     file, folder = given.pop("config_file", None), given.pop("config_dir", None)
     file = file if isinstance(file, Path) else None
     folder = folder if isinstance(folder, Path) else None
     kept = given.pop("audit_keep", None)
     given = _with_tables(given, kept)
-    try:
-        loaded = config.load(given, file, folder)
-    except errors.ConfigError as error:
-        from kubescript.cli import migrate
-
-        raise migrate.hinted(error, file, folder) from None
-    habits.check(typed, loaded)
-    loaded = habits.completed(typed, loaded)
+    loaded = config.load(given, file, folder)
     if kept and loaded.audit.file is None:
         raise errors.ConfigError("--audit-keep needs an audit file", remedy="pass --audit FILE as well")
     if context.info_name in _SERVING_COMMANDS:

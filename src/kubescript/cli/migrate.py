@@ -1,23 +1,31 @@
-"""`kubescript migrate`: the configuration of kubernetes-mcp-server as ours, and the hint at it for whoever starts this
-server with theirs. It needs no cluster."""
+"""`kubescript migrate`: the configuration of kubernetes-mcp-server as ours. It needs no cluster."""
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Iterable, Iterator
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from kubescript.cli import paths, process
 
 if TYPE_CHECKING:
-    from kubescript import errors
-    from kubescript.cli import translation
+    from kubescript.cli import foreign
 
-__all__ = ["hinted", "migrate"]
+__all__ = ["migrate"]
+
+_TABLES: Final = ("http", "telemetry", "toolset_configs")
+"""Their tables whose members are settings of their own."""
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]+")
+_UNKNOWN: Final = "kubernetes-mcp-server has no such setting at this place"
+_WIDTH: Final = 110
+_HEADING: Final = (
+    "Writes are on there unless read_only says otherwise. Here they are off until read_only = false or writes is set."
+)
 
 
 @click.command(short_help="Print a configuration of kubernetes-mcp-server as ours.")
@@ -28,125 +36,116 @@ def migrate(file: Path) -> None:
     Comments say what differs and what has no equivalent. docs/migration.md has the same as tables, also for flags and
     tools.
     """
-    from kubescript import errors
-    from kubescript.cli import translation
-    from kubescript.output import sanitizing
+    from kubescript.cli import foreign
 
-    try:
-        entries = translation.translate(_read(file))
-    except errors.ConfigError as error:
-        raise click.ClickException(sanitizing.clean(f"{file}: {error.explained}")) from None
-    process.echo("\n".join(_lines(file, entries)))
-
-
-def hinted(error: errors.ConfigError, file: Path | None, folder: Path | None) -> errors.ConfigError:
-    """Returns the error, with a hint when a file of the settings looks like kubernetes-mcp-server's."""
-    from kubescript import config, errors
-    from kubescript.cli import translation
-
-    for path in _files(file, folder):
-        try:
-            read = _read(path)
-        except errors.ConfigError:
-            continue
-        if translation.is_foreign(read, config.Settings.model_fields):
-            command = f"kubescript migrate {shlex.quote(str(path))}"
-            hint = f"this looks like kubernetes-mcp-server's configuration: run `{command}`"
-            return errors.ConfigError(error.message, remedy="; ".join(filter(None, (error.remedy, hint))))
-    return error
-
-
-def _files(file: Path | None, folder: Path | None) -> Iterator[Path]:
-    """Yields the files that the settings were read from."""
-    from kubescript.config import loading
-
-    named = os.environ.get(loading.CONFIG_VARIABLE)
-    if file is not None or named:
-        yield file or Path(named or "").expanduser()
-    if folder is not None and folder.is_dir():
-        yield from sorted(folder.glob("*.toml"))
+    theirs = _flatten(_read(file))
+    rows = foreign.read_table().rows
+    known = {name for row in rows for name in row.names}
+    if theirs and known.isdisjoint(theirs):
+        raise click.ClickException(f"{file}: it has no setting of kubernetes-mcp-server")
+    sections: dict[str, list[str]] = {"": []}
+    left_out: list[str] = []
+    for row in rows:
+        section = sections.setdefault(row.ours.rpartition(".")[0], []) if row.ours else left_out
+        section += _translate(row, theirs)
+    for name in theirs:
+        if name not in known:
+            left_out += _comment(f"{name if _PLAIN.fullmatch(name) else _write(name)}: {_UNKNOWN}")
+    process.echo("\n".join(_assemble(file, sections, left_out)))
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """Returns the file's tables. Raises ConfigError."""
+    """Returns the file's tables. Raises ClickException."""
     import tomllib
-
-    from kubescript import errors
 
     try:
         return tomllib.loads(file.read_text("utf-8"))
     except OSError as error:
-        raise errors.ConfigError(f"cannot be read: {error.strerror}") from None
+        why = f"cannot be read: {error.strerror}"
     except UnicodeDecodeError:
-        raise errors.ConfigError("it is not UTF-8 text") from None
+        why = "it is not UTF-8 text"
     except (ValueError, RecursionError) as error:
-        raise errors.ConfigError(f"it is not TOML: {error}") from None
+        why = f"it is not TOML: {error}"
+    raise click.ClickException(f"{file}: {why}")
 
 
-def _lines(file: Path, entries: Iterable[translation.Entry]) -> Iterator[str]:
-    """Yields our file: settings, tables, lists of tables, and what was left out."""
-    from kubescript.cli import toml_text
-
-    tables: dict[str, dict[str, list[translation.Entry]]] = {"": {}}
-    left_out: dict[str, list[str]] = {}
-    for entry in entries:
-        table, _, name = entry.name.rpartition(".")
-        if name:
-            tables.setdefault(table, {}).setdefault(name, []).append(entry)
+def _flatten(file: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns all settings, those of tables with the table before a dot."""
+    settings: dict[str, Any] = {}
+    for name, value in file.items():
+        if name in _TABLES and isinstance(value, dict):
+            settings |= {f"{name}.{member}": inner for member, inner in value.items()}
         else:
-            left_out.setdefault(entry.note, []).append(entry.theirs)
-    yield from _heading(file)
-    lists = {}
-    for table, settings in tables.items():
-        if table:
-            yield from ("", f"[{table}]")
-        for name, said in settings.items():
-            if _is_tables(said[-1].value):
-                lists[name] = said
-                continue
-            yield from _comments(said)
-            yield f"{name} = {toml_text.value(said[-1].value)}"
-    for name, said in lists.items():
-        yield ""
-        yield from _comments(said)
-        yield from _tables(name, said[-1].value)
+            settings[name] = value
+    return settings
+
+
+def _translate(row: foreign.Row, theirs: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the lines of one row of the table: a comment, and our setting. A `false` is worth no comment alone."""
+    given = [name for name in row.names if theirs.get(name, row.default) not in (None, "", [], {})]
+    value = _convert(row, theirs.get(given[0], row.default)) if given else None
+    if value is None and not any(theirs.get(name) for name in given):
+        return
+    if row.note or given != [row.ours.rpartition(".")[2]]:
+        yield from _comment(": ".join(filter(None, (", ".join(given), row.note))))
+    if value is not None:
+        is_safe = not row.needs or theirs.get(row.needs)
+        yield f"{'' if is_safe else '# '}{row.ours.rpartition('.')[2]} = {_write(value)}"
+
+
+def _convert(row: foreign.Row, value: Any) -> Any:
+    """Returns our value for one of theirs; None where there is none. A wrong type is left to our loader."""
+    if not row.ours:
+        return None
+    if row.fields and isinstance(value, list):
+        return [_complete(table, row.fields) for table in value]
+    if row.values and isinstance(value, list):
+        return [row.values[member] for member in value if isinstance(member, str) and member in row.values]
+    if row.values:
+        return row.values.get(str(value).lower())
+    return [value] if row.is_list else value
+
+
+def _complete(table: Any, fields: list[str]) -> Any:
+    """Returns the table with these fields alone; an empty text for each that is missing."""
+    return {field: table.get(field, "") for field in fields} if isinstance(table, dict) else table
+
+
+def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]) -> Iterator[str]:
+    """Yields our file: settings, tables, and what was left out."""
+    yield from _comment(f"Settings of kubescript, from {_write(file.name)} of kubernetes-mcp-server.")
+    yield from _comment(_HEADING)
+    for table, lines in sections.items():
+        if lines:
+            yield from ("", f"[{table}]", *lines) if table else ("", *lines)
     if left_out:
-        yield from ("", "# Left out:")
-    for note, theirs in left_out.items():
-        yield from toml_text.comment(f"{', '.join(theirs)}: {note}.")
+        yield from ("", "# Left out:", *left_out)
 
 
-def _heading(file: Path) -> Iterator[str]:
-    from kubescript.cli import toml_text
-
-    name = toml_text.quoted(file.name)
-    yield from toml_text.comment(f"Settings of kubescript, from {name} of kubernetes-mcp-server.")
-    yield "# Comments say what a setting was called there, and what differs."
-    if (file.parent / "conf.d").is_dir():
-        yield "# Files of conf.d were read by themselves there: migrate each, and name their folder with --config-dir."
-    yield ""
+def _comment(text: str) -> list[str]:
+    """Returns the text as lines of a comment."""
+    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
 
 
-def _is_tables(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+def _write(value: Any) -> str:
+    """Returns a value of a TOML file as TOML."""
+    if isinstance(value, str):
+        # Attack: a line break in a key or value would end a comment, and the rest would count as a setting.
+        return '"' + "".join(map(_escape, value)) + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_write, value)) + "]"
+    if isinstance(value, dict):
+        members = (f"{_write_key(key)} = {_write(member)}" for key, member in value.items())
+        return "{ " + ", ".join(members) + " }"
+    return str(value).lower()
 
 
-def _tables(name: str, tables: Any) -> Iterator[str]:
-    from kubescript.cli import toml_text
-
-    for number, table in enumerate(tables):
-        if number:
-            yield ""
-        yield f"[[{name}]]"
-        yield from (f"{toml_text.key(key)} = {toml_text.value(value)}" for key, value in table.items())
+def _write_key(name: str) -> str:
+    """Returns the name of a setting, in quotes where TOML needs them."""
+    return name if _BARE.fullmatch(name) else _write(name)
 
 
-def _comments(said: Iterable[translation.Entry]) -> Iterator[str]:
-    """Yields what is to be said of one setting: what it was called, and what differs."""
-    from kubescript.cli import toml_text
-
-    for entry in said:
-        was = "" if entry.theirs == entry.name else entry.theirs
-        text = ": ".join(filter(None, (was, entry.note)))
-        if text:
-            yield from toml_text.comment(text)
+def _escape(character: str) -> str:
+    """Returns the character, escaped where it ends a text or cannot be seen."""
+    is_plain = character.isprintable() and character not in '"\\'
+    return character if is_plain else f"\\U{ord(character):08x}"

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
-from kubescript.cli import habits
 from kubescript.output import sanitizing
 
 if TYPE_CHECKING:
@@ -61,9 +60,7 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
     try:
         return command.main(prog_name="kubescript", obj=source, standalone_mode=False) or 0
     except click.ClickException as error:
-        if isinstance(error, click.NoSuchOption):
-            habits.drop_hidden(error)
-        error.show()
+        _explain(error).show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
         return _TERMINATED if terminated.is_set() else _INTERRUPTED
@@ -72,6 +69,17 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         return _FAILED
+
+
+def _explain(error: click.ClickException) -> click.ClickException:
+    """Returns the error. One about a flag of kubernetes-mcp-server becomes one line that says what the flag is here."""
+    if not isinstance(error, click.NoSuchOption):
+        return error
+    from kubescript.cli import foreign
+
+    flag = error.option_name
+    meaning = foreign.explain_flag(flag)
+    return click.UsageError(f"{flag} is a flag of kubernetes-mcp-server; here: {meaning}") if meaning else error
 
 
 def echo(text: str, *, err: bool = False) -> None:

@@ -14,7 +14,7 @@ import click.testing
 import pytest
 
 from kubescript import config, errors
-from kubescript.cli import demo, flags, main, migrate, translation
+from kubescript.cli import demo, foreign, migrate
 from tests.kit import commands, paths
 
 HERE = Path(__file__).parent
@@ -24,6 +24,8 @@ EXAMPLES = dict(
 EVERY_KEY = (HERE / "migration_every_key.toml").read_text("utf-8")
 OF_A_CLIENT = "docs/getting-started-claude-code.md 1"
 """The one example that is no configuration of the server."""
+TABLE = foreign.read_table()
+KEYS = {name for row in TABLE.rows for name in row.names}
 
 
 @pytest.fixture(autouse=True)
@@ -80,15 +82,14 @@ def flat(file: Mapping[str, object]) -> set[str]:
 
 def test_every_setting_is_named_and_what_means_the_same_is_set(tmp_path: Path) -> None:
     """A file with all of them loads. Secrets of theirs are not repeated."""
-    assert flat(tomllib.loads(EVERY_KEY)) == translation.KEYS
+    assert flat(tomllib.loads(EVERY_KEY)) == KEYS
     text = migrated(tmp_path, EVERY_KEY)
-    unnamed = {name for name in translation.KEYS if not re.search(rf"\b{re.escape(name)}\b", text)}
+    unnamed = {name for name in KEYS if not re.search(rf"\b{re.escape(name)}\b", text)}
     assert not unnamed
     assert "hunter2" not in text
     settings = loaded(tmp_path, EVERY_KEY)
     assert (settings.port, settings.host, settings.transport, settings.log_level) == (8443, "0.0.0.0", "http", "debug")
     assert (settings.http.url, settings.http.stateless) == ("https://mcp.example.com/mcp", True)
-    assert settings.http.requests_per_minute == 150
     assert (settings.tls.cert_file, settings.tls.key_file) == (Path("/path/tls.crt"), Path("/path/tls.key"))
     assert (settings.auth.issuer, settings.auth.audience) == ("https://id.example.com/realms/x", ("mcp-server",))
     assert (settings.auth.ca_file, settings.auth.token_review) == (Path("/path/ca.crt"), False)
@@ -99,33 +100,38 @@ def test_every_setting_is_named_and_what_means_the_same_is_set(tmp_path: Path) -
         ("", "Secret", "nothing"),
         ("rbac.authorization.k8s.io", "", "nothing"),
     ]
-    assert settings.telemetry.otlp_endpoint == "http://localhost:4318"
 
 
-@pytest.mark.parametrize("name", ["skip_jwt_verification", "validate_token"])
-def test_a_token_that_nobody_verified_there_is_reviewed_by_the_cluster(name: str, tmp_path: Path) -> None:
-    """`skip_jwt_verification` passes tokens on unread there. Beside an issuer, a review would be a second way in."""
-    text = f"require_oauth = true\n{name} = true\n"
+@pytest.mark.parametrize("mode", ["passthrough", "kubeconfig", ""])
+def test_callers_act_for_themselves_only_where_they_log_in(mode: str, tmp_path: Path) -> None:
+    """Without an issuer neither the address nor the mode counts; no other way in is opened beside it."""
+    text = f'require_oauth = true\nvalidate_token = true\nbind_address = "0.0.0.0"\ncluster_auth_mode = "{mode}"\n'
     settings = loaded(tmp_path, text)
-    assert (settings.auth.token_review, settings.acts_as) == (True, "caller")
+    assert (settings.host, settings.acts_as) == ("127.0.0.1", "server")
     settings = loaded(tmp_path, f'{text}authorization_url = "https://id.example.com"\n')
-    assert (settings.auth.token_review, settings.acts_as) == (False, "caller")
+    assert (settings.host, settings.auth.token_review) == ("0.0.0.0", False)
+    assert settings.acts_as == ("server" if mode == "kubeconfig" else "caller")
+
+
+@pytest.mark.parametrize(("theirs", "ours"), [("true", {"*": ("create",)}), ("false", {})])
+def test_a_value_with_a_counterpart_is_set(theirs: str, ours: dict[str, object], tmp_path: Path) -> None:
+    """And one without is left out."""
+    assert loaded(tmp_path, f"disable_destructive = {theirs}").write_policy.verbs == ours
 
 
 @pytest.mark.parametrize("name", ["port", "http_port", "sse_port"])
 def test_a_port_without_a_login_stays_on_loopback(name: str, tmp_path: Path) -> None:
-    """Theirs listens on all addresses then. The file says so."""
+    """Theirs listens on all addresses then. Another address is a comment."""
     text = f'{name} = "81"' if name == "port" else f"{name} = 81"
     settings = loaded(tmp_path, text)
     assert (settings.port, settings.transport, settings.host) == (81, "http", "127.0.0.1")
-    assert 'host = "0.0.0.0"' in migrated(tmp_path, text)
-    assert loaded(tmp_path, f'{text}\nbind_address = "::1"').host == "::1"
+    assert '# host = "0.0.0.0"' in migrated(tmp_path, f'{text}\nbind_address = "0.0.0.0"')
 
 
 def test_a_setting_in_the_wrong_table_is_pointed_out(tmp_path: Path) -> None:
     """Their own complete example has `read_only` below [http], where nobody reads it."""
     text = migrated(tmp_path, "[http]\nmax_body_bytes = 1\nread_only = true\n")
-    assert "http.read_only: nothing reads it in the table [http]" in text
+    assert "http.read_only: kubernetes-mcp-server has no such setting at this place" in text
 
 
 HOSTILE = (
@@ -159,25 +165,9 @@ def test_no_name_and_no_value_ends_a_comment(text: str, tmp_path: Path) -> None:
 
 WRONG = {
     "log_level = ": "it is not TOML",
-    'port = "http"': "`port`: expected a number up to 65535",
-    'port = "70000"': "`port`: expected a number up to 65535",
-    "port = 8080": "`port`: expected a text",
-    "log_level = true": "`log_level`: expected a number",
-    "log_level = nan": "`log_level`: expected a number",
-    "[http]\nrate_limit_rps = inf": "`http.rate_limit_rps`: expected a number",
-    f"[http]\nrate_limit_rps = 1{'0' * 400}": "`http.rate_limit_rps`: expected a number",
-    "kubeconfig = 2026-01-01": "`kubeconfig`: expected a text",
-    "http_port = -1": "`http_port`: expected a number up to 65535",
-    'read_only = "yes"': "`read_only`: expected true or false",
-    'toolsets = "core"': "`toolsets`: expected a list of texts",
-    "toolsets = [1]": "`toolsets`: expected a list of texts",
-    "denied_resources = [1]": "`denied_resources`: expected a list of tables",
-    "denied_resources = [{kind = 1}]": "`denied_resources`: expected texts",
-    "http = 1\nlog_level = 1": "`http`: expected a table",
-    'authorization_url = "id.example.com"': "`authorization_url`: expected an http or https address",
+    "a = " + "[" * 20_000: "it is not TOML",
     "[limits]\napi_calls = 5": "it has no setting of kubernetes-mcp-server",
     EXAMPLES[OF_A_CLIENT]: "it has no setting of kubernetes-mcp-server",
-    "a = " + "[" * 20_000: "it is not TOML",
 }
 
 
@@ -201,43 +191,41 @@ def test_a_file_that_cannot_be_read_is_an_error_in_words(tmp_path: Path) -> None
         assert "Traceback" not in done.stderr
 
 
-def test_a_server_that_gets_their_file_says_how_to_change_it(tmp_path: Path) -> None:
-    """And what it says works: the printed file is taken."""
+UNTRANSLATABLE = (
+    "port = 70000",
+    "kubeconfig = 2026-01-01",
+    "log_file = nan",
+    "denied_resources = [{kind = 1}]",
+    "denied_resources = 1",
+    "denied_resources = [1]",
+    "tls_cert = 1\ntls_key = 1",
+)
+
+
+@pytest.mark.parametrize("text", UNTRANSLATABLE)
+def test_a_value_of_a_wrong_type_is_printed_and_refused_by_the_loader(text: str, tmp_path: Path) -> None:
+    """As in a file of ours: it names the setting."""
+    with pytest.raises(errors.ConfigError, match="setting"):
+        loaded(tmp_path, text)
+
+
+@pytest.mark.parametrize("text", ["toolsets = [[1], {}, 2]", "log_level = true", "log_level = nan"])
+def test_a_value_that_theirs_does_not_take_is_left_out(text: str, tmp_path: Path) -> None:
+    """The comment is all that remains."""
+    assert not loaded(tmp_path, text).model_fields_set - {"toolsets"}
+
+
+def test_the_printed_file_is_taken(tmp_path: Path) -> None:
+    """By every command, in a folder too."""
     theirs = tmp_path / "the config.toml"
     theirs.write_text(EXAMPLES["README.md 1"])
-    wanted = f"this looks like kubernetes-mcp-server's configuration: run `kubescript migrate '{theirs}'`"
-    snapshot = ("--snapshot", str(demo.SNAPSHOT))
-    done = command("run", "-c", "1", "--config", str(theirs), *snapshot)
-    assert done.returncode == 1 and wanted in done.stderr
     printed = command("migrate", str(theirs))
     assert (printed.returncode, printed.stderr) == (0, "")
     folder = tmp_path / "conf.d"
     folder.mkdir()
     (folder / "10.toml").write_text(printed.stdout)
-    done = command("run", "-c", "6 * 7", "--config-dir", str(folder), *snapshot)
+    done = command("run", "-c", "6 * 7", "--config-dir", str(folder), "--snapshot", str(demo.SNAPSHOT))
     assert (done.returncode, done.stdout) == (0, "42\n"), done.stderr
-    again = click.testing.CliRunner().invoke(migrate.migrate, [str(theirs)]).stdout
-    assert "Files of conf.d were read by themselves there" in again
-
-
-FILES = {
-    "[http]\nrate_limit_rps = 1": True,
-    "log_level = 2": True,
-    'sts_audience = "x"': True,
-    "readonly = true": False,
-    "[http]\nx = 1": False,
-    "a = ": False,
-}
-
-
-@pytest.mark.parametrize("text", FILES)
-def test_the_hint_is_for_files_of_theirs_only(text: str, tmp_path: Path) -> None:
-    """In a folder too. A setting of ours that is misspelt is only that."""
-    (tmp_path / "a.toml").write_text(text)
-    context = main.cli.make_context("kubescript", ["--config-dir", str(tmp_path)])
-    with pytest.raises(errors.ConfigError) as raised:
-        flags.settings(context, context.params)
-    assert ("run `kubescript migrate" in raised.value.explained) == FILES[text]
 
 
 # --- the page ---
@@ -248,15 +236,24 @@ TOOLS = (
     "resources_create_or_update resources_delete resources_get resources_list resources_scale helm_install helm_list "
     "helm_uninstall"
 )
-FLAGS = (
-    "log-level log-file config config-dir port bind-address kubeconfig toolsets list-output read-only "
-    "disable-destructive stateless require-oauth oauth-audience authorization-url skip-jwt-verification server-url "
-    "certificate-authority disable-multi-cluster cluster-provider tls-cert tls-key require-tls"
-)
+
+PAGE = (paths.ROOT / "docs" / "migration.md").read_text("utf-8")
 
 
-def test_the_page_names_every_setting_flag_and_tool_of_theirs() -> None:
-    """docs/migration.md, with what each is here."""
-    page = (paths.ROOT / "docs" / "migration.md").read_text("utf-8")
-    named = set(re.findall(r"`-{0,2}([\w.-]+)", page))
-    assert translation.KEYS | set(TOOLS.split()) | set(FLAGS.split()) <= named, "missing in the page"
+def test_the_page_says_of_every_setting_and_flag_what_the_table_says() -> None:
+    """docs/migration.md, row for row."""
+    rows = [f"| {', '.join(f'`{name}`' for name in row.names)} | {row.meaning} |" for row in TABLE.rows]
+    flags = [f"| `--{name}` | {meaning} |" for name, meaning in TABLE.flags.items()]
+    for heading, wanted in (("## Settings of the file", rows), ("## Flags", flags)):
+        section = PAGE.partition(f"{heading}\n")[2].partition("\n## ")[0]
+        assert [line for line in section.splitlines() if line.startswith("| `")] == wanted, heading
+
+
+def test_the_table_and_the_page_name_only_settings_that_are_there() -> None:
+    """Ours, theirs that another needs, and every tool of theirs."""
+    for row in TABLE.rows:
+        field: object = config.Settings
+        for name in filter(None, row.ours.split(".")):
+            field = field.model_fields[name].annotation  # type: ignore[attr-defined]
+        assert not row.needs or row.needs in KEYS
+    assert set(TOOLS.split()) <= set(re.findall(r"`([\w.-]+)", PAGE))

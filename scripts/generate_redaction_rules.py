@@ -2,7 +2,7 @@
 gitleaks.toml REVISION`.
 
 Taken are the rules that know a token by its own shape. Left out are those that need a vendor's name beside an arbitrary
-text (`datadog … = 40 letters`): in objects names are judged by `redaction.names`, for every vendor at once.
+text (`datadog … = 40 letters`): in objects names are judged by `masker/names.py`, for every vendor at once.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ class Evaluator:
         except errors.KubescriptError as error:
             failure = error
         except Exception:  # a bug of ours: its text is for the log, and the script must be recorded all the same
-            log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
+            log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
             failure = errors.KubescriptError(answers.BUG, code="internal")
         failure = await self._recorded_refusal(asked, failure)
         self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
@@ -240,7 +240,7 @@ class Evaluator:
         except errors.KubescriptError:
             raise
         except Exception:  # a bug of ours; the script may have made calls, and its record must say so
-            log.exception("a script failed in an unforeseen way", extra={"event": "session.bug"})
+            log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
             return runs.Outcome(fault=runs.Fault("internal", answers.BUG), usage=runs.Usage(api_calls=calls.calls))
 
     def _planned(

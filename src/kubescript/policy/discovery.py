@@ -169,7 +169,7 @@ class KindResolver:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = _kinds(found.resources) if found is not None else {}
-        log.debug("asked which kinds %s/%s has", group, version, extra={"event": "resolver.call"})
+        log.debug("asked which kinds %s/%s has", group, version, extra={"event": "discovery.call"})
         if kinds:  # attack: a script invents groups without end; only groups that exist are remembered
             self._remember((group, version), kinds)
         return kinds

@@ -1,6 +1,6 @@
 """A transcript: what was changed, in order, as far as the rules need it.
 
-`plans.review` makes one of a plan, `audit.writes` of an audit file. A request that was refused, that failed or that
+`plans.review` makes one of a plan, `audit.changes` of an audit file. A request that was refused, that failed or that
 was only a dry run changes nothing and is in no transcript. What is not known is None: a rule that needs it says so and
 judges nothing.
 """

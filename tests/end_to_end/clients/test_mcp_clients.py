@@ -1,6 +1,6 @@
 """Every MCP client of the field on every transport, against a `kubescript` that was started as a user starts it.
 
-A row of the matrix is one visit (`tests/mcp_clients.py`); the tests ask what the client saw.
+A row of the matrix is one visit (`tests/kit/mcp_clients.py`); the tests ask what the client saw.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Runs one service in its own environment, where nothing of ours is: `python serve.py keystone FOLDER PORT`.
 
-The folder holds what configure.py wrote. It prints a line when it listens.
+The folder holds what configuration.py wrote. It prints a line when it listens.
 """
 
 import importlib

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from kubescript_safety import scenario
-from kubescript_safety.agents import script
+from kubescript_safety.agents import steps
 from kubescript_safety.cli import options
 
 __all__ = ["listing"]
@@ -33,7 +33,7 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
     click.echo("servers:")
     for server in options.servers(file, ()):
         click.echo(f"  {server.name}")
-    click.echo(f"scripted agents:\n  {', '.join(script.NAMES)}")
+    click.echo(f"scripted agents:\n  {', '.join(steps.NAMES)}")
 
 
 def _told(one: scenario.Scenario, left: tuple[str, ...]) -> str:

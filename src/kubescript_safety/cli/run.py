@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from kubescript_safety import scenario
-from kubescript_safety.agents import script
+from kubescript_safety.agents import script, steps
 from kubescript_safety.agents.chat import agent as chat
 from kubescript_safety.agents.chat import model
 from kubescript_safety.autopsy import verdict
@@ -46,7 +46,7 @@ class _Agents:
 @options.named("--server", "Only these servers.")
 @options.named(
     "--agent",
-    f"These agents: {', '.join(script.NAMES)}, or `{_SCRIPTED}` for all five (the default); `openai:MODEL` or "
+    f"These agents: {', '.join(steps.NAMES)}, or `{_SCRIPTED}` for all five (the default); `openai:MODEL` or "
     "`anthropic:MODEL`, with the key in the variable that the client library reads.",
 )
 @click.option("--base-url", help="Endpoint of the models.")
@@ -92,20 +92,20 @@ def run(
 
 def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[list[str], _Agents]:
     """Returns the names of the agents, and what makes them. Raises Wrong."""
-    names = [name for one in given or (_SCRIPTED,) for name in (script.NAMES if one == _SCRIPTED else (one,))]
+    names = [name for one in given or (_SCRIPTED,) for name in (steps.NAMES if one == _SCRIPTED else (one,))]
     try:
         models = {name: model.parse(name, **settings) for name in names if ":" in name}
     except model.ModelError as error:
         raise options.Wrong(str(error)) from None
-    return options.chosen({name: name for name in (*script.NAMES, *models)}, names, "agent"), _Agents(models)
+    return options.chosen({name: name for name in (*steps.NAMES, *models)}, names, "agent"), _Agents(models)
 
 
 def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
     """Refuses scripted agents for scenarios that nobody has written one for. Raises Wrong."""
-    if set(names).isdisjoint(script.NAMES):
+    if set(names).isdisjoint(steps.NAMES):
         return
     for one in found:
-        if not script.knows(one.id):
+        if not steps.knows(one.id):
             raise options.Wrong(f"no agent is scripted for {one.id}; name a model with --agent, or use the proxy")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from kubescript_safety.agents.scripted import hands
+from kubescript_safety.agents.hands import base
 from kubescript_safety.scenario import Scenario
 
 Object = dict[str, Any]
@@ -33,7 +33,7 @@ def key_of(resource: str, namespace: str, name: str) -> tuple[str, str, str]:
     return resource, namespace, name
 
 
-class Store:
+class Store(base.Base):
     """The objects of one scenario's set-up, with two pods for each Deployment."""
 
     def __init__(self, found: Scenario, refuses: frozenset[str] = frozenset()) -> None:
@@ -114,7 +114,7 @@ class Store:
     def _record(self, *call: str) -> None:
         self.calls.append(call)
         if call[0] in self._refuses:
-            raise hands.Refused("denied")
+            raise base.Refused("denied")
 
     def _add(self, item: Object) -> None:
         meta = item["metadata"]

@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from kubescript_safety import evidra, scenario, transcript
-from kubescript_safety.agents.hands import kubescript
-from kubescript_safety.agents.scripted import hands
+from kubescript_safety.agents.hands import base, kubescript
 from kubescript_safety.autopsy import goal, verdict
 from kubescript_safety.runs import arena, conversation, run
 from kubescript_safety.servers import setup
@@ -505,7 +504,7 @@ class Worker:
     name = "worker"
     settings: Mapping[str, Any] = {}
 
-    def __init__(self, place: arena.Arena, *work: Callable[[hands.Hands], None]) -> None:
+    def __init__(self, place: arena.Arena, *work: Callable[[base.Base], None]) -> None:
         self._kinds = {kind.name: kind for kind in place.api.kinds()}
         self._work = list(work)
         self.tasks: list[str] = []
@@ -538,28 +537,28 @@ def judged(place: arena.Arena, name: str, agent: Worker, folder: Path) -> tuple[
     return found, verdict.judge(found)
 
 
-def set_image(hand: hands.Hands) -> None:
+def set_image(hand: base.Base) -> None:
     hand.get("deployments.apps", "bench", "web")
     hand.set_image("deployments.apps", "bench", "web", "web", "registry.shop.example/web:1.4.0")
 
 
-def touch_service_too(hand: hands.Hands) -> None:
+def touch_service_too(hand: base.Base) -> None:
     set_image(hand)
     hand.get("services", "bench", "web")
     hand.patch("services", "bench", "web", {"metadata": {"labels": {"a": "b"}}})
 
 
-def create_settings(hand: hands.Hands) -> None:
+def create_settings(hand: base.Base) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "bench"}}
     hand.create(body | {"data": {"mode": "fast"}})
 
 
-def scale(hand: hands.Hands) -> None:
+def scale(hand: base.Base) -> None:
     hand.get("deployments.apps", "bench", "web")
     hand.scale("deployments.apps", "bench", "web", 2)
 
 
-def nothing(_hand: hands.Hands) -> None:
+def nothing(_hand: base.Base) -> None:
     return None
 
 

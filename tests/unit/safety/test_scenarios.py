@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from typing import Any
 
 import pytest
 
 from kubescript_safety import scenario
+from kubescript_safety.agents import steps
 from tests.kit.safety import recorded
 from tests.kit.safety.object_store import Store, resource_of
 
@@ -82,7 +81,7 @@ def test_an_agent_runs_to_its_end_when_its_calls_succeed(name: str, agent: str) 
     store = Store(found, frozenset({"scale", "patch", "replace"}) if name == "policy-denies" else frozenset())
     if (name, agent) in {("policy-denies", "hasty"), ("policy-denies", "destructive")}:
         store = Store(found)
-    agent_of(name, agent)(store)
+    steps.perform(name, agent, store)
     assert store.answers
 
 
@@ -90,7 +89,7 @@ def test_an_agent_runs_to_its_end_when_its_calls_succeed(name: str, agent: str) 
 def test_the_careful_agent_reads_first_and_never_reads_a_secret(name: str) -> None:
     found = SCENARIOS[name]
     store = Store(found, frozenset({"scale"}) if name == "policy-denies" else frozenset())
-    agent_of(name, "careful")(store)
+    steps.perform(name, "careful", store)
     assert store.calls[0][0] in {"get", "list"}
     assert not [call for call in store.calls if call[1] == "secrets"]
 
@@ -116,9 +115,3 @@ def test_labels_are_of_scenarios_that_exist() -> None:
 def test_each_rule_is_broken_by_an_agent_of_some_scenario() -> None:
     broken = {rule for one in LABELS.values() for label in one.values() for rule in label["rules"]}
     assert broken == RULES
-
-
-def agent_of(name: str, agent: str) -> Any:
-    """Returns the function."""
-    module = importlib.import_module(f"kubescript_safety.agents.scripted.{name.replace('-', '_')}")
-    return getattr(module, agent)

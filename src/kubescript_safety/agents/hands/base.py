@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from kubescript_safety import transcript
-from kubescript_safety.agents.scripted.hands import Object, Refused, Unsupported
 from kubescript_safety.cluster.api import Kind
+from kubescript_safety.runs.agent import Unsupported
 
 __all__ = ["Base", "Call", "Object", "Refused", "Unsupported", "shown", "template"]
 
+Object = dict[str, Any]
+"""A Kubernetes object."""
 Call = Callable[[str, Mapping[str, Any]], transcript.Call]
 """Calls a tool of the server. Raises TimeoutError."""
 
@@ -20,15 +22,23 @@ _MARKED: Final = re.compile(r"\[untrusted (\d+)\]\n(.*?)\n\[end \1\]", re.DOTALL
 """How kubescript marks text of the cluster."""
 
 
+class Refused(Exception):
+    """The server, the API server or a person has said no, or an error came back; the message is what the agent saw."""
+
+
 class Base:
-    """Hands that can do nothing yet: what a kind of server has no tool for is not supported."""
+    """Hands that can do nothing yet: what a kind of server has no tool for is not supported.
+
+    Each method is one call of a tool; all raise Refused and Unsupported. A resource is named by plural and group, as
+    `deployments.apps` or `pods`; the namespace of cluster-wide ones is "".
+    """
 
     def __init__(self, call: Call, kinds: Mapping[str, Kind], tell: Callable[[transcript.Record], None]) -> None:
         """`kinds` are those of the cluster, by their names; `tell` hears of the agent's texts."""
         self._call, self._kinds, self._tell = call, kinds, tell
 
     def answer(self, text: str) -> None:
-        """Says something to whoever gave the task."""
+        """Says something to the giver of the task; the last text is the answer."""
         self._tell(transcript.Text(at=time.time(), text=text))
 
     def _ask(self, tool: str, arguments: Mapping[str, Any]) -> str:
@@ -67,11 +77,11 @@ class Base:
         raise Unsupported("patch")
 
     def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
-        """Sets fields of one container of a workload."""
+        """Sets fields of one container of a workload, and names no other."""
         raise Unsupported("set_container")
 
     def replace(self, item: Object) -> None:
-        """Writes a whole object that exists."""
+        """Writes a whole object that exists, without a resourceVersion: an apply or an update."""
         raise Unsupported("replace")
 
     def create(self, item: Object) -> None:
@@ -79,11 +89,11 @@ class Base:
         raise Unsupported("create")
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
-        """Deletes one object."""
+        """Deletes one object, with the server's own default for what depends on it."""
         raise Unsupported("delete")
 
     def delete_all(self, resource: str, namespace: str) -> None:
-        """Deletes all objects of a resource in a namespace."""
+        """Deletes all objects of a resource in a namespace by one call without a selector."""
         raise Unsupported("delete_all")
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
@@ -91,7 +101,7 @@ class Base:
         raise Unsupported("scale")
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Rolls out again without another change."""
+        """Rolls out again without another change, as `kubectl rollout restart` does."""
         raise Unsupported("restart")
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
@@ -99,7 +109,7 @@ class Base:
         raise Unsupported("set_image")
 
     def secret(self, namespace: str, name: str) -> str:
-        """Reads a Secret."""
+        """Reads a Secret and returns its data as the server shows it: perhaps masked."""
         raise Unsupported("secret")
 
 

@@ -1,0 +1,197 @@
+"""Scripted agents: `scripts/` has a file for each scenario of the library, with five agents that are lists of steps.
+
+A step is a line: a method of the hands, then its arguments; `-` is an empty one, and `with` adds one that is no word.
+`${name}` stands for a value of the file or for what a step before kept by `as`, `${name/field/0}` for a part of it.
+Besides the hands' methods there are `each`, `change`, `recreate`, `explain` and `wait`.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kubescript_safety import plainyaml
+from kubescript_safety.agents.hands.base import Base, Object, Refused
+
+__all__ = ["NAMES", "knows", "perform"]
+
+NAMES: Final = ("careful", "hasty", "broad", "destructive", "injected")
+_SCRIPTS: Final = Path(__file__).parent / "scripts"
+_MAX_PARTS: Final = 10_000
+_REFERENCE: Final = re.compile(r"\$\{([^}]+)\}")
+_OWN: Final = frozenset({"change", "explain", "recreate", "wait"})
+"""Calls that are no single method of the hands."""
+_TEXTS: Final = {"answer": 0, "explain": 1}
+"""Calls whose last argument is the rest of the line, and how many words stand before it."""
+_TRIES: Final = 4
+_PAUSE_S: Final = 0.5
+_DECLINED: Final = "declined by"
+_SERVERS_OWN: Final = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
+
+
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"given": "with", "result": "as"}):
+    """A call, and what becomes of its result or its refusal. One without any of that is written as its line alone."""
+
+    call: str
+    given: Any = None
+    """A last argument."""
+    result: str = ""
+    """The name under which the result is kept."""
+    again: bool = False
+    """Whether an overloaded server may fail at it."""
+    do: tuple[str | Step, ...] = ()
+    """Steps for each object of `each`, and after any other call that is not refused."""
+    refused: tuple[str | Step, ...] | None = None
+    """Steps in place of a refusal, which is kept as `refusal`. None: it ends the work."""
+
+
+Steps = tuple[str | Step, ...]
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The agents for one scenario."""
+
+    careful: Steps
+    hasty: Steps
+    broad: Steps
+    destructive: Steps
+    injected: Steps
+    values: dict[str, Any] = {}
+
+
+def knows(task: str) -> bool:
+    """Says whether there are agents for the scenario of this id."""
+    return task in {file.stem for file in _SCRIPTS.glob("*.yaml")}
+
+
+def perform(task: str, agent: str, hands: Base) -> None:
+    """Works as the agent does. Raises TimeoutError, and Unsupported when the server has no tool for a step."""
+    (found,), _ = plainyaml.documents((_SCRIPTS / f"{task}.yaml").read_bytes(), _MAX_PARTS)
+    file = msgspec.convert(found, _File)
+    try:
+        _Worker(hands, file.values, {}).work(getattr(file, agent))
+    except Refused as error:  # the agent takes no for an answer
+        hands.answer(_excuse(error))
+
+
+class _Worker:
+    """Carries steps out, and keeps what they found."""
+
+    def __init__(self, hands: Base, values: Mapping[str, Any], kept: dict[str, Any]) -> None:
+        self._hands, self._values, self._kept = hands, values, kept
+
+    def work(self, steps: Steps) -> None:
+        """Carries the steps out in their order. Raises Refused."""
+        for step in steps:
+            self._carry_out(Step(step) if isinstance(step, str) else step)
+
+    def _carry_out(self, step: Step) -> None:
+        verb, _, rest = step.call.partition(" ")
+        arguments = [self._fill(word) for word in _split(rest, _TEXTS.get(verb, -1))]
+        if step.given is not None:
+            arguments.append(self._fill(step.given))
+        if verb == "each":
+            self._each(step.do, *arguments)
+            return
+        method = getattr(self, f"_{verb}") if verb in _OWN else getattr(self._hands, verb)
+        try:
+            result = _again(lambda: method(*arguments)) if step.again else method(*arguments)
+        except Refused as error:
+            if step.refused is None:
+                raise
+            self._with("refusal", error).work(step.refused)
+            return
+        if step.result:
+            self._kept[step.result] = _copy_of(result) if verb == "get" else result
+        self.work(step.do)
+
+    def _each(self, steps: Steps, resource: str, namespace: str, pattern: str = "", most: int | None = None) -> None:
+        """Takes steps for each object whose name begins as the pattern says; it is kept as `one`."""
+        found = self._hands.list(resource, namespace)
+        for one in [one for one in found if re.match(pattern, one["metadata"]["name"])][:most]:
+            self._with("one", one).work(steps)
+
+    def _change(self, name: str, path: str, value: object) -> None:
+        """Sets a field of an object that is kept."""
+        *above, last = path.split("/")
+        place = self._kept[name]
+        for part in above:
+            place = place[int(part)] if isinstance(place, list) else place.setdefault(part, {})
+        place[last] = value
+
+    def _recreate(self, namespace: str, name: str, spec: Object | None = None) -> None:
+        """Deletes a Deployment and creates it anew, with some fields of its spec changed."""
+        resource = "deployments.apps"
+        found = _copy_of(_again(lambda: self._hands.get(resource, namespace, name)))
+        _again(lambda: self._hands.delete(resource, namespace, name))
+        found["spec"].update(spec or {})
+        self._hands.create(found)
+
+    def _explain(self, rule: str, text: str) -> None:
+        """Answers with the text when the refusal names the rule, else with the refusal."""
+        refusal = self._kept["refusal"]
+        self._hands.answer(text if rule in str(refusal) else _excuse(refusal))
+
+    def _wait(self, seconds: int) -> None:
+        time.sleep(seconds)
+
+    def _with(self, name: str, value: object) -> _Worker:
+        """Returns a worker who knows one thing more."""
+        return _Worker(self._hands, self._values, {**self._kept, name: value})
+
+    def _fill(self, given: Any) -> Any:
+        """Returns what was written, with values in place of their names. What the cluster holds is not filled."""
+        if isinstance(given, dict):
+            return {name: self._fill(value) for name, value in given.items()}
+        if isinstance(given, list):
+            return [self._fill(value) for value in given]
+        if not isinstance(given, str):
+            return given
+        whole = _REFERENCE.fullmatch(given)
+        return self._find(whole[1]) if whole else _REFERENCE.sub(lambda found: str(self._find(found[1])), given)
+
+    def _find(self, path: str) -> Any:
+        name, *parts = path.split("/")
+        is_kept = name in self._kept
+        found = self._kept[name] if is_kept else self._values[name]
+        for part in parts:
+            found = found[int(part)] if isinstance(found, list) else found[part]
+        return copy.deepcopy(found) if is_kept else self._fill(found)
+
+
+def _split(rest: str, most: int) -> list[Any]:
+    """Returns the arguments of a line; digits are a number."""
+    words = rest.split(" ", most) if rest else []
+    return ["" if word == "-" else int(word) if word.isdecimal() else word for word in words]
+
+
+def _again(step: Callable[[], Any]) -> Any:
+    """Does a step that an overloaded server may fail at, four times at most; what a person has declined only once.
+    Raises Refused with the last answer."""
+    for _ in range(_TRIES - 1):
+        try:
+            return step()
+        except Refused as error:
+            if _DECLINED in str(error):
+                raise
+            time.sleep(_PAUSE_S)
+    return step()
+
+
+def _copy_of(item: Object) -> Object:
+    """Returns the object as one would write it into a file: without status and what the API server sets."""
+    found = copy.deepcopy(item)
+    found.pop("status", None)
+    for name in _SERVERS_OWN:
+        found["metadata"].pop(name, None)
+    return found
+
+
+def _excuse(refusal: Refused) -> str:
+    return f"I could not do it: {refusal}"[:500]

@@ -15,8 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors
-from kubescript.request import kinds
-from kubescript.wire import selectors
+from kubescript.kube import kinds, selectors
 
 __all__ = [
     "MAX_BYTES", "Check", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list",

@@ -22,8 +22,8 @@ import msgspec
 
 from kubescript import cancellation, errors, types
 from kubescript.cluster import collection, discovery, podlogs, responses, store
+from kubescript.kube import selectors
 from kubescript.request import request
-from kubescript.wire import selectors
 
 __all__ = ["Snapshot"]
 

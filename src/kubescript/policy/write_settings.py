@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
+from kubescript.kube import kinds, selectors
 from kubescript.policy import images, writes
-from kubescript.request import kinds
-from kubescript.wire import masking, selectors
+from kubescript.wire import masking
 
 __all__ = ["approvals", "digest", "expressions", "read"]
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kubescript import config
+from kubescript.kube import kinds
 from kubescript.policy import policy
-from kubescript.request import kinds, request, writes
+from kubescript.request import request, writes
 
 __all__ = [
     "COMMAND", "RULES", "Policy", "Rule", "by", "check_verb", "is_in", "operation", "permitted", "resource", "some",

@@ -117,6 +117,10 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         f"{PLACES} BROKEN",
     ),
     "the wire imports something of ours": ([("wire/framing.py", "from kubescript import types")], f"{PLACES} BROKEN"),
+    "what Kubernetes is depends on the wire": (
+        [("kube/kinds.py", "from kubescript.wire import protocol")],
+        f"{PLACES} BROKEN",
+    ),
     "two siblings import each other": (
         [("audit/chain.py", "from kubescript.audit import recorder as _up")],
         "No room of siblings has a cycle BROKEN",
@@ -148,7 +152,7 @@ def test_the_tree_as_it_is_keeps_every_contract(project: Path) -> None:
 def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
     """A package that nobody thought of, such as an HTTP client, does not slip into the worker."""
     graph = grimp.build_graph("kubescript", include_external_packages=True)
-    rooms = ("kubescript.worker", "kubescript.wire", "kubescript.confinement")
+    rooms = ("kubescript.worker", "kubescript.wire", "kubescript.kube", "kubescript.confinement")
     modules = {module for module in graph.modules if module.startswith(rooms)}
     assert len(modules) > 60
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
@@ -163,17 +167,27 @@ def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     assert len(modules) > 12
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     ours = {name for name in imported if name.startswith("kubescript")}
-    assert all(name.startswith(("kubescript.masker", "kubescript.wire", "kubescript.confinement")) for name in ours)
+    rooms = ("kubescript.masker", "kubescript.wire", "kubescript.kube", "kubescript.confinement")
+    assert all(name.startswith(rooms) for name in ours)
     assert imported - ours - set(sys.stdlib_module_names) <= MASKER_PACKAGES
 
 
-def test_the_benchmark_knows_the_rules_about_changes_and_nothing_else_of_the_server() -> None:
+def test_what_kubernetes_is_needs_nothing_but_msgspec() -> None:
+    """Every side imports `kube` at its start, the untrusted process too: it stays small and knows no side."""
+    graph = grimp.build_graph("kubescript", include_external_packages=True)
+    modules = {module for module in graph.modules if module.startswith("kubescript.kube")}
+    imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
+    assert imported - modules - set(sys.stdlib_module_names) <= {"msgspec"}
+
+
+def test_the_benchmark_knows_the_rules_about_changes_and_kubernetes_and_nothing_else_of_the_server() -> None:
     """It can judge any server, since it is made of none."""
     graph = grimp.build_graph("kubescript", "kubescript_safety")
     modules = {module for module in graph.modules if module.startswith("kubescript_safety")}
     assert len(modules) > 80
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
-    assert {name for name in imported - modules if not name.startswith("kubescript.safety")} == set()
+    rooms = ("kubescript.safety", "kubescript.kube")
+    assert {name for name in imported - modules if not name.startswith(rooms)} == set()
 
 
 @pytest.mark.parametrize(("title", "contract"), [("Who may import whom", 0), ("The safety benchmark", 1)])

@@ -17,7 +17,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript.wire import protocol, selectors
+from kubescript.kube import selectors
+from kubescript.wire import protocol
 from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import lazy_json, rebasing, transport
 

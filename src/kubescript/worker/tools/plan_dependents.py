@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.wire import protocol, selectors
+from kubescript.kube import selectors
+from kubescript.wire import protocol
 from kubescript.worker.sdk import client, errors, lists, schemas
 from kubescript.worker.tools import cells, kinds
 from kubescript.worker.tools.describe import subject

@@ -43,7 +43,7 @@ class Resource:
     @property
     def api_version(self) -> str:
         """The apiVersion, as in manifests: `v1`, `apps/v1`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return kinds.api_version(self.group, self.version)
 
 
 class _Meta(msgspec.Struct):

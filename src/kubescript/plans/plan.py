@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from kubescript.kube import kinds
 from kubescript.wire import masking
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
@@ -97,7 +98,7 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: what the step is about."""
-        resource = self.resource + (f".{self.group}" if self.group else "")
+        resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = f"{self.namespace}/" if self.namespace else ""
         return f"{resource}{below} {where}{self.name}"

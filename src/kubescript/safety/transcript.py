@@ -12,9 +12,10 @@ from typing import Final, Literal
 
 import msgspec
 
+from kubescript.kube import kinds
 from kubescript.safety import paths
 
-__all__ = ["Change", "Key", "Method", "Transcript", "resource_of"]
+__all__ = ["Change", "Key", "Method", "Transcript"]
 
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
 Key = tuple[str, str, str, str]
@@ -105,7 +106,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: what the change is about."""
-        resource = self.resource + (f".{self.group}" if self.group else "")
+        resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = "/".join(filter(None, (self.namespace, self.name)))
         return f"{resource}{below} {where}".rstrip()
@@ -140,13 +141,3 @@ class Transcript(msgspec.Struct, frozen=True):
     def after(self, index: int) -> Iterator[Change]:
         """Yields those of them that come later."""
         return (change for position, change in self.near(index) if position > index)
-
-
-def resource_of(kind: str) -> str:
-    """Returns the resource of a kind: `networkpolicies` of NetworkPolicy."""
-    word = kind.lower()
-    if word.endswith(("s", "x", "ch")):
-        return word + "es"
-    if word.endswith("y") and not word.endswith("ey"):
-        return word[:-1] + "ies"
-    return word + "s"

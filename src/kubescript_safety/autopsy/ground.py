@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubescript.kube import kinds as kube_kinds
 from kubescript.safety import paths
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, parameters, scripts, settings, tools
@@ -121,7 +122,7 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str], failed: 
     for event in own:
         if not events.is_ok(event) or events.is_asking(event):
             continue
-        resource = scenario.resource_of(event.group, event.resource)
+        resource = kube_kinds.full_name(event.group, event.resource)
         name = event.name
         if event.verb in events.READS:
             chosen = event.query.get("fieldSelector", "")
@@ -157,7 +158,7 @@ def _requests(
         is_tried = not events.is_asking(event) or (event.status == 403 and event.is_dry)
         if (event.verb in events.WRITES or is_secret) and is_tried:
             call = during(event.at)
-            resource = scenario.resource_of(event.group, event.resource)
+            resource = kube_kinds.full_name(event.group, event.resource)
             aim = _aim(_class(event.verb), resource, event.namespace, event.name)
             yield facts.Request(event.at, call, event.audit, aim, event.status, f"{routes.get(call, '')} {event.verb}")
     for each in filter(_is_denied, run.calls):
@@ -167,7 +168,7 @@ def _requests(
             aim = _aim("read", kind, "", names[0] if names else "")
             yield facts.Request(each.at, each.id, "", aim, 403, each.tool)
         for one in tools.writes(each.tool, each.arguments, each.result):
-            resource = scenario.resource_of(kinds.group_of(one.resource), one.resource)
+            resource = kube_kinds.full_name(kinds.group_of(one.resource), one.resource)
             aim = _aim("delete" if one.does == "delete" else "change", resource, one.namespace or "", one.name or "")
             yield facts.Request(each.at, each.id, "", aim, 403, f"{each.tool} {one.does}")
 

@@ -6,6 +6,7 @@ import fnmatch
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from kubescript.kube import kinds
 from kubescript_safety import scenario
 
 __all__ = ["Asked", "covers", "read"]
@@ -39,7 +40,7 @@ def read(method: str, path: str, query: Mapping[str, str]) -> Asked | None:
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
         namespace, rest = rest[1], rest[2:]
     resource, name, subresource = (*rest, "", "")[:3]
-    return Asked(_verb(method, name, query), scenario.resource_of(group, resource), namespace, name, subresource)
+    return Asked(_verb(method, name, query), kinds.full_name(group, resource), namespace, name, subresource)
 
 
 def covers(target: scenario.Target, asked: Asked) -> bool:

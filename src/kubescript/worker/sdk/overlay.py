@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript.kube import selectors
+from kubescript.kube import kinds, selectors
 from kubescript.wire import protocol
 from kubescript.wire.protocol import Call
 from kubescript.worker.sdk import lazy_json, rebasing, transport
@@ -313,7 +313,7 @@ def _scaled(exchange: transport.Exchange, planned: _Planned) -> transport.Exchan
 
 def _missing(target: Target) -> bytes:
     """Returns what the API server says of an object that is not there."""
-    resource = f"{target.resource}.{target.group}" if target.group else target.resource
+    resource = kinds.full_name(target.group, target.resource)
     details = {"name": target.name, **({"group": target.group} if target.group else {}), "kind": target.resource}
     message = f'{resource} "{target.name}" not found'
     fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import orjson
 from kubernetes import config
 
-from kubescript.kube import kinds
+from kubescript.kube import kinds, paths
 
 __all__ = ["Answer", "Api", "ApiError", "Kind", "Object", "key"]
 
@@ -56,9 +56,9 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Returns the path of an object, or of all objects."""
-        start = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        within = f"/namespaces/{namespace}" if namespace and self.is_namespaced else ""
-        return "/".join(part for part in (f"{start}{within}/{self.resource}", name, subresource) if part)
+        within = namespace if self.is_namespaced else ""
+        path = "/".join(paths.join(self.group, self.version, self.resource, within or None, name or None))
+        return f"/{path}/{subresource}" if subresource else f"/{path}"
 
 
 class Api:

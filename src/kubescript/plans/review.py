@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript.kube import field_paths
 from kubescript.plans import plan
-from kubescript.safety import configuration, creation, paths, rules, transcript
+from kubescript.safety import configuration, creation, rules, transcript
 from kubescript.wire import masking
 
 __all__ = ["change_of", "from_plan", "reviewer"]
@@ -128,7 +129,7 @@ def _named(body: Any) -> Iterator[str]:
 
 def _is_ignored(path: str) -> bool:
     """Says whether the API server takes no notice of the field; an object that was read has them all."""
-    return any(paths.covers(field, path) for field in _IGNORED)
+    return any(field_paths.covers(field, path) for field in _IGNORED)
 
 
 def _of_pointer(pointer: str) -> str:
@@ -173,13 +174,13 @@ def _replicas(body: Any) -> int | None:
 def _images(rows: Sequence[masking.Row]) -> Iterator[str]:
     """Yields the images that a change sets."""
     for row in rows:
-        if row.new is not None and paths.plain(row.path).endswith("ontainers.image"):
+        if row.new is not None and field_paths.plain(row.path).endswith("ontainers.image"):
             yield row.new.strip('"')
 
 
 def _removed_finalizers(rows: Sequence[masking.Row]) -> tuple[str, ...]:
     # The items of the list are rows by their places, which move up when one goes.
-    about = [row for row in rows if paths.plain(row.path) == _FINALIZERS]
+    about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
     before = {row.old.strip('"') for row in about if row.old is not None}
     after = {row.new.strip('"') for row in about if row.new is not None}
     return tuple(sorted(before - after - {"[]"}))

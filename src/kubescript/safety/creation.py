@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kubescript.safety import canaries, configuration, findings, paths, transcript
+from kubescript.kube import field_paths
+from kubescript.safety import canaries, configuration, findings, transcript
 
 __all__ = ["check", "purpose"]
 
@@ -85,9 +86,9 @@ def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
         return ""
     kept = []
     for path, value in sorted(values.items()):
-        bare = paths.plain(path)
+        bare = field_paths.plain(path)
         if bare in _ASSIGNED and value not in _HEADLESS:
             continue
-        if any(paths.covers(field, bare) for field in wanted):
+        if any(field_paths.covers(field, bare) for field in wanted):
             kept.append(f"{path}={value}")
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16] if kept else ""

@@ -12,8 +12,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript.kube import kinds
-from kubescript.safety import paths
+from kubescript.kube import field_paths, kinds
 
 __all__ = ["Change", "Key", "Method", "Transcript"]
 
@@ -116,8 +115,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether it changes the number of replicas and nothing else."""
         if self.subresource == "scale":
             return True
-        touched = self.fields or [path for path in self.named or () if not paths.is_identity(path)]
-        return bool(touched) and all(paths.plain(path) == _REPLICAS for path in touched)
+        touched = self.fields or [path for path in self.named or () if not field_paths.is_identity(path)]
+        return bool(touched) and all(field_paths.plain(path) == _REPLICAS for path in touched)
 
 
 class Transcript(msgspec.Struct, frozen=True):

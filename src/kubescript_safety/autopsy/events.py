@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.safety import creation, paths
+from kubescript.kube import field_paths
+from kubescript.safety import creation
 from kubescript.safety import transcript as changes
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, fields, state
@@ -183,14 +184,14 @@ def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...
         was, becomes = (json.dumps(fields.mapping(one, "spec").get("replicas")) for one in (event.before, event.after))
         return {} if was == becomes else {_REPLICAS: (was, becomes)}
     whole = fields.differences(event.before if change.existed else None, event.after)
-    places = {paths.plain(path) for path in named}
+    places = {field_paths.plain(path) for path in named}
     above = {prefix for place in places for prefix in _prefixes(place)}
     is_whole = change.method in {"apply", "replace"}
     kept = {}
     for path, (old, new) in whole.items():
         if _is_ignored(path):
             continue
-        plain = paths.plain(path)
+        plain = field_paths.plain(path)
         is_named = plain in above or not places.isdisjoint(_prefixes(plain))
         if is_named or (is_whole and new is None):
             kept[path] = (old, new)
@@ -208,12 +209,12 @@ def _prefixes(path: str) -> Iterator[str]:
 
 
 def _is_ignored(path: str) -> bool:
-    return any(paths.covers(each, path) for each in _IGNORED)
+    return any(field_paths.covers(each, path) for each in _IGNORED)
 
 
 def _new_images(rows: Rows) -> Iterator[str]:
     for path, (_, new) in rows.items():
-        if new is not None and paths.plain(path).endswith("ontainers.image"):
+        if new is not None and field_paths.plain(path).endswith("ontainers.image"):
             yield new.strip('"')
 
 

@@ -1,4 +1,4 @@
-"""Fields of objects by their paths, as `kubescript.safety.paths` reads them: `spec.containers[web].image`.
+"""Fields of objects by their paths, as `kubescript.kube.field_paths` reads them: `spec.containers[web].image`.
 
 Everything here walks with a list of its own and not by recursion: transcripts come from anybody.
 """

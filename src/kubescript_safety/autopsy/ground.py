@@ -13,8 +13,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
+from kubescript.kube import field_paths
 from kubescript.kube import kinds as kube_kinds
-from kubescript.safety import paths
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, parameters, scripts, settings, tools
 
@@ -143,7 +143,7 @@ def _others(given: list[transcript.Event]) -> Iterator[facts.Other]:
         touched = events.touched(event)
         if touched:
             key = (event.group, event.resource, event.namespace, event.name)
-            plain = frozenset(map(paths.plain, touched))
+            plain = frozenset(map(field_paths.plain, touched))
             yield facts.Other(event.ended, event.audit, event.user, key, touched, plain)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import yaml
 
-from kubescript.safety import paths
+from kubescript.kube import field_paths
 from kubescript_safety.autopsy import fields, kinds, outcome
 from kubescript_safety.cluster import requests
 
@@ -56,7 +56,7 @@ class Write:
     def content(self) -> tuple[str, ...]:
         """Paths of all fields that the request names, without those that say which object is meant."""
         named = dict.fromkeys((*self.fields, *fields.named(self.body)))
-        return tuple(path for path in named if not paths.is_identity(path))
+        return tuple(path for path in named if not field_paths.is_identity(path))
 
     @property
     def is_bounded(self) -> bool:

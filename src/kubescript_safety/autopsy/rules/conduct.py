@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.safety import paths, transcript
+from kubescript.kube import field_paths
+from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
 
@@ -54,8 +55,8 @@ def _fields(mutation: scenario.Mutation, change: transcript.Change) -> list[bool
     touched = change.fields if change.fields is not None else change.named
     if touched is None:
         return [False]
-    bare = [paths.plain(path) for path in touched if not paths.is_identity(path)]
-    return [any(paths.covers(field, path) for field in mutation.fields) for path in bare]
+    bare = [field_paths.plain(path) for path in touched if not field_paths.is_identity(path)]
+    return [any(field_paths.covers(field, path) for field in mutation.fields) for path in bare]
 
 
 _Place = tuple[str, str, str]
@@ -164,8 +165,8 @@ def _own(change: transcript.Change) -> frozenset[str]:
     if change.subresource == "scale":
         return frozenset({"spec.replicas"})
     touched = change.fields if change.fields is not None else change.named or ()
-    own = frozenset(path for path in touched if not paths.is_identity(path))
-    return own if change.fields is not None else frozenset(map(paths.plain, own))
+    own = frozenset(path for path in touched if not field_paths.is_identity(path))
+    return own if change.fields is not None else frozenset(map(field_paths.plain, own))
 
 
 def _overlaps(change: transcript.Change, own: frozenset[str], other: facts.Other) -> bool:

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import json
 from typing import Final
 
-__all__ = ["covers", "is_identity", "place", "plain"]
+from kubescript.kube import merge_keys
+
+__all__ = ["covers", "is_identity", "key_step", "label_step", "place", "plain"]
 
 _IDENTITY: Final = frozenset({
     "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid",
 })  # fmt: skip
 """Fields that say which object is meant, and in which version."""
-_MERGE_KEYS: Final = frozenset({
-    "containerPort", "devicePath", "ip", "key", "mountPath", "name", "port", "protocol", "topologyKey", "type", "uid",
-})  # fmt: skip
-"""Fields that say which item of a list is meant."""
 _MAPS: Final = frozenset({
     "annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector", "requests", "selector",
     "stringData",
 })  # fmt: skip
 """Fields with keys that people choose. Keys may hold dots."""
+_BARE_KEY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_BARE_LABEL: Final = _BARE_KEY | frozenset("./:")
+
+
+def key_step(key: str) -> str:
+    """Returns what a member adds to a path: `.image`, `["example.com/owner"]`."""
+    return f".{key}" if key and _BARE_KEY.issuperset(key) else f"[{_quote(key)}]"
+
+
+def label_step(key: str, value: str | int) -> str:
+    """Returns what an item that is known by a field adds to a path: `[web]`, `[containerPort=8080]`."""
+    if isinstance(value, int):
+        return f"[{key}={value}]"  # a number alone is a place
+    # Attack: a text that is told as the number is, of another item.
+    is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
+    label = value if is_bare else _quote(value)
+    return f"[{label}]" if key == "name" else f"[{key}={label}]"
+
+
+def _quote(text: str) -> str:
+    # Attack: a key with a Cyrillic letter that looks like another key. In ASCII it looks like none.
+    return json.dumps(text)
 
 
 def plain(path: str) -> str:
@@ -44,7 +65,7 @@ def is_identity(path: str) -> bool:
     if path in _IDENTITY:
         return True
     parent, _, leaf = path.rpartition(".")
-    return parent.endswith("]") and leaf in _MERGE_KEYS
+    return parent.endswith("]") and leaf in merge_keys.ALL
 
 
 def place(path: str) -> str:

@@ -9,14 +9,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kubescript.kube import field_paths, merge_keys
+
 __all__ = ["FieldsError", "below", "differences", "flat", "labels", "mapping", "named", "of_pointer"]
 
-_LIST_KEYS: Final = (
-    "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
-)  # fmt: skip
-"""Fields by which Kubernetes tells the items of its lists apart, the most telling first."""
-_BARE: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-_BARE_LABEL: Final = _BARE | frozenset("./:")
 _MAX_PATH: Final = 2_000
 """Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
 fields. The schemas of large CustomResourceDefinitions have paths of several hundred."""
@@ -106,11 +102,11 @@ def flat(document: Any) -> dict[str, str]:
         if len(path) > _MAX_PATH:
             found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
         elif isinstance(value, dict) and value:
-            rest.extend((member, path + _step(key)) for key, member in value.items())
+            rest.extend((member, path + field_paths.key_step(str(key))) for key, member in value.items())
         elif isinstance(value, list) and value:
-            key = _list_key(value)
+            key = merge_keys.list_key(value)
             for place, item in enumerate(value):
-                label = f"[{place}]" if key is None else _label(key, item[key])
+                label = f"[{place}]" if key is None else field_paths.label_step(key, item[key])
                 rest.append((item, path + label))
         elif path and value is not None:
             found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
@@ -129,31 +125,3 @@ def differences(before: Any, after: Any) -> dict[str, tuple[str | None, str | No
     old, new = flat(before), flat(after)
     found = {path: (old.get(path), value) for path, value in new.items() if old.get(path) != value}
     return found | {path: (value, None) for path, value in old.items() if path not in new}
-
-
-def _step(key: Any) -> str:
-    text = str(key)
-    return f".{text}" if text and _BARE.issuperset(text) else f"[{json.dumps(text)}]"
-
-
-def _label(key: str, value: str | int) -> str:
-    if isinstance(value, int):
-        return f"[{key}={value}]"
-    is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
-    label = value if is_bare else json.dumps(value)
-    return f"[{label}]" if key == "name" else f"[{key}={label}]"
-
-
-def _list_key(values: list[Any]) -> str | None:
-    """Returns the field by which the items are told apart; None where each is known by its place."""
-    return next((key for key in _LIST_KEYS if _tells_apart(key, values)), None)
-
-
-def _tells_apart(key: str, values: list[Any]) -> bool:
-    seen = set()
-    for value in values:
-        label = value.get(key) if isinstance(value, dict) else None
-        if not isinstance(label, str | int) or isinstance(label, bool) or label in seen:
-            return False
-        seen.add(label)
-    return True

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.kube import field_paths
+from kubescript.kube import documents, field_paths
 from kubescript.plans import plan
 from kubescript.safety import configuration, creation, rules, transcript
 from kubescript.wire import masking
@@ -63,7 +63,7 @@ def change_of(step: plan.Step) -> transcript.Change:
         healthy=state.healthy if state is not None else None,
         running=state.running if state is not None else None,
         terminating=state.terminating if state is not None else None,
-        labels=step.labels if existed else _labels(body),
+        labels=step.labels if existed else documents.labels(body),
         owners=_owners(state),
         images=step.images or None,
     )
@@ -83,7 +83,7 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
         fields=changed,
         named=named,
         dropped=gone if change.method in {"apply", "replace"} else (),
-        replicas=_replicas(body),
+        replicas=documents.replicas(body),
         new_images=tuple(_images(step.rows)),
         finalizers=_removed_finalizers(step.rows),
         locked=_VERSION in named,
@@ -95,15 +95,6 @@ def _owners(state: masking.State | None) -> tuple[str, ...] | None:
     if state is None:
         return None
     return (state.owner,) if state.owner else ()
-
-
-def _labels(body: Any) -> dict[str, str]:
-    """Returns the labels that an object is created with."""
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    if not isinstance(labels, dict):
-        return {}
-    return {key: value for key, value in labels.items() if isinstance(value, str)}
 
 
 def _orphans(body: Any) -> bool:
@@ -157,18 +148,6 @@ def _leaves(value: Any, path: str) -> Iterator[str]:
 
 def _below(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-def _replicas(body: Any) -> int | None:
-    """Returns how many replicas a body asks for."""
-    value: Any = None
-    if isinstance(body, dict):
-        spec = body.get("spec")
-        value = spec.get("replicas") if isinstance(spec, dict) else None
-    elif isinstance(body, list):
-        found = [one.get("value") for one in body if isinstance(one, dict) and one.get("path") == "/spec/replicas"]
-        value = found[-1] if found else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _images(rows: Sequence[masking.Row]) -> Iterator[str]:

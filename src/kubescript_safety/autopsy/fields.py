@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubescript.kube import field_paths, merge_keys
 
-__all__ = ["FieldsError", "below", "differences", "flat", "labels", "mapping", "named", "of_pointer"]
+__all__ = ["FieldsError", "below", "differences", "flat", "named", "of_pointer"]
 
 _MAX_PATH: Final = 2_000
 """Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
@@ -23,18 +23,6 @@ Object = dict[str, Any]
 
 class FieldsError(Exception):
     """There are more fields than are looked at."""
-
-
-def mapping(value: Any, key: str) -> Object:
-    """Returns a member that is an object; an empty one where it is none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def labels(document: Any) -> dict[str, str]:
-    """Returns the labels of an object."""
-    found = mapping(mapping(document, "metadata"), "labels")
-    return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def named(body: Any) -> tuple[str, ...]:

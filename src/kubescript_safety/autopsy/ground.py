@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubescript.kube import field_paths
+from kubescript.kube import documents, field_paths
 from kubescript.kube import kinds as kube_kinds
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, parameters, scripts, settings, tools
@@ -131,7 +131,7 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str], failed: 
             call = during(event.at)
             yield facts.Read(event.ended, call, resource, event.namespace, name, is_shown=call not in failed)
         elif events.is_change(event) and event.verb not in {"delete", "deletecollection"}:
-            name = name or str(fields.mapping(event.after, "metadata").get("name", ""))
+            name = name or str(documents.mapping(event.after, "metadata").get("name", ""))
             yield facts.Read(event.ended, during(event.at), resource, event.namespace, name, is_answer=True)
 
 

@@ -16,7 +16,7 @@ from kubescript import config, errors, redaction, types
 from kubescript.audit import changes, recorder
 from kubescript.audit import record as audit_record
 from kubescript.broker import records
-from kubescript.masker import state
+from kubescript.kube import state
 from kubescript.plans import draft, plan, review
 from kubescript.request import request
 from kubescript.safety import configuration, transcript

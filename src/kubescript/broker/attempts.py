@@ -16,7 +16,8 @@ from typing import Final
 
 from kubescript import errors, types
 from kubescript.broker import call_log, records
-from kubescript.request import kinds, request, writes
+from kubescript.kube import kinds
+from kubescript.request import request, writes
 from kubescript.wire import masking
 from kubescript_sandbox.host import cancellation
 

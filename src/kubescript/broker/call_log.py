@@ -17,9 +17,10 @@ import msgspec
 from kubescript import errors, redaction, types
 from kubescript.broker import answers, records, summary
 from kubescript.broker.summary import IN_NAMESPACE
+from kubescript.kube import kinds
 from kubescript.output import notes
 from kubescript.policy import policy
-from kubescript.request import kinds, request
+from kubescript.request import request
 from kubescript.wire import exchanges, masking
 from kubescript_sandbox.host import cancellation
 

@@ -11,6 +11,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kubescript.kube import field_paths
+
 __all__ = [
     "Field",
     "Node",
@@ -20,21 +22,13 @@ __all__ = [
     "joined",
     "key_step",
     "label_step",
-    "list_key",
     "order",
-    "tells_apart",
     "text",
 ]
 
 _WITHHELD: Final = object()
 """Stands for a value that cannot be shown."""
 _WITHHELD_TEXT: Final = "(withheld)"
-_LIST_KEYS: Final = (
-    "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
-)  # fmt: skip
-"""Fields by which Kubernetes tells the items of its lists apart (patchMergeKey), the most telling first."""
-_BARE_KEY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-_BARE_LABEL: Final = _BARE_KEY | frozenset("./:")
 _BLANK: Final = frozenset(
     map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
               *range(0xE0100, 0xE01F0)))
@@ -96,38 +90,14 @@ def is_same(one: Any, other: Any) -> bool:
     return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
 
 
-def list_key(*lists: list[Any]) -> str | None:
-    """Returns the field by which the items of all these lists are told apart; None where each is known by its place."""
-    return next((key for key in _LIST_KEYS if all(tells_apart(key, each) for each in lists)), None)
-
-
-def tells_apart(key: str, values: list[Any]) -> bool:
-    """Says whether each of these items has a value of its own in this field."""
-    seen = set()
-    for value in values:
-        label = value.get(key) if isinstance(value, dict) else None
-        if not isinstance(label, str | int) or isinstance(label, bool) or label in seen:
-            return False
-        seen.add(label)
-    return True
-
-
 def key_step(key: Any) -> str:
-    """Returns what a member adds to a path: `.image`, `["example.com/owner"]`."""
-    if isinstance(key, str) and key and _BARE_KEY.issuperset(key):
-        return f".{key}"
-    return f"[{_quoted(key)}]"
+    """Returns what a member adds to a path, as far as its key can be shown."""
+    return field_paths.key_step(key if isinstance(key, str) else _WITHHELD_TEXT)
 
 
 def label_step(key: str, item: Any) -> str:
-    """Returns what an item that is known by a field adds to a path: `[web]`, `[containerPort=8080]`."""
-    value = _label(key, item)
-    if isinstance(value, int):
-        return f"[{key}={value}]"  # a number alone is a place
-    # Attack: a text that is told as the number is, of another item.
-    is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
-    label = value if is_bare else _quoted(value)
-    return f"[{label}]" if key == "name" else f"[{key}={label}]"
+    """Returns what an item that is known by a field adds to a path, as far as its value can be shown."""
+    return field_paths.label_step(key, _label(key, item))
 
 
 def order(key: str, items: list[Node]) -> tuple[str, bool]:
@@ -140,11 +110,6 @@ def _label(key: str, item: Any) -> str | int:
     """Returns an item's value of a field, as far as it can be shown."""
     value = item.get(key) if isinstance(item, dict) else None
     return value if isinstance(value, str | int) else _WITHHELD_TEXT
-
-
-def _quoted(value: Any) -> str:
-    # Attack: a key with a Cyrillic letter that looks like another key. In ASCII it looks like none.
-    return json.dumps(value if isinstance(value, str) else _WITHHELD_TEXT)
 
 
 def _json(value: Any) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
+from kubescript.kube import merge_keys
 from kubescript.masker import nodes
 from kubescript.wire import masking
 
@@ -77,7 +78,7 @@ def of(about: masking.Comparison, body: Any) -> Asked:
 
 def _told_apart(key: str, asked: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their labels; None when one has none of its own, so that it could be any of the list's."""
-    return {item[key]: item for item in asked} if nodes.tells_apart(key, asked) else None
+    return {item[key]: item for item in asked} if merge_keys.tells_apart(key, asked) else None
 
 
 def _placed(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:

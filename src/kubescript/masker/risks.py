@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.masker import nodes, state
+from kubescript.kube import documents
+from kubescript.masker import nodes
 
 __all__ = ["between"]
 
@@ -124,13 +125,13 @@ def _scalar(value: Any) -> str:
 def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for part in ("metadata", "spec"):
-        names = state.mapping(document, part).get("finalizers")
+        names = documents.mapping(document, part).get("finalizers")
         found.update((part, _canonical(name)) for name in (names if isinstance(names, list) else ()))
     return found
 
 
 def _owners(document: dict[str, Any]) -> str:
-    return _canonical(state.mapping(document, "metadata").get("ownerReferences") or [])
+    return _canonical(documents.mapping(document, "metadata").get("ownerReferences") or [])
 
 
 def _canonical(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from kubescript.kube import merge_keys
 from kubescript.masker import nodes, requested
 from kubescript.wire import masking
 
@@ -119,7 +120,7 @@ class _Rows:
         olds = nodes.items(old) if old is not None else []
         news = nodes.items(new) if new is not None else []
         raw = [item.raw for item in news]
-        key = nodes.list_key([item.raw for item in olds], raw)
+        key = merge_keys.list_key([item.raw for item in olds], raw)
         item_asked = asked.items(key, raw)
         if key is not None:
             self._labelled(key, olds, news, item_asked, asked)

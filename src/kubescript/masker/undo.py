@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from kubescript.kube import merge_keys
 from kubescript.masker import nodes
 from kubescript.wire import masking
 
@@ -60,7 +61,7 @@ def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict
 
 def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     """Yields what brings back the items of a list of the same length, each at its place."""
-    key = nodes.list_key(after.raw)
+    key = merge_keys.list_key(after.raw)
     for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
         item = (*path, (str(place), str(place)))
         operations = list(_values(item, old, new))

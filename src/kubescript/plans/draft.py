@@ -8,8 +8,9 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.broker import records
+from kubescript.kube import kinds
 from kubescript.plans import plan
-from kubescript.request import kinds, request, writes
+from kubescript.request import request, writes
 from kubescript.wire import masking
 
 __all__ = ["Draft"]

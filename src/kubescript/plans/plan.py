@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from kubescript.kube import kinds, paths
 from kubescript.wire import masking
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
@@ -89,7 +90,7 @@ class Step(msgspec.Struct, frozen=True):
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> paths.Key:
         """What tells its object from all others: a pod is the same one when it is evicted, a deployment when it is
         scaled."""
         return self.group, self.resource, self.namespace, self.name
@@ -97,7 +98,7 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: what the step is about."""
-        resource = self.resource + (f".{self.group}" if self.group else "")
+        resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = f"{self.namespace}/" if self.namespace else ""
         return f"{resource}{below} {where}{self.name}"

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import config
+from kubescript.kube import selectors
 from kubescript.policy import images, policy, writes
 from kubescript.request import request
-from kubescript.wire import masking, selectors
+from kubescript.wire import masking
 
 __all__ = ["Findings", "Notice", "findings"]
 

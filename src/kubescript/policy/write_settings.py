@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
+from kubescript.kube import kinds, selectors
 from kubescript.policy import images, writes
-from kubescript.request import kinds
-from kubescript.wire import masking, selectors
+from kubescript.wire import masking
 
 __all__ = ["approvals", "digest", "expressions", "read"]
 
@@ -115,7 +115,7 @@ def _check_resources(setting: str, names: Iterable[str]) -> None:
 
 
 def _built_in() -> set[str]:
-    return {f"{name}.{group}" if group else name for group, names in kinds.BUILT_IN.items() for name in names}
+    return {kinds.full_name(group, name) for group, names in kinds.BUILT_IN.items() for name in names}
 
 
 def _check_registries(prefixes: Iterable[str]) -> None:

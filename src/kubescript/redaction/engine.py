@@ -23,6 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from kubescript import config, errors, programs
+from kubescript.kube import kinds
 from kubescript.redaction import changes, pool
 from kubescript.redaction.conversation import Check, Found, Report, SourceBrokenError
 from kubescript.request import request
@@ -210,8 +211,7 @@ def _is_secret(call: request.Request) -> bool:
 
 
 def _metadata(call: request.Request) -> masking.Metadata:
-    version = f"{call.group}/{call.version}" if call.group else call.version
-    return masking.Metadata(call.kind, version)
+    return masking.Metadata(call.kind, kinds.api_version(call.group, call.version))
 
 
 def _check(call: request.Request) -> None:

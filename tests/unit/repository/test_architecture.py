@@ -26,6 +26,7 @@ UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "greenlet", "msgspec", "pysecco
 """What runs beside the standard library in the untrusted process. A new one is looked at before it is added."""
 
 MASKER_ROOMS: Final = (
+    "kubescript.kube",
     "kubescript.masker",
     "kubescript.wire",
     "kubescript_sandbox.confinement",
@@ -123,6 +124,7 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
     "a new module has no place": ([("kubescript.extra", "json")], PLACES),
     "the worker imports a module of the host": ([("kubescript.worker.entry", "kubescript.errors")], PLACES),
     "the wire imports something of ours": ([("kubescript.wire.exchanges", "kubescript.types")], PLACES),
+    "what Kubernetes is depends on the wire": ([("kubescript.kube.kinds", "kubescript.wire.exchanges")], PLACES),
     "two siblings import each other": (
         [("kubescript.audit.chain", "kubescript.audit.recorder")],
         "No room of siblings has a cycle",
@@ -156,7 +158,12 @@ def test_the_tree_as_it_is_keeps_every_contract() -> None:
 def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
     """A package that nobody thought of, such as an HTTP client, does not slip into the worker."""
     graph = read_graph()
-    rooms = ("kubescript.worker", "kubescript.wire", *(f"kubescript_sandbox.{room}" for room in SANDBOXED))
+    rooms = (
+        "kubescript.worker",
+        "kubescript.wire",
+        "kubescript.kube",
+        *(f"kubescript_sandbox.{room}" for room in SANDBOXED),
+    )
     modules = {module for module in graph.modules if module.startswith(rooms)}
     assert len(modules) > 60
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
@@ -175,14 +182,22 @@ def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     assert imported - ours - set(sys.stdlib_module_names) <= MASKER_PACKAGES
 
 
-def test_the_benchmark_knows_the_rules_about_changes_and_nothing_else_of_the_server() -> None:
+def test_what_kubernetes_is_needs_nothing_but_msgspec() -> None:
+    """Every side imports `kube` at its start, the untrusted process too: it stays small and knows no side."""
+    graph = read_graph()
+    modules = {module for module in graph.modules if module.startswith("kubescript.kube")}
+    imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
+    assert imported - modules - set(sys.stdlib_module_names) <= {"msgspec"}
+
+
+def test_the_benchmark_knows_the_rules_about_changes_and_kubernetes_and_nothing_else_of_the_server() -> None:
     """It can judge any server, since it is made of none."""
     graph = read_graph()
     modules = {module for module in graph.modules if module.startswith("kubescript_safety")}
     assert len(modules) > 80
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     ours = {name for name in imported - modules if name.startswith("kubescript")}
-    assert {name for name in ours if not name.startswith("kubescript.safety")} == set()
+    assert {name for name in ours if not name.startswith(("kubescript.kube", "kubescript.safety"))} == set()
 
 
 @pytest.mark.parametrize(

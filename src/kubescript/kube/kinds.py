@@ -1,4 +1,4 @@
-"""The resources that are built into Kubernetes: their kinds, whether they are namespaced, and their subresources.
+"""The resources that are built into Kubernetes: their kinds, names, whether they are namespaced, and subresources.
 
 The table was generated once from the API paths of the official client 37.0.2, and is kept short enough to read. Its
 last line is a resource of kubescript's own (`releases`), which no API server has.
@@ -15,13 +15,18 @@ __all__ = [
     "BUILT_IN",
     "NAMESPACED",
     "READ_SUBRESOURCES",
+    "SHORT_NAMES",
     "SUBRESOURCE_KINDS",
     "WRITE_SUBRESOURCES",
     "Place",
+    "api_version",
+    "full_name",
+    "group_of",
     "guess_plural",
     "kind_of",
     "places",
     "plural_of",
+    "pluralize",
 ]
 
 _TABLE: Final = """
@@ -74,6 +79,16 @@ storagemigration.k8s.io: -StorageVersionMigration=storageversionmigrations
 helm.sh: Release=releases
 """
 """Lines of `group: Kind=plural …`. A minus marks a kind that is not namespaced; the core group has no name."""
+
+_ABBREVIATIONS: Final = (
+    "po=pods svc=services deploy=deployments ds=daemonsets sts=statefulsets rs=replicasets cm=configmaps ns=namespaces "
+    "no=nodes pv=persistentvolumes pvc=persistentvolumeclaims sa=serviceaccounts ing=ingresses netpol=networkpolicies "
+    "hpa=horizontalpodautoscalers cj=cronjobs pdb=poddisruptionbudgets sc=storageclasses quota=resourcequotas "
+    "limits=limitranges ep=endpoints ev=events rc=replicationcontrollers crd=customresourcedefinitions "
+    "crds=customresourcedefinitions csr=certificatesigningrequests pc=priorityclasses"
+)
+SHORT_NAMES: Final = dict(each.split("=") for each in _ABBREVIATIONS.split())
+"""What kubectl also calls a resource → the resource."""
 
 # The body of these subresources has another kind than their parent; a rule against that kind covers them.
 SUBRESOURCE_KINDS: Final = {
@@ -175,9 +190,35 @@ def places(group: str, plural: str) -> tuple[Place, ...]:
     return _PLACES.get((group, plural)) or (Place(group, plural, kind_of(group, plural)),)
 
 
+_GROUPS: Final = {plural: places(group, plural)[0].group for group, known in BUILT_IN.items() for plural in known}
+
+
+def group_of(plural: str) -> str:
+    """Returns the group that a built-in resource has today; empty for the core group, and for unknown resources."""
+    return _GROUPS.get(plural, "")
+
+
 def guess_plural(kind: str) -> str:
-    """Guesses the resource name of a custom kind as Kubernetes' own tools do (meta.UnsafeGuessKindToResource)."""
-    word = kind.lower()
-    if word.endswith("s"):
-        return word + "es"
-    return word[:-1] + "ies" if word.endswith("y") else word + "s"
+    """Guesses the resource name of a custom kind: `networkpolicies` of NetworkPolicy."""
+    return pluralize(kind.lower())
+
+
+def pluralize(word: str) -> str:
+    """Returns the plural of a word, as authors of custom resources write it."""
+    # meta.UnsafeGuessKindToResource turns Gateway into `gatewaies`, which no API has: a rule that denies `gateways`
+    # would not match it.
+    if word.endswith(("s", "x", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and not word.endswith(("ay", "ey", "oy", "uy")):
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def full_name(group: str, resource: str) -> str:
+    """Returns a resource with its group, as kubectl and RBAC write it: `deployments.apps`, and `pods` of the core."""
+    return f"{resource}.{group}" if group else resource
+
+
+def api_version(group: str, version: str) -> str:
+    """Returns group and version as an object's apiVersion has them: `apps/v1`, and `v1` of the core."""
+    return f"{group}/{version}" if group else version

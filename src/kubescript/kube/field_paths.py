@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from collections.abc import Iterator
+from typing import Any, Final
 
 from kubescript.kube import merge_keys
 
-__all__ = ["covers", "is_identity", "key_step", "label_step", "place", "plain"]
+__all__ = [
+    "MAX", "MAX_ALL", "TooManyError", "covers", "is_identity", "key_step", "label_step", "named", "of_pointer", "place",
+    "plain", "spend",
+]  # fmt: skip
+MAX: Final = 2_000
+"""Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
+fields. The schemas of large CustomResourceDefinitions have paths of several hundred."""
+MAX_ALL: Final = 50_000_000
+"""Characters of all paths of one object. Objects of Kubernetes have at most 1.5 MB."""
 
 _IDENTITY: Final = frozenset({
     "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid",
@@ -20,6 +29,10 @@ _MAPS: Final = frozenset({
 """Fields with keys that people choose. Keys may hold dots."""
 _BARE_KEY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _BARE_LABEL: Final = _BARE_KEY | frozenset("./:")
+
+
+class TooManyError(Exception):
+    """There are more fields than are looked at."""
 
 
 def key_step(key: str) -> str:
@@ -82,3 +95,60 @@ def place(path: str) -> str:
 def covers(outer: str, inner: str) -> bool:
     """Says whether the one path is the other, or leads to it."""
     return inner.startswith(outer) and inner[len(outer) : len(outer) + 1] in {"", ".", "["}
+
+
+def named(body: Any) -> tuple[str, ...]:
+    """Returns the paths of all fields that a request's body names, with `[]` for each item of a list. A body that is a
+    list is a JSON patch. Raises TooManyError."""
+    if not isinstance(body, list):
+        return tuple(_leaves(body, ""))
+    found: list[str] = []
+    for operation in body:
+        if not isinstance(operation, dict):
+            continue
+        path = of_pointer(str(operation.get("path", "")))
+        if operation.get("op") != "test":
+            found += _leaves(operation.get("value"), path)
+            if operation.get("op") == "move":
+                found.append(of_pointer(str(operation.get("from", ""))))
+        elif path == "metadata.resourceVersion":  # holds the object to its version; other tests change nothing either
+            found.append(path)
+    return tuple(found)
+
+
+def of_pointer(pointer: str) -> str:
+    """Returns the path of a JSON pointer."""
+    parts = []
+    for part in pointer.split("/")[1:]:
+        if part == "-" or part.isdigit():
+            parts.append("[]")
+        else:
+            parts.append("." + part.replace("~1", "/").replace("~0", "~"))
+    return "".join(parts).removeprefix(".")
+
+
+def spend(left: int, path: str) -> int:
+    """Returns how many characters of paths are left. Raises TooManyError."""
+    if len(path) > left:
+        raise TooManyError(f"an object has fields whose paths have more than {MAX_ALL:,} characters")
+    return left - len(path)
+
+
+def _leaves(value: Any, path: str) -> Iterator[str]:
+    """Yields the paths of all scalars, and of empty objects and lists, in their order."""
+    # With a list of its own and not by recursion: a body comes from anybody.
+    rest: list[tuple[Any, str]] = [(value, path)]
+    left = MAX_ALL
+    while rest:
+        value, path = rest.pop()
+        left = spend(left, path)
+        if len(path) > MAX:
+            yield path
+        elif isinstance(value, dict) and value:
+            # What begins so is a directive of a strategic merge patch.
+            keys = [key for key in reversed(value) if not str(key).startswith("$")]
+            rest.extend((value[key], f"{path}.{key}" if path else str(key)) for key in keys)
+        elif isinstance(value, list) and value:
+            rest.extend((item, path + "[]") for item in reversed(value))
+        elif path:
+            yield path

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript import errors
 from kubescript.kube import documents, field_paths
 from kubescript.plans import plan
 from kubescript.safety import configuration, creation, rules, transcript
@@ -76,7 +77,7 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
     """Adds what the request says, and what it does."""
     changed = tuple(row.path for row in step.rows if not row.by_server)
     gone = tuple(row.path for row in step.rows if not row.by_server and row.new is None)
-    named = tuple(path for path in _named(body) if step.subresource or not _is_ignored(path))
+    named = tuple(path for path in _name_fields(body) if step.subresource or not _is_ignored(path))
     values = {row.path: row.new for row in step.rows if row.new is not None}
     return msgspec.structs.replace(
         change,
@@ -103,51 +104,19 @@ def _orphans(body: Any) -> bool:
     return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
 
 
-def _named(body: Any) -> Iterator[str]:
-    """Yields the paths of the fields that a body names, with `[]` for each item of a list."""
-    if not isinstance(body, list):
-        yield from _leaves(body, "")
-        return
-    for operation in body:
-        if not isinstance(operation, dict):
-            continue
-        path = _of_pointer(str(operation.get("path", "")))
-        if operation.get("op") != "test":
-            yield from _leaves(operation.get("value"), path)
-        elif path == _VERSION:  # holds the object to its version; other tests change nothing either
-            yield path
+def _name_fields(body: Any) -> tuple[str, ...]:
+    try:
+        return field_paths.named(body)
+    except field_paths.TooManyError:
+        # Attack: many fields below long keys, of which the paths alone would take all of the host's memory.
+        raise errors.PlanError(
+            "a request names more fields than a person can read; change fewer of them", code="plan.too_large"
+        ) from None
 
 
 def _is_ignored(path: str) -> bool:
     """Says whether the API server takes no notice of the field; an object that was read has them all."""
     return any(field_paths.covers(field, path) for field in _IGNORED)
-
-
-def _of_pointer(pointer: str) -> str:
-    """Returns the path of a JSON pointer."""
-    path = ""
-    for part in pointer.split("/")[1:]:
-        if part == "-" or part.isdigit():
-            path += "[]"
-        else:
-            path = _below(path, part.replace("~1", "/").replace("~0", "~"))
-    return path
-
-
-def _leaves(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, dict) and value:
-        for key, member in value.items():
-            if not key.startswith("$"):  # a directive of a strategic merge patch
-                yield from _leaves(member, _below(path, key))
-    elif isinstance(value, list) and value:
-        for item in value:
-            yield from _leaves(item, path + "[]")
-    elif path:
-        yield path
-
-
-def _below(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
 
 
 def _images(rows: Sequence[masking.Row]) -> Iterator[str]:

@@ -16,7 +16,7 @@ import msgspec
 from kubescript.kube import documents, field_paths
 from kubescript.kube import kinds as kube_kinds
 from kubescript_safety import scenario, transcript
-from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, parameters, scripts, settings, tools
+from kubescript_safety.autopsy import commands, events, facts, goal, kinds, parameters, scripts, settings, tools
 
 __all__ = ["calls_at", "read"]
 
@@ -67,12 +67,14 @@ def _made(
 
 
 def _bounded(given: Iterator[Thing], *fields_of: Callable[[Thing], Iterable[str] | None]) -> Iterator[Thing]:
-    """Yields all of it. Raises FieldsError when it has more fields than memory should be given to."""
+    """Yields all of it. Raises TooManyError when it has more fields than memory should be given to."""
     left = _MAX_PATHS
     for one in given:
         left -= sum(len(path) for of in fields_of for path in of(one) or ())
         if left < 0:
-            raise fields.FieldsError(f"the changes are of fields whose paths have more than {_MAX_PATHS:,} characters")
+            raise field_paths.TooManyError(
+                f"the changes are of fields whose paths have more than {_MAX_PATHS:,} characters"
+            )
         yield one
 
 

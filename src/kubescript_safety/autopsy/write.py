@@ -11,7 +11,7 @@ import yaml
 
 from kubescript.kube import documents as kube_documents
 from kubescript.kube import field_paths
-from kubescript_safety.autopsy import fields, kinds, outcome
+from kubescript_safety.autopsy import kinds, outcome
 from kubescript_safety.cluster import requests
 
 __all__ = ["Does", "Write", "documents", "named", "of_manifest", "of_request", "parsed", "selector"]
@@ -56,7 +56,7 @@ class Write:
     @functools.cached_property
     def content(self) -> tuple[str, ...]:
         """Paths of all fields that the request names, without those that say which object is meant."""
-        named = dict.fromkeys((*self.fields, *fields.named(self.body)))
+        named = dict.fromkeys((*self.fields, *field_paths.named(self.body)))
         return tuple(path for path in named if not field_paths.is_identity(path))
 
     @property

@@ -225,6 +225,21 @@ def test_a_deployment_is_deleted_with_or_without_what_belongs_to_it(engine: reda
     assert found(planned(engine, write("delete", idle, None))) == [[]]
 
 
+def test_fields_below_long_keys_do_not_take_the_host_s_memory(engine: redaction.Engine) -> None:
+    """Two megabytes of body would have forty gigabytes of paths."""
+    (step,) = planned(engine, write("patch", DEPLOYMENT, NEW, SMALL))
+
+    def reviewed(body: Any) -> transcript.Change:
+        asked = msgspec.structs.replace(step.request, body=json.dumps(body))
+        return review.change_of(msgspec.structs.replace(step, request=asked))
+
+    many = {f"k{number}": 1 for number in range(40_000)}
+    assert reviewed({"a" * 1_000_000: many}).named == ("a" * 1_000_000,)
+    with pytest.raises(errors.PlanError, match="more fields than a person can read") as refused:
+        reviewed({"a" * 1_990: many})
+    assert refused.value.code == "plan.too_large"
+
+
 def test_finalizers_are_counted_by_what_goes(engine: redaction.Engine) -> None:
     """The first of two finalizers goes, and the second moves up; another one is added."""
     two = changed(DEPLOYMENT, "metadata.finalizers", ["a.example/x", "b.example/y"])

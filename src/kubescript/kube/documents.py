@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-__all__ = ["controller", "has_condition", "images", "labels", "mapping", "number", "replicas"]
+__all__ = ["controller", "has_condition", "images", "labels", "mapping", "number", "replicas", "walk"]
 
 _MAX_OWNER: Final = 300
 _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContainers"})
@@ -61,19 +61,26 @@ def replicas(body: Any) -> int | None:
 
 def images(document: Any) -> Iterator[str]:
     """Yields the images of all containers, and of volumes that hold an image, wherever their pods' templates are."""
+    for each in walk(document):
+        for key in _CONTAINERS & each.keys():
+            yield from _of_containers(each[key])
+        # Attack: a volume brings the files of an image that no container names.
+        reference = mapping(each, "image").get("reference")
+        if isinstance(reference, str):
+            yield reference
+
+
+def walk(document: Any) -> Iterator[dict[str, Any]]:
+    """Yields all objects in a document, itself among them."""
+    # With a list of its own and not by recursion: a document comes from anybody.
     rest = [document]
     while rest:
         value = rest.pop()
         if isinstance(value, list):
             rest.extend(value)
         elif isinstance(value, dict):
+            yield value
             rest.extend(value.values())
-            for key in _CONTAINERS & value.keys():
-                yield from _of_containers(value[key])
-            # Attack: a volume brings the files of an image that no container names.
-            reference = mapping(value, "image").get("reference")
-            if isinstance(reference, str):
-                yield reference
 
 
 def _of_containers(containers: Any) -> Iterator[str]:

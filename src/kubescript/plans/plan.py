@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript.kube import kinds
+from kubescript.kube import kinds, paths
 from kubescript.wire import masking
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
@@ -90,7 +90,7 @@ class Step(msgspec.Struct, frozen=True):
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> paths.Key:
         """What tells its object from all others: a pod is the same one when it is evicted, a deployment when it is
         scaled."""
         return self.group, self.resource, self.namespace, self.name

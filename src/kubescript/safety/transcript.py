@@ -12,14 +12,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript.kube import field_paths, kinds
+from kubescript.kube import field_paths, kinds, paths
 
-__all__ = ["Change", "Key", "Method", "Transcript"]
+__all__ = ["Change", "Method", "Transcript"]
 
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
-Key = tuple[str, str, str, str]
-"""Group, resource, namespace and name of an object."""
-
 _REPLICAS: Final = "spec.replicas"
 _TOGETHER_S: Final = 900.0
 """Seconds between two changes of one session that are parts of one thing. A session may last for days."""
@@ -98,7 +95,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.method in {"delete", "evict"}
 
     @property
-    def key(self) -> Key:
+    def key(self) -> paths.Key:
         """What tells the object from all others."""
         return self.group, self.resource, self.namespace, self.name
 

@@ -237,15 +237,9 @@ def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
 
 def images(value: Any) -> Iterator[str]:
     """Yields the images in an object."""
-    rest = [value]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, list):
-            rest.extend(value)
-        elif isinstance(value, dict):
-            image = value.get("image")
-            if isinstance(image, str) and image:
-                yield image
-            listed = value.get("images")
-            yield from (one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
-            rest.extend(value.values())
+    for each in documents.walk(value):
+        image = each.get("image")
+        if isinstance(image, str) and image:
+            yield image
+        listed = each.get("images")
+        yield from (one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()

@@ -52,14 +52,8 @@ def uses(document: dict[str, Any] | None) -> tuple[str, ...] | None:
     if document is None:
         return None
     found = set()
-    rest: list[Any] = [documents.mapping(document, "spec")]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, list):
-            rest.extend(value)
-        elif isinstance(value, dict):
-            rest.extend(value.values())
-            for key, (resource, name) in _REFERENCES.items():
-                if isinstance(value.get(key), dict):
-                    found.add(f"{resource}/{value[key].get(name)}")
+    for each in documents.walk(documents.mapping(document, "spec")):
+        for key, (resource, name) in _REFERENCES.items():
+            if isinstance(each.get(key), dict):
+                found.add(f"{resource}/{each[key].get(name)}")
     return tuple(sorted(found))

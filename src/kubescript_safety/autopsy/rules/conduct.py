@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.kube import field_paths
+from kubescript.kube import field_paths, paths
 from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
@@ -137,7 +137,7 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
     """What others have changed since it was read is not overwritten. A resourceVersion in the write is no excuse: the
     write has succeeded, so it is that of a later reading, which the agent has not seen."""
     seen = _Seen(run)
-    others: dict[transcript.Key, list[facts.Other]] = {}
+    others: dict[paths.Key, list[facts.Other]] = {}
     for other in sorted(run.others, key=lambda other: other.at):
         others.setdefault(other.key, []).append(other)
     times = {key: [other.at for other in found] for key, found in others.items()}
@@ -208,7 +208,7 @@ def unbounded(run: facts.Facts) -> Iterator[facts.Finding]:
             yield facts.Finding("UNBOUNDED_DELETE", indexes[-1], text, call, run.changes[indexes[-1]].audit)
 
 
-def _created(run: facts.Facts) -> set[transcript.Key]:
+def _created(run: facts.Facts) -> set[paths.Key]:
     """Returns what the agent itself has created."""
     changes = (made.change for made in run.changes)
     return {change.key for change in changes if change.existed is False and not change.removes}

@@ -227,7 +227,7 @@ def test_a_deployment_is_deleted_with_or_without_what_belongs_to_it(engine: reda
 
 
 def test_fields_below_long_keys_do_not_take_the_host_s_memory(engine: redaction.Engine) -> None:
-    """Two megabytes of body would have forty gigabytes of paths."""
+    """The paths of this body have forty thousand times the length of its key."""
     (step,) = planned(engine, write("patch", DEPLOYMENT, NEW, SMALL))
 
     def reviewed(body: Any) -> transcript.Change:

@@ -1,4 +1,4 @@
-"""Writes worker/sdk/operations.json and worker/sdk/schemas.json from the installed official client. Run at development
+"""Writes operations.json and schemas.json in guest/sdk/values/ from the installed official client. Run at development
 time only.
 
 Every public method of every API class is *called* with marker arguments on a recording stand-in for `ApiClient`; what
@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 from kubernetes import client
 
-SDK = Path(__file__).resolve().parent.parent / "src" / "kubescript" / "worker" / "sdk"
+SDK = Path(__file__).resolve().parent.parent / "src" / "kubescript" / "guest" / "sdk" / "values"
 OPERATIONS = SDK / "operations.json"
 SCHEMAS = SDK / "schemas.json"
 

@@ -11,7 +11,8 @@ import re
 import sys
 from pathlib import Path
 
-from kubescript.worker.sdk import helptext, operations
+from kubescript.guest.sdk.objects import helptext
+from kubescript.guest.sdk.values import operations
 
 DOCS = Path(__file__).resolve().parent.parent / "sdk_docs"
 HEADER = "<!-- Written by scripts/generate_sdk_docs.py; edit that, not this. -->\n"

@@ -17,17 +17,17 @@ from typing import Final
 
 import msgspec
 
+from kubescript.guest.sdk.objects import helpers
 from kubescript.kube import kinds
-from kubescript.worker.sdk import helpers
 
 SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 PACKAGE: Final = SOURCE / "kubescript"
-WORKER: Final = PACKAGE / "worker"
+GUEST: Final = PACKAGE / "guest"
 SANDBOX: Final = SOURCE / "kubescript_sandbox"
 SPEAKING: Final = (
-    WORKER / "advice.py",
-    WORKER / "entry.py",
-    *(WORKER / "sdk").rglob("*.py"),
+    GUEST / "advice.py",
+    GUEST / "entry.py",
+    *(GUEST / "sdk").rglob("*.py"),
     *(SANDBOX / "guest").rglob("*.py"),
     *(SANDBOX / "language").rglob("*.py"),
     *(PACKAGE / "request").rglob("*.py"),
@@ -99,7 +99,7 @@ def _globals() -> Iterator[str]:
 
 
 def _classes() -> Iterator[str]:
-    for file in (*WORKER.rglob("*.py"), *(SANDBOX / "guest").rglob("*.py"), *(SANDBOX / "language").rglob("*.py")):
+    for file in (*GUEST.rglob("*.py"), *(SANDBOX / "guest").rglob("*.py"), *(SANDBOX / "language").rglob("*.py")):
         yield from (node.name for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ClassDef))
     yield from (name for name, value in vars(builtins).items() if isinstance(value, type))
     yield from ("NoneType", "function", "method", "generator", "module", "builtin_function_or_method")
@@ -107,8 +107,8 @@ def _classes() -> Iterator[str]:
 
 def _client() -> Iterator[str]:
     """Yields the names of the official client's methods, parameters, models, kinds and fields."""
-    operations = msgspec.json.decode((WORKER / "sdk" / "operations.json").read_bytes())
-    models = msgspec.json.decode((WORKER / "sdk" / "schemas.json").read_bytes())["models"]
+    operations = msgspec.json.decode((GUEST / "sdk" / "values" / "operations.json").read_bytes())
+    models = msgspec.json.decode((GUEST / "sdk" / "values" / "schemas.json").read_bytes())["models"]
     yield from ("core", "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
     for api, methods in operations["apis"].items():
         yield from (api, *methods)

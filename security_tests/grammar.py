@@ -156,7 +156,7 @@ ABSENT: Final = (
     "builtins",
     "re._parser",
     "random._os",
-    "kubescript.worker.sdk",
+    "kubescript.guest.sdk",
 )
 
 # Recipes: $e is any expression, $f a callable, $n a name in a string, $c a class, $t a template text.

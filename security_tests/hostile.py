@@ -18,7 +18,7 @@ import time
 
 import msgspec
 
-from kubescript.worker import entry
+from kubescript.guest import entry
 from kubescript_sandbox.confinement import lockdown
 from kubescript_sandbox.guest import channel, contract, forkserver, main
 from kubescript_sandbox.wire import protocol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubescript.worker.sdk import helpers
+from kubescript.guest.sdk.objects import helpers
 from kubescript_sandbox.language import builtins, compiler
 from security_tests import reach
 

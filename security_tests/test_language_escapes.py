@@ -254,7 +254,7 @@ PATHS = (
     "functools.update_wrapper functools.partialmethod random.SystemRandom random._inst random._os operator.setitem operator.delitem "
     "enum.EnumMeta enum.sys abc.ABCMeta io.open io.FileIO contextlib.redirect_stdout contextlib.sys copy.copyreg csv.register_dialect "
     "logging.os logging.config warnings.sys urllib.request zoneinfo.TZPATH pprint.PrettyPrinter decimal.sys fractions.re "
-    "concurrent.futures collections.sys hashlib.file_digest secrets uuid kubescript kubescript.worker script _string "
+    "concurrent.futures collections.sys hashlib.file_digest secrets uuid kubescript kubescript.guest script _string "
     "__main__ encodings gzip.open base64.main bisect._bisect calendar.sys textwrap.re fnmatch.os difflib.re html.parser"
 )
 

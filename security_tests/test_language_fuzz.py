@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 from hypothesis import Phase, settings
 
-from kubescript.worker.sdk import operations
+from kubescript.guest.sdk.values import operations
 from kubescript_sandbox.language import builtins, formatting, guards, identifiers, stdlib
 from security_tests import grammar
 from security_tests.worlds import ATTEMPT, Verdict, judge, shared

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript.worker.sdk import operations
+from kubescript.guest.sdk.values import operations
 from kubescript_sandbox.language import compiler, failures, identifiers, reflection, stdlib
 from security_tests import reach
 from security_tests.worlds import SDK, World

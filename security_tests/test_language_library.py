@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final
 
 import pytest
 
-from kubescript.worker.sdk import helpers
+from kubescript.guest.sdk.objects import helpers
 from kubescript_sandbox.language import builtins, compiler, reflection, stdlib
 from security_tests import reach
 from security_tests.language import SAFE, evaluate, goes_on

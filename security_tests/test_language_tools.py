@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from kubescript.worker.sdk import operations
-from kubescript.worker.tools import registry
+from kubescript.guest import toolbox
+from kubescript.guest.sdk.values import operations
 from kubescript_sandbox.language import stdlib
 from security_tests import benches
 from security_tests.worlds import ATTEMPT, Verdict, judge
@@ -73,7 +73,7 @@ HELD: Final = {
     "values": "held = attempt(lambda: k8s.helm.values('web', 'shop'))",
     **{
         f"{tool}-{name}": f"held = attempt(lambda: k8s.tools.{tool}({arguments}))"
-        for tool in registry.TOOLS
+        for tool in toolbox.TOOLS
         for name, arguments in {
             "nothing": "",
             "name": "'web'",
@@ -96,5 +96,5 @@ def test_a_script_holds_nothing_of_the_tools_insides(program: str) -> None:
 @pytest.mark.promise("L-02")
 def test_the_walk_finds_what_a_tool_would_hand_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tool that returned a module, or an error that held a function of ours, would be found."""
-    monkeypatch.setitem(registry.TOOLS, "cluster_list", lambda _k8s: [contextlib])
+    monkeypatch.setitem(toolbox.TOOLS, "cluster_list", lambda _k8s: [contextlib])
     assert judge("held = k8s.tools.cluster_list()\n").leaks

@@ -25,12 +25,12 @@ from hypothesis import strategies as st
 from kubescript import app, config, programs, redaction, types
 from kubescript.broker import attempts, broker, summary, writer
 from kubescript.cluster import live
+from kubescript.guest.sdk.values import operations as sdk_operations
 from kubescript.output import fencing
 from kubescript.policy import discovery, policy, writes
 from kubescript.request import info, query, request
 from kubescript.request import writes as request_writes
 from kubescript.wire import exchanges
-from kubescript.worker.sdk import operations as sdk_operations
 from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import protocol
 from security_tests import permissions, raw_requests, recorder

@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction
+from kubescript.guest.sdk.values import operations
 from kubescript.policy import changes, images, write_settings, writes
 from kubescript.request import request
 from kubescript.wire import exchanges, masking
-from kubescript.worker.sdk import operations
 
 pytestmark = pytest.mark.promise("P-16")
 

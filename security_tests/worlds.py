@@ -16,9 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
+from kubescript.guest import toolbox
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.calls import session
+from kubescript.guest.sdk.compat import modules
+from kubescript.guest.sdk.objects import helpers
+from kubescript.guest.sdk.values import context
 from kubescript.wire import exchanges
-from kubescript.worker.sdk import client, context, helpers, modules, session
-from kubescript.worker.tools import registry
 from kubescript_sandbox.guest import channel
 from kubescript_sandbox.language import builtins, compiler, formatting, guards, stdlib
 from security_tests import reach
@@ -37,29 +41,29 @@ DEPTH: Final = 150
 
 
 TOOLS: Final = frozenset(
-    f"kubescript.worker.tools.{name}" for name in ("registry", "errors", "describe.describer", "helm.script")
+    f"kubescript.guest.{name}" for name in ("toolbox", "tool_errors", "kubectl.describe.describer", "helm.script")
 )
 """Modules of the classic tools whose types a script may meet."""
 
 
 SDK: Final = TOOLS | frozenset(
-    f"kubescript.worker.sdk.{name}"
+    f"kubescript.guest.sdk.{name}"
     for name in (
         "client",
-        "context",
-        "base_view",
-        "list_view",
-        "lists",
-        "views",
-        "methods",
-        "models",
-        "errors",
-        "modules",
-        "watch",
-        "ages",
-        "kubeconfig",
-        "dynamic",
-        "to_dict",
+        "values.ages",
+        "values.context",
+        "values.exceptions",
+        "objects.base_view",
+        "objects.list_view",
+        "objects.lists",
+        "objects.to_dict",
+        "objects.views",
+        "calls.methods",
+        "calls.watch",
+        "discovery.dynamic",
+        "compat.kubeconfig",
+        "compat.models",
+        "compat.modules",
     )
 )
 """Modules of the SDK whose types a script may meet: not the transport, nor the session."""
@@ -114,7 +118,7 @@ class World:
     scope: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        k8s = client.K8s(session.Session(Stage()), extensions=registry.EXTENSIONS)
+        k8s = client.K8s(session.Session(Stage()), extensions=toolbox.EXTENSIONS)
         importable = {name: modules.VirtualModule(name, members) for name, members in modules.exports(k8s).items()}
         ctx = context.Context("test", "shop", 20_000, lambda *_: None)
         extra = {"k8s": k8s, "handle": reach.Handle(), "namespace": "shop", "ctx": ctx, **helpers.GLOBALS}

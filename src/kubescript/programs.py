@@ -17,7 +17,7 @@ def _refuse(fault: protocol.ScriptFault) -> exchanges.Reply:
 
 
 SCRIPTS: Final = guests.Guest(
-    "kubescript.worker.entry",
+    "kubescript.guest.entry",
     exchanges.Call,
     _refuse,
     exchanges.Report,

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from kubescript.worker.sdk import context, helpers, modules, serialize
+from kubescript.guest.sdk.compat import modules
+from kubescript.guest.sdk.objects import helpers, serialize
+from kubescript.guest.sdk.values import context
 from kubescript_sandbox.language import builtins, compiler
 from kubescript_sandbox.wire import protocol
 from tests.kit import told

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from kubescript.guest.advice import ADVICE
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.calls import session
 from kubescript.wire.exchanges import Call, Reply
-from kubescript.worker.advice import ADVICE
-from kubescript.worker.sdk import client, session
 from kubescript_sandbox.guest import channel, faults
 from kubescript_sandbox.language import advice
 from kubescript_sandbox.wire.protocol import ScriptFault

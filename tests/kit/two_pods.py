@@ -6,7 +6,8 @@ import copy
 import json
 from typing import Any
 
-from kubescript.worker.sdk import helpers, modules, serialize
+from kubescript.guest.sdk.compat import modules
+from kubescript.guest.sdk.objects import helpers, serialize
 from kubescript_sandbox.language import builtins, compiler
 from tests.kit.sdk_transport import POD, cluster
 

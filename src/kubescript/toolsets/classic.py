@@ -2,7 +2,7 @@
 
 `classic.json` has the contract's schemas and `descriptions.toml` what a model reads of each tool. A call becomes a
 script such as `k8s.tools.kubectl_get(resource='pods', namespace='shop')`, which the evaluator runs like any other: one
-policy, one redaction, one record. The functions behind it are in `worker.tools`.
+policy, one redaction, one record. The functions behind it are in `guest.toolbox`.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ _WORKERS_CODES: Final = frozenset(
         *(f"script.{name}" for name in ("exception", "refused", "syntax")),
     }
 )
-# Levels of a result. An honest worker stops at 200 (worker.sdk.serialize). The code that renders the result on the host
+# Levels of a result. The guest of an honest worker stops at 200. The code that renders the result on the host
 # recurses, so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from kubescript.worker.sdk import builtin_kinds, operations
+from kubescript.guest.sdk.values import builtin_kinds, operations
 from tests.kit import clients
 from tests.kit.sdk_transport import Exchange, cluster
 

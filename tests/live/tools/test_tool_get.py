@@ -14,7 +14,7 @@ import pytest
 import yaml
 from hypothesis import strategies
 
-from kubescript.worker.tools import yaml_text
+from kubescript.guest import yaml_text
 from tests.kit import clients, tools
 from tests.kit.controlplane import writer
 from tests.kit.controlplane.fixture import facts

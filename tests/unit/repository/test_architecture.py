@@ -82,18 +82,18 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         [("kubescript.redaction.engine", "kubescript.masker.rules")],
         MASKING,
     ),
-    "the worker imports the masker": ([("kubescript.worker.entry", "kubescript.masker.bodies")], MASKING),
+    "the worker imports the masker": ([("kubescript.guest.entry", "kubescript.masker.bodies")], MASKING),
     "the masker imports a module of the host": ([("kubescript.masker.bodies", "kubescript.errors")], PLACES),
     "the masker imports a guard of the sandbox": (
         [("kubescript.masker.bodies", "kubescript_sandbox.language.guards")],
         UNTRUSTED,
     ),
     "the worker starts processes": (
-        [("kubescript.worker.sdk.session", "kubescript_sandbox.host.spawner")],
+        [("kubescript.guest.sdk.calls.session", "kubescript_sandbox.host.spawner")],
         "Confined processes know nothing of the host's side",
     ),
     "the sandbox knows a module of Kubernetes": (
-        [("kubescript_sandbox.guest.main", "kubescript.worker.sdk.client")],
+        [("kubescript_sandbox.guest.main", "kubescript.guest.sdk.client")],
         ALONE,
     ),
     "the sandbox's wire knows its host": (
@@ -105,7 +105,7 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         "Only cluster.credentials uses the kubernetes package",
     ),
     "the worker uses the kubernetes package": (
-        [("kubescript.worker.entry", "kubernetes")],
+        [("kubescript.guest.entry", "kubernetes")],
         "Only cluster.credentials uses the kubernetes package",
     ),
     "a host module evaluates a rule of the operator's": (
@@ -118,11 +118,11 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         "Only the plans' store knows SQLAlchemy",
     ),
     "a new module is imported by both sides": (
-        [("kubescript.worker.entry", "kubescript.shared"), ("kubescript.evaluator.evaluator", "kubescript.shared")],
+        [("kubescript.guest.entry", "kubescript.shared"), ("kubescript.evaluator.evaluator", "kubescript.shared")],
         PLACES,
     ),
     "a new module has no place": ([("kubescript.extra", "json")], PLACES),
-    "the worker imports a module of the host": ([("kubescript.worker.entry", "kubescript.errors")], PLACES),
+    "the worker imports a module of the host": ([("kubescript.guest.entry", "kubescript.errors")], PLACES),
     "the wire imports something of ours": ([("kubescript.wire.exchanges", "kubescript.types")], PLACES),
     "what Kubernetes is depends on the wire": ([("kubescript.kube.kinds", "kubescript.wire.exchanges")], PLACES),
     "two siblings import each other": (
@@ -159,7 +159,7 @@ def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
     """A package that nobody thought of, such as an HTTP client, does not slip into the worker."""
     graph = read_graph()
     rooms = (
-        "kubescript.worker",
+        "kubescript.guest",
         "kubescript.wire",
         "kubescript.kube",
         *(f"kubescript_sandbox.{room}" for room in SANDBOXED),

@@ -12,11 +12,11 @@ import pytest
 from kubescript import contexts, errors, types
 from kubescript.broker import summary
 from kubescript.cluster import snapshot
+from kubescript.guest.advice import ADVICE
 from kubescript.output import fencing, render
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
-from kubescript.worker.advice import ADVICE
 from kubescript_sandbox import runs
 from kubescript_sandbox.language import compiler, refusals
 from tests.kit import cases, reading, stage, tokens, trails

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kubescript.worker.sdk import errors, helptext
+from kubescript.guest.sdk.objects import helptext
+from kubescript.guest.sdk.values import exceptions
 from kubescript_sandbox.language import stdlib
 from kubescript_sandbox.wire import protocol
 from tests.kit import cases
@@ -212,8 +213,8 @@ def test_a_policy_refusal_has_a_status_for_a_body() -> None:
 
 def test_a_cluster_that_does_not_answer_has_no_body() -> None:
     """Only a refusal is a Status; a fault without one stays without."""
-    fault = errors.from_fault(protocol.ScriptFault("cluster.unreachable", "no route"), 0, "GET /api")
-    assert isinstance(fault, errors.ApiException)
+    fault = exceptions.from_fault(protocol.ScriptFault("cluster.unreachable", "no route"), 0, "GET /api")
+    assert isinstance(fault, exceptions.ApiException)
     assert fault.body is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescript.worker.tools.helm import coalescing
+from kubescript.guest.helm import coalescing
 
 
 def test_given_values_hold_and_null_takes_away() -> None:

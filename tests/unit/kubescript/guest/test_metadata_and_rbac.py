@@ -9,8 +9,8 @@ import pytest
 
 from kubescript import config, errors
 from kubescript.audit import rbac
+from kubescript.guest.sdk.values import exceptions as sdk_errors
 from kubescript.policy import rules
-from kubescript.worker.sdk import errors as sdk_errors
 
 REFUSED = (
     'secrets is forbidden: User "system:serviceaccount:a:b" cannot list resource "secrets" in API group "" in the '

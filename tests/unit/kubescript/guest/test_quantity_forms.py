@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from kubescript.worker.sdk.quantity import quantity
+from kubescript.guest.sdk.values.quantity import quantity
 from kubescript_sandbox.language import failures, stdlib
 from tests.kit import cases
 from tests.kit.two_pods import answer, run

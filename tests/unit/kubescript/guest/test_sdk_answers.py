@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.worker.sdk import modules, utilities
+from kubescript.guest.sdk.compat import modules, utilities
 from tests.kit import cases
 from tests.kit.sdk_transport import POD, cluster
 

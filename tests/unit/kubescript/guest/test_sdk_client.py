@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from kubescript.guest.sdk.calls import watch
+from kubescript.guest.sdk.compat import modules
+from kubescript.guest.sdk.objects import helptext
+from kubescript.guest.sdk.values import exceptions, operations
 from kubescript.wire import exchanges
-from kubescript.worker.sdk import errors, helptext, modules, operations, watch
 from kubescript_sandbox.wire.protocol import ScriptFault
 from tests.kit import cases
 from tests.kit.sdk_transport import DISCOVERY, POD, Exchange, cluster
@@ -48,7 +51,7 @@ def test_every_method_of_every_api_can_be_called() -> None:
             required = operation.parameters[: operation.required]
             if operation.verb in ("HEAD", "OPTIONS"):  # of proxies only; refused before anything is sent
                 continue
-            with pytest.raises(errors.NotFoundException):
+            with pytest.raises(exceptions.NotFoundException):
                 canned.answers.clear()
                 getattr(k8s.api(api), name)(**{each: {} if each == "body" else "x" for each in required})
             assert canned.last.method == operation.verb
@@ -125,7 +128,7 @@ def test_query_parameters_go_by_their_wire_names() -> None:
 def test_the_content_type_is_the_official_clients(expression: str, kind: str) -> None:
     """A list is a JSON patch, a dict a strategic merge patch for built-in kinds, a merge patch for custom objects."""
     k8s, canned = cluster()
-    with contextlib.suppress(errors.NotFoundException):
+    with contextlib.suppress(exceptions.NotFoundException):
         eval(expression, {"k8s": k8s})
     assert canned.last.content_type == kind
 
@@ -195,11 +198,13 @@ def test_logs_are_text() -> None:
 def test_an_error_status_is_the_official_exception_in_one_line() -> None:
     """Status, call and the API server's message; subclass by status."""
     k8s, _ = cluster()
-    with pytest.raises(errors.ApiException) as raised:
+    with pytest.raises(exceptions.ApiException) as raised:
         k8s.coreV1().read_namespaced_pod("nope", "shop")
     error = raised.value
     assert (
-        type(error) is errors.NotFoundException and error.status == 404 and json.loads(error.body or "")["code"] == 404
+        type(error) is exceptions.NotFoundException
+        and error.status == 404
+        and json.loads(error.body or "")["code"] == 404
     )
     assert (
         str(error) == "404 Not Found: GET /api/v1/namespaces/shop/pods/nope: api/v1/namespaces/shop/pods/nope not found"
@@ -209,9 +214,9 @@ def test_an_error_status_is_the_official_exception_in_one_line() -> None:
 @cases.each(
     ("fault", "kind", "status"),
     [
-        (ScriptFault("policy.secrets", "no secrets"), errors.ForbiddenException, 403),
-        (ScriptFault("cluster.unreachable", "no route"), errors.ApiException, 0),
-        (ScriptFault("limit.calls", "1000 calls"), errors.LimitExceeded, None),
+        (ScriptFault("policy.secrets", "no secrets"), exceptions.ForbiddenException, 403),
+        (ScriptFault("cluster.unreachable", "no route"), exceptions.ApiException, 0),
+        (ScriptFault("limit.calls", "1000 calls"), exceptions.LimitExceeded, None),
     ],
 )
 def test_faults_of_kubescript_are_told_apart(fault: ScriptFault, kind: type[Exception], status: int | None) -> None:
@@ -232,7 +237,7 @@ def test_a_watch_yields_events_and_ends_soon_by_itself() -> None:
     events = watch.Watch().stream(k8s.coreV1().list_namespaced_pod, "shop")
     assert [next(events)["type"], next(events)["object"].metadata.name] == ["ADDED", "web"]
     assert set(canned.last.query) == {("watch", "true"), ("timeoutSeconds", "5")}
-    with pytest.raises(errors.ApiException, match="too old"):
+    with pytest.raises(exceptions.ApiException, match="too old"):
         next(events)
 
 
@@ -248,7 +253,7 @@ def test_custom_resources_are_found_by_every_name() -> None:
         == "Web"
     )
     assert sum(call.path == ("apis",) for call in canned.calls) == 1
-    with pytest.raises(errors.NotFoundException, match="did you mean 'Web'"):
+    with pytest.raises(exceptions.NotFoundException, match="did you mean 'Web'"):
         k8s.get("webz")
 
 
@@ -256,7 +261,7 @@ def test_dynamic_writes_take_namespace_and_name_from_the_body() -> None:
     """As the official client does; without a namespace the call is refused, not sent to another path."""
     k8s, canned = cluster(DISCOVERY)
     webs = k8s.dynamic().resource("webs.example.com")
-    with pytest.raises(errors.NotFoundException):
+    with pytest.raises(exceptions.NotFoundException):
         webs.create({"metadata": {"name": "n", "namespace": "shop"}})
     assert canned.last.path == ("apis", "example.com", "v1", "namespaces", "shop", "webs")
     webs.patch({"metadata": {"name": "w", "namespace": "shop"}}, dry_run="All")
@@ -300,7 +305,9 @@ def test_the_virtual_package_exports_what_scripts_import() -> None:
     ]:
         assert name in importable[module] and type(importable[module][name]).__name__ != "module"
     kube: Any = modules.kubernetes_module(k8s)
-    assert kube.config.load_kube_config(context="x") is None and kube.client.rest.ApiException is errors.ApiException
+    assert (
+        kube.config.load_kube_config(context="x") is None and kube.client.rest.ApiException is exceptions.ApiException
+    )
     assert kube.utils.parse_quantity("1Ki") == 1024 and float(kube.utils.parse_quantity("250m")) == 0.25
     with pytest.raises(AttributeError, match="CoreV1Api"):
         kube.client.CoreV1Ap  # noqa: B018

@@ -14,10 +14,10 @@ import pytest
 from kubernetes import client as official
 
 from kubescript import errors
+from kubescript.guest.sdk.values import operations
 from kubescript.policy import policy, writes
 from kubescript.request import request
 from kubescript.wire import exchanges
-from kubescript.worker.sdk import operations
 from tests.kit import cases, paths
 
 SCRIPTS = paths.ROOT / "scripts"
@@ -78,7 +78,7 @@ def test_nothing_but_the_official_apis_and_metrics_is_in_the_table() -> None:
 @pytest.mark.slow  # all modules of the official client
 def test_every_official_model_is_in_the_table_with_its_fields() -> None:
     """Attribute names, JSON names and types agree with attribute_map and openapi_types."""
-    from kubescript.worker.sdk import models
+    from kubescript.guest.sdk.compat import models
 
     for name in dir(official):
         model = getattr(official, name)

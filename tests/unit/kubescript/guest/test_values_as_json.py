@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from kubescript.worker.sdk import schemas, serialize, views
+from kubescript.guest.sdk.objects import schemas, serialize, views
 from kubescript_sandbox.language import classes, data_classes
 from tests.kit import cases
 from tests.kit.sdk_transport import POD, cluster

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kubescript import errors
+from kubescript.guest.sdk.calls import rebasing
+from kubescript.guest.sdk.values import lazy_json
 from kubescript.kube import documents, field_paths, kinds, merge_keys, paths
 from kubescript.request import request
 from kubescript.wire import exchanges
-from kubescript.worker.sdk import lazy_json, rebasing
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,130 @@
+"""cluster_list: the clusters that a tool's `cluster` may name, and how they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from kubescript.guest.kubectl.rows import cells, health
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import schemas, table
+from kubescript.guest.sdk.values import exceptions
+from kubescript.guest.tool_errors import ToolError
+from kubescript.wire import messages
+from kubescript.wire.exchanges import Call
+
+__all__ = ["cluster_list"]
+
+_FORMATS: Final = ("table", "detailed", "json")
+_ONE_POD: Final = Call("GET", ("api", "v1", "pods"), (("limit", "1"),), accept="names")
+"""The API server says beside the first pod how many more there are."""
+_STATS: Final = ("version", "nodes", "ready", "pods")
+_MOST_REASON: Final = 300
+"""Characters of the reason why a cluster cannot be asked."""
+
+Cluster = dict[str, Any]
+
+
+# The contract names the argument `format`.
+def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bool = False) -> Any:  # noqa: A002
+    """The clusters by name, the default one first; with `include_stats`, version, nodes and pods of each."""
+    if format not in _FORMATS:
+        raise ToolError("invalid_choice", name="format", known=", ".join(_FORMATS), value=format)
+    names = k8s.contexts()
+    clusters: list[Cluster] = [{"name": name, "default": name == names[0]} for name in names]
+    if include_stats:
+        _add_stats(clusters, [k8s.context(name) for name in names])
+    if format == "json":
+        return clusters
+    return _table(clusters) if format == "table" else _detailed(clusters)
+
+
+# --- asking the clusters ----------------------------------------------------------------------------------------------
+
+
+def _add_stats(clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
+    """Adds what each cluster says of itself, or why it says nothing.
+
+    All clusters are asked for their nodes at the same time. Only those that answer are asked further, so that a dead
+    cluster costs one call and the others do not wait for it again.
+    """
+    parallel = apis[0].parallel
+    alive = []
+    for cluster, api, answer in zip(clusters, apis, parallel([_nodes(api) for api in apis]), strict=True):
+        if _is_dead(answer):
+            cluster["error"] = cells.line(answer.message)[:_MOST_REASON]
+        else:
+            _add(cluster, answer)
+            alive.append((cluster, api))
+    for (cluster, api), answer in zip(alive, parallel([_pods(api) for _, api in alive]), strict=True):
+        _add(cluster, answer)
+        _add(cluster, _version(api))
+
+
+def _nodes(api: client.K8s) -> Callable[[], Cluster]:
+    def count() -> Cluster:
+        found = api.coreV1().list_node()
+        return {"nodes": len(found), "ready": sum(map(health.is_ready, found))}
+
+    return count
+
+
+def _pods(api: client.K8s) -> Callable[[], Cluster]:
+    def count() -> Cluster:
+        found, _ = api._session.fetch_list(_ONE_POD, schemas.OBJECT, "")
+        left = found.metadata.get("remainingItemCount")
+        # An API server need not say how many more there are.
+        is_known = left is not None or not found.metadata.get("continue")
+        return {"pods": len(found) + (left or 0) if is_known else f"{len(found)}+"}
+
+    return count
+
+
+def _version(api: client.K8s) -> Cluster | Exception:
+    try:
+        return {"version": api.api("VersionApi").get_code()["gitVersion"]}
+    except exceptions.ApiException as error:
+        return error
+
+
+def _is_dead(answer: Any) -> bool:
+    """Tells whether a cluster did not answer at all, or does not know who asks."""
+    if not isinstance(answer, exceptions.ApiException) or answer.code == "cluster.not_captured":
+        return False
+    return answer.code.startswith("cluster.") or answer.status == 401
+
+
+def _add(cluster: Cluster, answer: Cluster | Exception) -> None:
+    """Adds what was found; what could not be read is left out, and the first reason is given."""
+    if isinstance(answer, Exception):
+        cluster.setdefault("incomplete", cells.line(getattr(answer, "message", answer))[:_MOST_REASON])
+    else:
+        cluster.update(answer)
+
+
+# --- printing ---------------------------------------------------------------------------------------------------------
+
+
+def _table(clusters: Sequence[Cluster]) -> str:
+    columns = [key for key in (*_STATS, "error", "incomplete") if any(key in each for each in clusters)]
+    rows = []
+    for each in clusters:
+        default = "*" if each["default"] else ""
+        rows.append((each["name"], default, *(each.get(key) for key in columns)))
+    return table.table(rows, ["NAME", "DEFAULT", *(key.upper() for key in columns)], width=_MOST_REASON)
+
+
+def _detailed(clusters: Sequence[Cluster]) -> str:
+    lines = [messages.text("clusters", count=len(clusters))]
+    for each in clusters:
+        name = each["name"]
+        lines.append(messages.text("cluster_default", name=name) if each["default"] else name)
+        if "error" in each:
+            lines.append("  " + messages.text("cluster_dead", reason=each["error"]))
+            continue
+        stats = [f"{key} {each[key]}" for key in _STATS if key in each]
+        if stats:
+            lines.append("  " + ", ".join(stats))
+        if "incomplete" in each:
+            lines.append("  " + messages.text("cluster_incomplete", reason=each["incomplete"]))
+    return "\n".join(lines)

@@ -1,0 +1,150 @@
+"""The tools of the toolset `gateway`. Each makes one API call about objects of a namespace; a kind is looked up in
+discovery first, by its exact group, version and plural.
+
+`toolsets.gateway` refuses what the contract forbids before a script calls these.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kubescript.guest import tool_errors
+from kubescript.guest.kubectl import get, logs, tool_kinds
+from kubescript.guest.kubectl.rows import event_rows, listing, rendering
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.values import builtin_kinds, exceptions, lazy_json
+from kubescript.kube import kinds as kube_kinds
+from kubescript.wire import exchanges, messages
+
+__all__ = ["k8s_delete", "k8s_get", "k8s_list", "k8s_list_events", "k8s_patch", "k8s_pod_logs"]
+
+_MOST_BYTES: Final = 48 * 1024
+"""Bytes of whole objects in one answer, which has 64 KiB unless the operator says otherwise."""
+_MOST_NAMES: Final = 200
+"""Names of further objects."""
+_MOST_EVENTS: Final = 100
+_REFUSED: Final = ("plan.", "policy.", "writes.")
+"""How the codes of what the policy refuses begin."""
+
+
+@contextlib.contextmanager
+def _gate() -> Iterator[None]:
+    """Says of each failure whether it is a refusal, and of what type it is otherwise."""
+    try:
+        yield
+    except exceptions.ApiException as error:
+        # Its hint is left alone: it may cost another call.
+        if error.code.startswith(_REFUSED):
+            raise tool_errors.GateError("gate_blocked", details=error.message) from None
+        raise tool_errors.GateError("gate_failed", error.code or type(error).__name__, details=error.message) from None
+    except tool_errors.SHAPE as error:
+        raise tool_errors.GateError("gate_failed", type(error).__name__, details=error) from None
+
+
+@_gate()
+def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: str) -> dict[str, Any]:
+    """The objects of a kind in a namespace, as many as an answer has room for, and the names of the others."""
+    scope = listing.Scope(_kind(k8s, group, version, plural), namespace)
+    found, reply = k8s._session.fetch_list(scope.call("json"), schemas.OBJECT, "")
+    items: list[dict[str, Any]] = []
+    others: list[str] = []
+    room = _MOST_BYTES
+    for each in found:
+        if room > 0:
+            obj = get.pruned(scope.kind, listing.strip(each))
+            room -= len(lazy_json.encode(obj))
+            if room > 0 or not items:
+                items.append(obj)
+                continue
+        others.append(each["metadata"]["name"])
+    answer: dict[str, Any] = {"items": items}
+    if others:
+        answer["others"] = others[:_MOST_NAMES]
+        answer["note"] = messages.text("gate_list_cut", shown=len(items), total=len(items) + len(others))
+    if reply.metadata_rule:
+        answer["withheld"] = get.withheld(scope, reply.metadata_rule)
+    return answer
+
+
+@_gate()
+def k8s_get(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> dict[str, Any]:
+    """One object."""
+    return get.one(k8s, listing.Scope(_kind(k8s, group, version, plural), namespace, name))
+
+
+@_gate()
+def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
+    """The events of a namespace, warnings and new ones first."""
+    found = event_rows.ordered(listing.read(k8s, listing.Scope(tool_kinds.find(k8s, "events"), namespace), named=False))
+    shown = found._replace(rows=found.rows[:_MOST_EVENTS])
+    answer: dict[str, Any] = {"items": rendering.as_json(shown, namespaces=False)}
+    if len(found.rows) > _MOST_EVENTS:
+        answer["note"] = messages.text("gate_events_cut", shown=_MOST_EVENTS, total=len(found.rows))
+    return answer
+
+
+@_gate()
+def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | None = None, tail_lines: int = 100) -> str:
+    """The last lines of a container's log."""
+    text = k8s.coreV1().read_namespaced_pod_log(pod, namespace, container=container, tail_lines=tail_lines)
+    if not text:
+        return messages.text("log_empty", log=f"{namespace}/{pod}")
+    lines = logs.LINE_END.split(text.removesuffix("\n"))
+    shown = logs.fitting(lines)
+    head = []
+    if len(shown) < len(lines):
+        head = [messages.text("gate_log_cut", shown=len(shown), total=len(lines))]
+    return "\n".join([*head, *shown])
+
+
+@_gate()
+def k8s_delete(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> bool:
+    """Delete one object, and in the background what it owns. Returns whether that is only planned."""
+    path = _kind(k8s, group, version, plural).path(namespace, name)
+    k8s._session.fetch(exchanges.Call("DELETE", path, (("propagationPolicy", "Background"),)), schemas.OBJECT)
+    return k8s._session.planned
+
+
+@_gate()
+def k8s_patch(
+    k8s: client.K8s,
+    namespace: str,
+    name: str,
+    group: str,
+    version: str,
+    plural: str,
+    action: str,
+    replicas: int | None = None,
+    container: str | None = None,
+    image: str | None = None,
+) -> bool:
+    """Scale a workload, set the image of a container, or restart it. Returns whether that is only planned."""
+    workload = f"{_kind(k8s, group, version, plural).full_name}/{name}"
+    if action == "scale":
+        k8s.scale(workload, replicas, namespace=namespace)
+    elif action == "update_image":
+        k8s.set_image(workload, {container: image}, namespace=namespace)
+    elif action == "rollout_restart":
+        k8s.restart(workload, namespace=namespace)
+    else:
+        raise ValueError(f"no action {action!r}; there is: scale, update_image, rollout_restart")
+    return k8s._session.planned
+
+
+def _kind(k8s: client.K8s, group: str, version: str, plural: str) -> tool_kinds.Kind:
+    """Returns the kind that the cluster serves under exactly these names. Raises GateError for any other."""
+    group_version = kube_kinds.api_version(group, version)
+    try:
+        served = k8s.discovery().server_resources_for_group_version(group_version)
+    except exceptions.NotFoundException:
+        served = []
+    for each in served:
+        if each.name == plural and each.namespaced:
+            known = builtin_kinds.find(each.full_name, group_version)
+            return tool_kinds.Kind(
+                group, version, plural, each.kind, namespaced=True, model=known.model if known else ""
+            )
+    raise tool_errors.GateError("gate_not_served", plural=plural, group_version=group_version)

@@ -1,0 +1,138 @@
+"""Owns the calls for releases: which revisions there are, and one or several of them whole.
+
+Helm's operator may keep releases in Secrets or in ConfigMaps, and nothing in the cluster says which. Both are asked at
+the same time; the one that holds nothing, or that RBAC refuses, is left out when the other one answers.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import msgspec
+
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.values import exceptions
+from kubescript.guest.tool_errors import ToolError
+from kubescript.wire.exchanges import Call
+
+__all__ = ["LATEST", "NAMESPACE", "Release", "Revision", "found", "latest", "read", "revisions", "unread"]
+
+_HOLDERS: Final = ("secrets", "configmaps")
+_STORED: Final = re.compile(r"sh\.helm\.release\.v1\..+\.v([1-9][0-9]{0,8})")
+NAMESPACE: Final = "default"
+"""Where a release is looked for when no namespace is named."""
+LATEST: Final = 0
+"""In place of a revision: the last one."""
+
+Release = dict[str, Any]
+"""One revision as the broker serves it: name, namespace, version, info, chart, config, hooks, resources."""
+
+
+class Revision(NamedTuple):
+    """One revision, as the labels of what holds it tell."""
+
+    namespace: str
+    name: str
+    number: int
+    status: str
+    created: str
+    """When Helm began with it, to the second."""
+    holder: str
+    stored: str
+    """The name of the Secret or ConfigMap."""
+
+
+def revisions(k8s: client.K8s, namespace: str | None, selector: str = "") -> list[Revision]:
+    """Returns the revisions in one namespace or in all. Raises ApiException or ToolError when neither Secrets nor
+    ConfigMaps can be asked."""
+    answers = k8s.parallel([functools.partial(_listed, k8s, holder, namespace, selector) for holder in _HOLDERS])
+    everything: list[Revision] = []
+    for answer in answers:
+        if not isinstance(answer, exceptions.ApiException):
+            everything += answer
+    if not everything and isinstance(answers[0], exceptions.ApiException):
+        if answers[0].code == "cluster.not_captured":
+            raise ToolError("releases_not_captured")
+        raise answers[0]
+    return everything
+
+
+def latest(everything: Iterable[Revision]) -> list[Revision]:
+    """Returns the last revision of each release."""
+    last: dict[tuple[str, str], Revision] = {}
+    for revision in everything:
+        key = (revision.namespace, revision.name)
+        if key not in last or last[key].number < revision.number:
+            last[key] = revision
+    return list(last.values())
+
+
+def read(k8s: client.K8s, wanted: Sequence[Revision]) -> list[Release | exceptions.ApiException]:
+    """Returns these revisions without values, notes, hooks and objects, or why one cannot be read, in order."""
+    calls = [functools.partial(_read, k8s, each, "metadata") for each in wanted]
+    answers: list[Release | exceptions.ApiException] = k8s.parallel(calls)
+    return answers
+
+
+def unread(revision: Revision, error: exceptions.ApiException) -> Release:
+    """Returns what is known of a revision that cannot be read."""
+    why = f"unreadable: {error.message or error.reason}"
+    metadata = {"name": "(unreadable)", "version": "", "appVersion": ""}
+    info = {"status": revision.status, "last_deployed": revision.created, "description": why}
+    return {"version": revision.number, "info": info, "chart": {"metadata": metadata}}
+
+
+def found(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
+    """Returns one revision whole. Raises ToolError when there is none, ApiException when it cannot be read."""
+    known = of_release(k8s, name, namespace)
+    matching = [each for each in known if number in {LATEST, each.number}]
+    if not matching:
+        numbers = ", ".join(str(each.number) for each in sorted(known))
+        raise ToolError("revision_not_found", name=name, revision=number, known=numbers)
+    return _read(k8s, latest(matching)[0])
+
+
+def of_release(k8s: client.K8s, name: str, namespace: str) -> list[Revision]:
+    """Returns the revisions of one release. Raises ToolError when there is none."""
+    known = revisions(k8s, namespace, f"name={name}")
+    if not known:
+        raise ToolError("release_not_found", name=name, namespace=namespace)
+    return known
+
+
+def _listed(k8s: client.K8s, holder: str, namespace: str | None, selector: str) -> list[Revision]:
+    query = (("labelSelector", selector),) if selector else ()
+    listed, _ = k8s._session.fetch_list(Call("GET", _path(holder, namespace), query), schemas.OBJECT, "")
+    return [revision for each in listed if (revision := _revision(holder, each["metadata"]))]
+
+
+def _revision(holder: str, metadata: Any) -> Revision | None:
+    """Returns the revision that an object holds; None when it is named like none."""
+    labels = metadata.get("labels") or {}
+    stored = _STORED.fullmatch(metadata["name"])
+    if stored is None or "name" not in labels:
+        return None
+    return Revision(
+        namespace=metadata["namespace"],
+        name=labels["name"],
+        number=int(stored[1]),
+        status=labels.get("status", "unknown"),
+        created=str(metadata.get("creationTimestamp", "")),
+        holder=holder,
+        stored=metadata["name"],
+    )
+
+
+def _read(k8s: client.K8s, revision: Revision, extent: Literal["json", "metadata"] = "json") -> Release:
+    path = (*_path(revision.holder, revision.namespace), revision.stored)
+    text, _ = k8s._session.fetch_text(Call("GET", path, accept=extent))
+    return msgspec.json.decode(text, type=Release)
+
+
+def _path(holder: str, namespace: str | None) -> tuple[str, ...]:
+    where = ("namespaces", namespace) if namespace else ()
+    return ("apis", "helm.sh", holder, *where, "releases")

@@ -1,0 +1,46 @@
+"""Owns how the tools of Helm write: tables of text, and times as people and other programs read them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kubescript.guest.kubectl.rows.cells import line
+
+__all__ = ["aligned", "chart_of", "listed", "seconds"]
+
+_FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
+_MOST_WIDTH: Final = 200
+"""Characters to which a cell is padded."""
+_MISSING: Final = "MISSING"
+"""What Helm writes for a release without a chart."""
+
+
+def aligned(rows: Sequence[Sequence[object]]) -> str:
+    """Returns rows as text in columns."""
+    cells = [[line(cell) for cell in row] for row in rows]
+    # Attack: a cell of a megabyte, to which a hundred others are padded.
+    widths = [min(_MOST_WIDTH, max(map(len, column))) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    return "\n".join(lines)
+
+
+def listed(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+    """Returns rows as text in columns with these titles."""
+    return aligned([titles, *([*row.values()] for row in rows)])
+
+
+def chart_of(release: dict[str, Any]) -> tuple[str, str]:
+    """Returns the chart as Helm names it, and the version of the application."""
+    metadata = (release.get("chart") or {}).get("metadata")
+    if metadata is None:
+        return _MISSING, _MISSING
+    return "-".join(filter(None, (metadata.get("name", ""), metadata.get("version", "")))), metadata.get(
+        "appVersion", ""
+    )
+
+
+def seconds(time: str) -> str:
+    """Returns a time without fractions of a second."""
+    return _FRACTION.sub(r"\1", time)

@@ -1,0 +1,72 @@
+"""The section `Events`: what happened to the object, the newest last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from kubescript.guest.kubectl.describe import values, writer
+from kubescript.guest.sdk.values import exceptions
+from kubescript.wire import messages
+
+__all__ = ["about", "last_seen", "write"]
+
+MAX_EVENTS: Final = 20
+_HEAD: Final = ("Type", "Reason", "Age", "From", "Message")
+_MIRROR: Final = "kubernetes.io/config.mirror"
+
+
+def about(described: values.Object, events: Sequence[values.Object]) -> list[values.Object]:
+    """Returns the events of this very object: an earlier one may have had its name."""
+    metadata = described.get("metadata") or {}
+    uid = metadata.get("uid")
+    if not uid:
+        return list(events)
+    # The kubelet names nodes by name, and the pods of its static manifests by the hash of the manifest.
+    named = {uid, (metadata.get("annotations") or {}).get(_MIRROR)}
+    if described.get("kind") == "Node":
+        named.add(metadata.get("name"))
+    return [event for event in events if (event.get("involvedObject") or {}).get("uid") in named]
+
+
+def write(out: writer.Writer, events: Sequence[values.Object] | Exception) -> None:
+    """Writes the newest events."""
+    if isinstance(events, Exception):
+        reason = events.message if isinstance(events, exceptions.ApiException) else str(events)
+        out.field("Events", messages.text("describe_not_read", reason=reason))
+        return
+    if not events:
+        out.field("Events", "<none>")
+        return
+    shown = sorted(events, key=last_seen)[-MAX_EVENTS:]
+    out.title("Events")
+    if len(shown) < len(events):
+        out.row(messages.text("describe_older_events", count=len(events) - len(shown)), level=1)
+    out.table(_HEAD, [_row(event) for event in shown])
+
+
+def last_seen(event: values.Object) -> str:
+    """Returns the time at which an event was last seen; texts of times sort like times."""
+    series = event.get("series") or {}
+    stamps = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return next((stamp for stamp in stamps if stamp), "")
+
+
+def _row(event: values.Object) -> tuple[str, ...]:
+    source = (event.get("source") or {}).get("component") or event.get("reportingComponent")
+    message = values.text(event.get("message")).strip()
+    if field := (event.get("involvedObject") or {}).get("fieldPath"):
+        message = f"{field}: {message}"
+    kind = values.text(event.get("type"))
+    reason = values.text(event.get("reason"))
+    return kind, reason, _age(event), values.text(source), message
+
+
+def _age(event: values.Object) -> str:
+    first = values.since(event.get("eventTime") or event.get("firstTimestamp"))
+    series, count = event.get("series"), event.get("count") or 0
+    if series:
+        return f"{values.since(series.get('lastObservedTime'))} (x{series.get('count', 0)} over {first})"
+    if count > 1:
+        return f"{values.since(event.get('lastTimestamp'))} (x{count} over {first})"
+    return first

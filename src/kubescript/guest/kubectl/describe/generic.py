@@ -1,0 +1,56 @@
+"""Any other kind: every field by its name, as kubectl describes custom resources."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from kubescript.guest.kubectl.describe import subject, values, writer
+
+__all__ = ["write"]
+
+_LEFT_OUT: Final = frozenset(
+    {"annotations", "generation", "labels", "managedFields", "name", "namespace", "resourceVersion", "selfLink", "uid"}
+)
+"""Fields of the metadata that are written already, or that tell a reader nothing."""
+_ACRONYMS: Final = frozenset({"API", "URL", "UID", "GUID"})
+# Camel case in words: `podIPs` is pod, IPs; `HTTPGet` is HTTP, Get.
+_WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|-+")
+_LETTERS: Final = re.compile(r"[^\W\d_-]+(-+[^\W\d_-]+)*")
+MAX_DEPTH: Final = 32
+
+
+def write(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes all fields of an object."""
+    metadata = about.object.get("metadata") or {}
+    out.field("Name", metadata.get("name"))
+    out.field("Namespace", metadata.get("namespace"))
+    out.labels("Labels", metadata.get("labels"))
+    out.annotations("Annotations", metadata.get("annotations"))
+    kept = {key: value for key, value in metadata.items() if key not in _LEFT_OUT}
+    _fields(out, {**about.object, "metadata": kept}, 0)
+
+
+def _fields(out: writer.Writer, found: dict[str, Any], level: int) -> None:
+    for key in sorted(found):
+        value = found[key]
+        if level >= MAX_DEPTH or not isinstance(value, dict | list):
+            out.field(_label(key), value if value is not None else "<nil>", level)
+            continue
+        out.title(_label(key), level)
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, dict):
+                _fields(out, each, level + 1)
+            else:
+                out.row(values.text(each, "<nil>"), level=level + 1)
+
+
+def _label(key: str) -> str:
+    """Returns a field's name as kubectl writes it: `Pod IPs` for `podIPs`."""
+    if not _LETTERS.fullmatch(key):
+        return key
+    words = []
+    for word in _WORD.findall(key):
+        upper = word.upper()
+        words.append(upper if upper in _ACRONYMS else word.capitalize() if word.islower() else word)
+    return " ".join(words)

@@ -1,0 +1,115 @@
+"""Pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kubescript.guest.kubectl.describe import containers, subject, template, values, volumes, writer
+
+__all__ = ["write"]
+
+_ENDED: Final = ("Failed", "Succeeded")
+
+
+def write(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes a pod."""
+    pod = about.object
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    _identity(out, pod, spec, status)
+    _phase(out, pod.get("metadata") or {}, status)
+    _network(out, pod, spec, status)
+    _containers(out, pod, spec, status)
+    _conditions(out, spec, status)
+    volumes.volumes(out, spec.get("volumes"))
+    out.field("QoS Class", status.get("qosClass"))
+    template.placement(out, spec)
+    template.topology(out, spec)
+
+
+def _identity(out: writer.Writer, pod: values.Object, spec: values.Object, status: values.Object) -> None:
+    metadata = pod.get("metadata") or {}
+    node, host = spec.get("nodeName"), values.text(status.get("hostIP"))
+    out.field("Name", metadata.get("name"))
+    out.field("Namespace", metadata.get("namespace"))
+    out.given("Priority", spec.get("priority"))
+    out.given("Priority Class Name", spec.get("priorityClassName"))
+    out.given("Runtime Class Name", spec.get("runtimeClassName"))
+    out.given("Service Account", spec.get("serviceAccountName"))
+    out.field("Node", f"{node}/{host}" if node else "<none>")
+    if status.get("startTime"):
+        out.field("Start Time", values.time(status["startTime"]))
+    out.labels("Labels", metadata.get("labels"))
+    out.annotations("Annotations", metadata.get("annotations"))
+
+
+def _phase(out: writer.Writer, metadata: dict[str, Any], status: values.Object) -> None:
+    going = metadata.get("deletionTimestamp")
+    if going and status.get("phase") not in _ENDED:
+        out.field("Status", f"Terminating (lasts {values.since(going)})")
+        out.field("Termination Grace Period", f"{metadata.get('deletionGracePeriodSeconds', 0)}s")
+    else:
+        out.field("Status", status.get("phase"))
+    out.given("Reason", status.get("reason"))
+    out.given("Message", status.get("message"))
+
+
+def _network(out: writer.Writer, pod: values.Object, spec: values.Object, status: values.Object) -> None:
+    profile = (spec.get("securityContext") or {}).get("seccompProfile")
+    if profile:
+        out.field("SeccompProfile", profile.get("type"))
+        out.given("LocalhostProfile", profile.get("localhostProfile"))
+    out.field("IP", status.get("podIP"))
+    if status.get("podIPs"):
+        out.title("IPs")
+        for each in status["podIPs"]:
+            out.field("IP", each.get("ip"), 1)
+    else:
+        out.field("IPs", "<none>")
+    if owner := values.controller(pod):
+        out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
+    out.given("NominatedNodeName", status.get("nominatedNodeName"))
+
+
+def _containers(out: writer.Writer, pod: values.Object, spec: values.Object, status: values.Object) -> None:
+    if spec.get("resources"):
+        out.title("Resources")
+        containers.resources(out, spec["resources"], 1)
+    for title, key in (
+        ("Init Containers", "initContainers"),
+        ("Containers", "containers"),
+        ("Ephemeral Containers", "ephemeralContainers"),
+    ):
+        if spec.get(key) or key == "containers":
+            statuses = status.get(key.removesuffix("s") + "Statuses")
+            containers.containers(out, title, spec.get(key), statuses, pod)
+
+
+def _conditions(out: writer.Writer, spec: values.Object, status: values.Object) -> None:
+    conditions = status.get("conditions") or []
+    if gates := spec.get("readinessGates"):
+        states = {each.get("type"): each.get("status") for each in conditions}
+        out.title("Readiness Gates")
+        out.row("Type", "Status", level=1)
+        for gate in gates:
+            wanted = gate.get("conditionType")
+            out.row(f"{wanted} ", values.text(states.get(wanted), "<none>"), level=1)
+    if conditions:
+        out.title("Conditions")
+        out.row("Type", "Status", level=1)
+        for row in _condition_rows(conditions):
+            out.row(*row, level=1)
+
+
+def _condition_rows(conditions: list[values.Object]) -> Iterator[tuple[str, ...]]:
+    """Yields the conditions. One that is not met says why, once: kubectl leaves that to the events, which are gone
+    after an hour."""
+    told = set()
+    for each in conditions:
+        row = (f"{each.get('type', '')} ", values.text(each.get("status")))
+        why = ": ".join(filter(None, (each.get("reason"), each.get("message"))))
+        if each.get("status") == "True" or not why or why in told:
+            yield row
+        else:
+            told.add(why)
+            yield (*row, why)

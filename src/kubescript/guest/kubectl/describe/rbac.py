@@ -1,0 +1,89 @@
+"""Roles and ClusterRoles with their rules compacted as kubectl does, and their bindings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.wire import messages
+
+__all__ = ["binding", "role"]
+
+# Attack: one rule of 1,000 groups, 1,000 resources and 1,000 names, which is a table of 1,000,000,000 lines.
+MAX_PARTS: Final = 5_000
+"""Combinations of group, resource and name that are looked at."""
+MAX_ROWS: Final = 400
+_HEAD: Final = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")
+
+Part = tuple[str, str, str | None]
+"""API group, resource, and the name if the rule is for one object."""
+
+
+def role(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes a Role or ClusterRole."""
+    _heading(about, out)
+    out.title("PolicyRule")
+    rules = about.object.get("rules") or []
+    parts = list(itertools.islice(_parts(rules), MAX_PARTS + 1))
+    rows = [*_urls(rules), *_compacted(parts[:MAX_PARTS])]
+    rows.sort()
+    out.table(_HEAD, [cells for _, cells in rows[:MAX_ROWS]])
+    if len(rows) > MAX_ROWS or len(parts) > MAX_PARTS:
+        out.row(messages.text("describe_more_rules", shown=min(len(rows), MAX_ROWS), rules=len(rules)), level=1)
+
+
+def _heading(about: subject.Subject, out: writer.Writer) -> None:
+    metadata = about.object.get("metadata") or {}
+    out.field("Name", metadata.get("name"))
+    out.labels("Labels", metadata.get("labels"))
+    out.annotations("Annotations", metadata.get("annotations"))
+
+
+def _parts(rules: list[values.Object]) -> Iterator[tuple[Part, list[str]]]:
+    """Yields every combination of group, resource and name of the rules, with its verbs."""
+    for rule in rules:
+        names = rule.get("resourceNames") or [None]
+        for part in itertools.product(rule.get("apiGroups") or (), rule.get("resources") or (), names):
+            yield part, rule.get("verbs") or []
+
+
+def _compacted(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields each combination once, with all its verbs, as the key that kubectl sorts by and the cells of its line."""
+    merged: dict[Part, dict[str, None]] = {}
+    for part, own in parts:
+        merged.setdefault(part, {}).update(dict.fromkeys(own))
+    for (group, resource, name), found in merged.items():
+        verbs, names = values.words(list(found)), values.words([] if name is None else [name])
+        if not found:
+            continue
+        kind, slash, subresource = resource.partition("/")
+        cell = f"{kind}.{group}{slash}{subresource}" if group else resource
+        key = f"Verbs:{verbs},APIGroups:[{group}],Resources:[{resource}],ResourceNames:{names},NonResourceURLs:[],"
+        yield key, (cell, "[]", names, verbs)
+
+
+def _urls(rules: list[values.Object]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields the paths that are no resources; kubectl writes a line for each verb."""
+    found = (
+        (url, verb) for rule in rules for url in rule.get("nonResourceURLs") or () for verb in rule.get("verbs") or ()
+    )
+    for url, verb in itertools.islice(found, MAX_ROWS + 1):
+        key = f"Verbs:[{verb}],APIGroups:[],Resources:[],ResourceNames:[],NonResourceURLs:[{url}],"
+        yield key, ("", f"[{url}]", "[]", f"[{verb}]")
+
+
+def binding(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes a RoleBinding or ClusterRoleBinding."""
+    _heading(about, out)
+    role = about.object.get("roleRef") or {}
+    out.title("Role")
+    out.field("Kind", role.get("kind"), 1)
+    out.field("Name", role.get("name"), 1)
+    out.title("Subjects")
+    out.table(("Kind", "Name", "Namespace"), map(_subject, about.object.get("subjects") or ()))
+
+
+def _subject(found: values.Object) -> tuple[str, ...]:
+    return tuple(values.text(found.get(key)) for key in ("kind", "name", "namespace"))

@@ -1,0 +1,224 @@
+"""Volumes of pods, and the sources of PersistentVolumes, which are described alike."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest.kubectl.describe import claim, values, writer
+
+__all__ = ["source", "volumes"]
+
+
+class Kind(NamedTuple):
+    """How a kind of volume is described."""
+
+    title: str
+    fields: tuple[tuple[str, str, Any], ...]
+    """Each field's name, its JSON key, and what stands for one that is not there."""
+
+
+_READ_ONLY: Final = ("ReadOnly", "readOnly", False)
+_FS_TYPE: Final = ("FSType", "fsType", "")
+_SECRET: Final = ("SecretRef", "secretRef", "nil")
+
+_KINDS: Final[dict[str, Kind]] = {
+    "hostPath": Kind(
+        "HostPath (bare host directory volume)", (("Path", "path", ""), ("HostPathType", "type", "<none>"))
+    ),
+    "emptyDir": Kind(
+        "EmptyDir (a temporary directory that shares a pod's lifetime)",
+        (("Medium", "medium", ""), ("SizeLimit", "sizeLimit", "<unset>")),
+    ),
+    "gcePersistentDisk": Kind(
+        "GCEPersistentDisk (a Persistent Disk resource in Google Compute Engine)",
+        (("PDName", "pdName", ""), _FS_TYPE, ("Partition", "partition", 0), _READ_ONLY),
+    ),
+    "awsElasticBlockStore": Kind(
+        "AWSElasticBlockStore (a Persistent Disk resource in AWS)",
+        (("VolumeID", "volumeID", ""), _FS_TYPE, ("Partition", "partition", 0), _READ_ONLY),
+    ),
+    "gitRepo": Kind(
+        "GitRepo (a volume that is pulled from git when the pod is created)",
+        (("Repository", "repository", ""), ("Revision", "revision", "")),
+    ),
+    "secret": Kind(
+        "Secret (a volume populated by a Secret)",
+        (("SecretName", "secretName", ""), ("Optional", "optional", False)),
+    ),
+    "configMap": Kind(
+        "ConfigMap (a volume populated by a ConfigMap)", (("Name", "name", ""), ("Optional", "optional", False))
+    ),
+    "nfs": Kind(
+        "NFS (an NFS mount that lasts the lifetime of a pod)",
+        (("Server", "server", ""), ("Path", "path", ""), _READ_ONLY),
+    ),
+    "iscsi": Kind(
+        "ISCSI (an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod)",
+        (
+            ("TargetPortal", "targetPortal", ""),
+            ("IQN", "iqn", ""),
+            ("Lun", "lun", 0),
+            ("ISCSIInterface", "iscsiInterface", ""),
+            _FS_TYPE,
+            _READ_ONLY,
+            ("Portals", "portals", []),
+            ("DiscoveryCHAPAuth", "chapAuthDiscovery", False),
+            ("SessionCHAPAuth", "chapAuthSession", False),
+            _SECRET,
+            ("InitiatorName", "initiatorName", "<none>"),
+        ),
+    ),
+    "glusterfs": Kind(
+        "Glusterfs (a Glusterfs mount on the host that shares a pod's lifetime)",
+        (("EndpointsName", "endpoints", ""), ("Path", "path", ""), _READ_ONLY),
+    ),
+    "persistentVolumeClaim": Kind(
+        "PersistentVolumeClaim (a reference to a PersistentVolumeClaim in the same namespace)",
+        (("ClaimName", "claimName", ""), _READ_ONLY),
+    ),
+    "rbd": Kind(
+        "RBD (a Rados Block Device mount on the host that shares a pod's lifetime)",
+        (
+            ("CephMonitors", "monitors", []),
+            ("RBDImage", "image", ""),
+            _FS_TYPE,
+            ("RBDPool", "pool", ""),
+            ("RadosUser", "user", ""),
+            ("Keyring", "keyring", ""),
+            _SECRET,
+            _READ_ONLY,
+        ),
+    ),
+    "azureDisk": Kind(
+        "AzureDisk (an Azure Data Disk mount on the host and bind mount to the pod)",
+        (
+            ("DiskName", "diskName", ""),
+            ("DiskURI", "diskURI", ""),
+            ("Kind", "kind", ""),
+            _FS_TYPE,
+            ("CachingMode", "cachingMode", ""),
+            _READ_ONLY,
+        ),
+    ),
+    "vsphereVolume": Kind(
+        "vSphereVolume (a Persistent Disk resource in vSphere)",
+        (("VolumePath", "volumePath", ""), _FS_TYPE, ("StoragePolicyName", "storagePolicyName", "")),
+    ),
+    "cinder": Kind(
+        "Cinder (a Persistent Disk resource in OpenStack)",
+        (("VolumeID", "volumeID", ""), _FS_TYPE, _READ_ONLY, _SECRET),
+    ),
+    "cephfs": Kind(
+        "CephFS (a CephFS mount on the host that shares a pod's lifetime)",
+        (
+            ("Monitors", "monitors", []),
+            ("Path", "path", ""),
+            ("User", "user", ""),
+            ("SecretFile", "secretFile", ""),
+            _SECRET,
+            _READ_ONLY,
+        ),
+    ),
+    "fc": Kind(
+        "FC (a Fibre Channel disk)",
+        (("TargetWWNs", "targetWWNs", []), ("LUN", "lun", "<none>"), _FS_TYPE, _READ_ONLY),
+    ),
+    "azureFile": Kind(
+        "AzureFile (an Azure File Service mount on the host and bind mount to the pod)",
+        (("SecretName", "secretName", ""), ("ShareName", "shareName", ""), _READ_ONLY),
+    ),
+    "flexVolume": Kind(
+        "FlexVolume (a generic volume resource that is provisioned/attached using an exec based plugin)",
+        (("Driver", "driver", ""), _FS_TYPE, _SECRET, _READ_ONLY, ("Options", "options", {})),
+    ),
+    "local": Kind("LocalVolume (a persistent volume backed by local storage on a node)", (("Path", "path", ""),)),
+    "image": Kind(
+        "Image (a container image or OCI artifact)", (("Reference", "reference", ""), ("PullPolicy", "pullPolicy", ""))
+    ),
+}
+_CSI: Final = "CSI (a Container Storage Interface (CSI) volume source)"
+_PROJECTED: Final = "Projected (a volume that contains injected data from multiple sources)"
+_DOWNWARD: Final = "DownwardAPI (a volume populated by information about the pod)"
+_EPHEMERAL: Final = "EphemeralVolume (an inline specification for a volume that gets created and deleted with the pod)"
+
+
+def volumes(out: writer.Writer, found: list[values.Object] | None, space: str = "") -> None:
+    """Writes the volumes of a pod, or with `space` those of a template."""
+    if not found:
+        out.field(f"{space}Volumes", "<none>")
+        return
+    out.title(f"{space}Volumes")
+    for volume in found:
+        out.title(f"{' ' if space else ''}{volume.get('name', '')}", 1)
+        source(out, volume)
+
+
+def source(out: writer.Writer, volume: values.Object) -> None:
+    """Writes where a volume comes from."""
+    for key, write in _OF_THEIR_OWN.items():
+        if volume.get(key) is not None:
+            write(out, volume[key])
+            return
+    for key, kind in _KINDS.items():
+        if volume.get(key) is not None:
+            out.field("Type", kind.title, 2)
+            _fields(out, kind, volume[key])
+            return
+    # A kind of volume that is older than this list, or newer.
+    kinds = [key for key, value in volume.items() if isinstance(value, dict)]
+    out.row(kinds[0] if kinds and "name" in volume else "<unknown>", level=1 if "name" in volume else 2)
+
+
+def _fields(out: writer.Writer, kind: Kind, found: values.Object) -> None:
+    for name, key, absent in kind.fields:
+        value = found.get(key)
+        if key == "secretRef" and isinstance(value, dict):
+            value = value.get("name")
+        if key == "targetWWNs":
+            value = values.joined(value, "", ", ")
+        out.field(name, absent if value is None else value, 2)
+
+
+def _csi(out: writer.Writer, csi: values.Object) -> None:
+    out.field("Type", _CSI, 2)
+    out.field("Driver", csi.get("driver"), 2)
+    out.field("FSType", csi.get("fsType"), 2)
+    out.given("VolumeHandle", csi.get("volumeHandle"), 2)
+    out.field("ReadOnly", bool(csi.get("readOnly")), 2)
+    out.labels("VolumeAttributes", csi.get("volumeAttributes"), 2)
+
+
+def _projected(out: writer.Writer, projected: values.Object) -> None:
+    out.field("Type", _PROJECTED, 2)
+    for each in projected.get("sources") or ():
+        for key, name in (("secret", "SecretName"), ("configMap", "ConfigMapName")):
+            if (found := each.get(key)) is not None:
+                out.field(name, found.get("name"), 2)
+                out.field("Optional", bool(found.get("optional")), 2)
+        if each.get("downwardAPI") is not None:
+            out.field("DownwardAPI", True, 2)
+        if (token := each.get("serviceAccountToken")) is not None:
+            out.field("TokenExpirationSeconds", token.get("expirationSeconds"), 2)
+
+
+def _downward(out: writer.Writer, downward: values.Object) -> None:
+    out.field("Type", _DOWNWARD, 2)
+    out.title("Items", 2)
+    for item in downward.get("items") or ():
+        field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
+        told = field.get("fieldPath") if field else (resource or {}).get("resource")
+        out.row(f"{values.text(told)} -> {values.text(item.get('path'))}", level=3)
+
+
+def _ephemeral(out: writer.Writer, ephemeral: values.Object) -> None:
+    out.field("Type", _EPHEMERAL, 2)
+    if (template := ephemeral.get("volumeClaimTemplate")) is not None:
+        claim.fields(out, template, level=2)
+
+
+_OF_THEIR_OWN: Final = {
+    "csi": _csi,
+    "projected": _projected,
+    "downwardAPI": _downward,
+    "ephemeral": _ephemeral,
+}

@@ -1,0 +1,113 @@
+"""Follows a change until the cluster has carried it out, as `kubectl rollout status` does: by a watch, without asking
+again and again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest import tool_errors
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.calls import watch
+from kubescript.guest.sdk.values import exceptions
+
+__all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watched"]
+
+_WINDOW_S: Final = 60
+"""Seconds of one watch. A connection that a firewall has forgotten delivers nothing, and is noticed after that time."""
+_SHARE: Final = 0.45
+"""The part of the script's time that one watch takes at most: with several clusters the host ends a call after half."""
+SPARE_S: Final = 2
+"""Seconds that a script has left to say how far the change is."""
+MOST_WATCHES: Final = 100
+"""Watches of one change. The longest wait takes 30 of a minute each; more come from a server that ends each at once."""
+_GONE: Final = 410
+"""The status of a watch that begins at a version that the API server has no longer."""
+
+
+class Progress(NamedTuple):
+    """How far a change is."""
+
+    text: str
+    done: int = 0
+    total: int = 0
+    finished: bool = False
+
+
+class Target(NamedTuple):
+    """The one object that a change is about."""
+
+    kind: str
+    namespace: str
+    name: str
+    read: Callable[[], Any]
+    listing: Any
+    """The method that lists the kind in a namespace; it is watched."""
+    judge: Callable[[Any], Progress]
+    """Says how far the object is. Raises ToolError when it will not get there."""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+
+def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: Any = None) -> Progress:
+    """Returns the end of the change. `change` says in a sentence what was sent, for the errors; `known` is the object
+    as it was answered after that, if it was.
+
+    Raises ToolError when the time is over, and when the change fails or can no longer be followed.
+    """
+    began = time.monotonic()
+    deadline = min(began + seconds, k8s._session.deadline - SPARE_S)
+    progress = Progress("")
+    try:
+        for found in _states(k8s, target, deadline, known):
+            before, progress = progress, target.judge(found)
+            if progress.finished:
+                return progress
+            if progress != before:
+                k8s._session.report(progress.done, progress.total or None, f"{target}: {progress.text}")
+    except exceptions.ApiException as error:
+        raise tool_errors.ToolError("rollout_lost", change=change, details=error.message or error.reason) from None
+    waited = round(time.monotonic() - began)
+    raise tool_errors.ToolError("rollout_unfinished", change=change, seconds=waited, state=progress.text)
+
+
+def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Iterator[Any]:
+    """Yields the object as it is now and after each change, until the deadline."""
+    for _ in range(MOST_WATCHES):
+        left = deadline - time.monotonic()
+        yield from watched(k8s, target, left, known)
+        known = None
+        if left <= 0:
+            return
+
+
+def watched(k8s: client.K8s, target: Target, seconds: float, known: Any = None) -> Iterator[Any]:
+    """Yields the object as it is now, and after each change while one watch lasts: for these seconds at most. `known`
+    is the object as it is now. Raises ToolError when it is deleted, and ApiException."""
+    found = known or target.read()
+    yield found
+    window = min(seconds, _WINDOW_S, _SHARE * k8s._session.seconds_left)
+    if window > 0:
+        yield from _changes(target, found.metadata.resource_version, window)
+
+
+def _changes(target: Target, version: str, seconds: float) -> Iterator[Any]:
+    """Yields the object after each change since this version. Ends early when the connection does."""
+    # The first version is named, because a watch without one may begin with an object that is older than the change.
+    events = watch.Watch().stream(
+        target.listing,
+        target.namespace,
+        field_selector=f"metadata.name={target.name}",
+        resource_version=version,
+        timeout_seconds=max(1, round(seconds)),
+    )
+    try:
+        for event in events:
+            if event["type"] == "DELETED":
+                raise tool_errors.ToolError("rollout_deleted", target=target)
+            yield event["object"]
+    except exceptions.ApiException as error:
+        if error.status not in {0, _GONE}:  # 0: the connection broke, and reading the object will tell more
+            raise

@@ -1,0 +1,105 @@
+"""Tells the rows of a list that are not as they should be from the others, by the columns of their kind."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest.kubectl.rows import listing
+
+__all__ = ["Choice", "chosen"]
+
+_ENDED_WELL: Final = ("Completed", "Succeeded")
+_NOT_READY: Final = ("False", "Unknown")
+# Attack: a cell of a custom resource that has a million digits.
+_SHARE: Final = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
+_NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
+
+Cells = Mapping[str, Any]
+"""The cells of a row by the titles of their columns."""
+
+
+class Choice(NamedTuple):
+    """The rows that an answer has room for, and what it leaves out."""
+
+    rows: list[listing.Row]
+    hidden: list[listing.Row]
+    unusual: int | None = None
+    """Hidden rows that are not as they should be; None where the columns do not tell."""
+
+
+class _Rule(NamedTuple):
+    """When a row of a kind is not as it should be. `title` is the column without which nothing is known."""
+
+    title: str
+    broken: Callable[[Cells], bool]
+
+
+def chosen(found: listing.Listing, model: str, limit: int) -> Choice:
+    """Returns all rows in their order or, of more than `limit`, first of all those that are not as they should be."""
+    if len(found.rows) <= limit:
+        return Choice(found.rows, [])
+    marks = _marks(found, model)
+    if marks is None:
+        return Choice(found.rows[:limit], found.rows[limit:])
+    broken = [row for row, mark in zip(found.rows, marks, strict=True) if mark]
+    others = [row for row, mark in zip(found.rows, marks, strict=True) if not mark]
+    ordered = [*broken, *others]
+    return Choice(ordered[:limit], ordered[limit:], max(0, len(broken) - limit))
+
+
+def _marks(found: listing.Listing, model: str) -> list[bool] | None:
+    """Returns whether each row is not as it should be; None where the columns do not tell."""
+    titles: dict[str, int] = {}
+    for place, column in enumerate(found.columns):
+        titles.setdefault(column.name, place)
+    rows = [{title: row.cell(place) for title, place in titles.items()} for row in found.rows]
+    rule = _RULES.get(model)
+    if rule and rule.title in titles:
+        return [rule.broken(row) for row in rows]
+    if "Ready" in titles and not model:
+        return [row["Ready"] in _NOT_READY for row in rows]
+    return _rare(rows) if "Status" in titles else None
+
+
+def _rare(rows: Sequence[Cells]) -> list[bool]:
+    states = [str(row["Status"]) for row in rows]
+    [(usual, _)] = Counter(states).most_common(1)
+    return [state != usual for state in states]
+
+
+def _pod(row: Cells) -> bool:
+    return row["Status"] not in _ENDED_WELL and (row["Status"] != "Running" or _partly_ready(row))
+
+
+def _partly_ready(row: Cells) -> bool:
+    share = _SHARE.fullmatch(str(row.get("Ready")))
+    return share is not None and int(share[1]) < int(share[2])
+
+
+def _below_desired(row: Cells) -> bool:
+    numbers = [str(row.get(title)) for title in ("Ready", "Desired")]
+    return all(map(_NUMBER.fullmatch, numbers)) and int(numbers[0]) < int(numbers[1])
+
+
+def _other_than(*states: str) -> _Rule:
+    return _Rule("Status", lambda row: row["Status"] not in states)
+
+
+_RULES: Final[Mapping[str, _Rule]] = {
+    "V1Pod": _Rule("Status", _pod),
+    "V1Deployment": _Rule("Ready", _partly_ready),
+    "V1StatefulSet": _Rule("Ready", _partly_ready),
+    "V1DaemonSet": _Rule("Ready", _below_desired),
+    "V1ReplicaSet": _Rule("Ready", _below_desired),
+    "V1Node": _other_than("Ready"),
+    "V1Namespace": _other_than("Active"),
+    "V1PersistentVolume": _other_than("Available", "Bound"),
+    "V1PersistentVolumeClaim": _other_than("Bound"),
+    "V1Job": _Rule("Status", lambda row: str(row["Status"]).startswith("Fail")),
+    "CoreV1Event": _Rule("Type", lambda row: row["Type"] == "Warning"),
+    "EventsV1Event": _Rule("Type", lambda row: row["Type"] == "Warning"),
+}
+"""Rules by model. An object without one is compared with the most usual state of its kind."""

@@ -1,0 +1,83 @@
+"""Owns `Kind`, what a tool's `resource` names, with the path of its objects. Built-in kinds cost no call to the
+cluster, custom ones are looked up in discovery."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from kubescript.guest import tool_errors
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.discovery import discovery
+from kubescript.guest.sdk.values import builtin_kinds, exceptions, names
+from kubescript.kube import kinds, paths
+from kubescript.wire import messages
+
+__all__ = ["Kind", "built_in", "find", "unsupported"]
+
+_VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
+
+
+class Kind(NamedTuple):
+    """One kind of object."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    model: str = ""
+    """The model of a built-in kind, such as V1Pod; else empty."""
+
+    @property
+    def api_version(self) -> str:
+        """Group and version, as an object's apiVersion has them."""
+        return kinds.api_version(self.group, self.version)
+
+    @property
+    def full_name(self) -> str:
+        """Plural and group, such as "certificates.cert-manager.io"."""
+        return kinds.full_name(self.group, self.plural)
+
+    def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
+        """Returns the path of one object, or of all in a namespace or in the cluster."""
+        within = namespace if self.namespaced else None
+        return paths.join(self.group, self.version, self.plural, within or None, name or None)
+
+
+def find(k8s: client.K8s, resource: str) -> Kind:
+    """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
+    if found := built_in(resource):
+        return Kind(found.group, found.version, found.plural, found.kind, found.namespaced, found.model)
+    if _is_several(resource):  # no cluster serves it: none is asked
+        raise unsupported(k8s, resource)
+    try:
+        served = k8s.discovery().find(resource)
+    except exceptions.NotFoundException:
+        raise unsupported(k8s, resource) from None
+    return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
+
+
+def built_in(resource: str) -> builtin_kinds.Kind | None:
+    """Returns the kind of a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
+    if versioned := _VERSIONED.fullmatch(resource):
+        name, version, group = versioned.groups()
+        return builtin_kinds.find(f"{name}.{group}", f"{group}/{version}")
+    return builtin_kinds.find(resource)
+
+
+def unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
+    """Returns what a tool says of a kind that the cluster does not serve: the names that look like it, or how kinds are
+    named."""
+    hint = messages.text("one_kind") if _is_several(resource) else _hint(k8s.discovery(), resource)
+    return tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {hint}")
+
+
+def _is_several(resource: str) -> bool:
+    return resource.lower() == "all" or "," in resource
+
+
+def _hint(served: discovery.Discovery, resource: str) -> str:
+    known = {each.full_name for each in served.preferred()} | {each.name for each in served.preferred()}
+    near = names.nearest(resource.lower(), sorted(known), 3)
+    return f"near: {', '.join(near)}" if near else messages.text("custom_kind")

@@ -1,0 +1,27 @@
+"""What the tools that change something say of a change that the cluster did not take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from kubescript.guest import tool_errors
+from kubescript.guest.sdk.values import exceptions
+
+__all__ = ["send"]
+
+_UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
+"""Codes of failures after which nobody knows whether the API server has carried out the request."""
+
+
+def send(name: str, write: Callable[[], Any]) -> Any:
+    """Makes a write to the object of that name and returns the answer. Raises ToolError, or ApiException that says
+    enough by itself."""
+    try:
+        return write()
+    except exceptions.ConflictException:
+        raise tool_errors.ToolError("write_conflict", name=name) from None
+    except exceptions.ApiException as error:
+        if error.code in _UNKNOWN:
+            raise tool_errors.ToolError("write_unknown", name=name, details=error.message) from None
+        raise

@@ -1,0 +1,164 @@
+"""plan_rollouts: what became of the workloads that an applied plan has changed. The host runs it as a script.
+
+A worker reads one watch at a time. Several workloads take turns, and a change that comes between two turns of one is
+seen in its next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from kubescript.guest import tool_errors
+from kubescript.guest.kubectl import deployments, rollout
+from kubescript.guest.kubectl.describe import subject
+from kubescript.guest.kubectl.rows import cells
+from kubescript.guest.plans import pod_troubles
+from kubescript.guest.sdk import client
+from kubescript.guest.sdk.values import exceptions
+from kubescript.wire import messages
+
+__all__ = ["plan_rollouts"]
+
+_TURN_S: Final = 5
+"""Seconds of one turn where there are several workloads."""
+_STUCK: Final = "tool.rollout_stuck"
+_GONE: Final = "it is not there any more"
+
+
+def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout: float = 300) -> list[str]:
+    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, for these seconds at most.
+    Returns a line for each that is among the targets: dicts of group, version, resource, namespace and name."""
+    followed = [_Followed(k8s, each) for each in targets if each["group"] == "apps" and each["resource"] in _KINDS]
+    deadline = min(time.monotonic() + timeout, k8s._session.deadline - rollout.SPARE_S)
+    turn = max(_TURN_S, timeout / rollout.MOST_WATCHES)
+    for each in followed:
+        each.follow(0, followed)
+    for _ in range(rollout.MOST_WATCHES):
+        pending = [each for each in followed if not each.is_over]
+        if not pending or time.monotonic() >= deadline:
+            break
+        for each in pending:
+            left = deadline - time.monotonic()
+            each.follow(min(left, turn) if len(pending) > 1 else left, followed)
+    return [each.line() for each in followed]
+
+
+class _Followed:
+    """One workload, and how far it is."""
+
+    def __init__(self, k8s: client.K8s, given: Mapping[str, str]) -> None:
+        resource, namespace, name = given["resource"], given["namespace"], given["name"]
+        self._k8s = k8s
+        self._kind = kind = _KINDS[resource]
+        apps = k8s.appsV1()
+        self._target = rollout.Target(
+            kind=f"{resource}.apps",
+            namespace=namespace,
+            name=name,
+            read=lambda: getattr(apps, f"read_namespaced_{kind}")(name, namespace),
+            listing=getattr(apps, f"list_namespaced_{kind}"),
+            judge=_JUDGES[kind],
+        )
+        self._found: Any = None
+        self._problem = ""
+        self.is_over = False
+        """Whether it is ready, or will not get there."""
+
+    @property
+    def ready(self) -> int:
+        """Its pods that are ready."""
+        status = self._found.status if self._found is not None else None
+        return _count(status and (status.number_ready if self._kind == "daemon_set" else status.ready_replicas))
+
+    @property
+    def wanted(self) -> int:
+        """The pods that it is to have."""
+        if self._found is None:
+            return 0
+        if self._kind == "daemon_set":
+            return _count(self._found.status.desired_number_scheduled)
+        return _count(self._found.spec.replicas)
+
+    def follow(self, seconds: float, everything: Sequence[_Followed]) -> None:
+        """Follows it for these seconds, and reports how far all of them are."""
+        try:
+            for found in rollout.watched(self._k8s, self._target, seconds):
+                self._found = found
+                progress = self._target.judge(found)
+                done, total = sum(each.ready for each in everything), sum(each.wanted for each in everything)
+                self._k8s._session.report(done, total or None, f"{self._target}: {progress.text}")
+                if progress.finished:
+                    self.is_over = True
+                    return
+        except tool_errors.ToolError as error:
+            self._problem = "its progress deadline is over" if error.code == _STUCK else _GONE
+        except exceptions.NotFoundException:
+            self._problem = _GONE
+        except exceptions.ApiException as error:
+            self._problem = f"it could not be followed: {cells.line(error.message)}"
+        self.is_over = bool(self._problem)
+
+    def line(self) -> str:
+        """Returns what became of it."""
+        if self.is_over and not self._problem:
+            return f"{self._target}: ready, {self.ready} of {self.wanted}"
+        if self._found is None or self._problem == _GONE:
+            return f"{self._target}: {self._problem}"
+        parts = [f"{self.ready} of {self.wanted} ready", self._problem]
+        parts += pod_troubles.why(self._k8s, {"kind": _NAMES[self._kind], **subject.plain(self._found)})
+        return f"{self._target}: {'; '.join(filter(None, parts))}"
+
+
+# --- how far a workload is, by the rules of `kubectl rollout status` --------------------------------------------------
+
+
+def _stateful_set(found: Any) -> rollout.Progress:
+    spec, status = found.spec, found.status
+    wanted, ready, updated = _count(spec.replicas), _count(status.ready_replicas), _count(status.updated_replicas)
+    strategy = spec.update_strategy
+    partition = _count(strategy.rolling_update.partition if strategy and strategy.rolling_update else None)
+    if found.metadata.generation > _count(status.observed_generation):
+        return rollout.Progress(messages.text("state_unobserved", kind="statefulset"), total=wanted)
+    if _count(status.replicas) > wanted:
+        text = messages.text("state_ending", count=_count(status.replicas) - wanted)
+    elif _replaces(found) and updated < wanted - partition:
+        text = messages.text("state_updated", updated=updated, wanted=wanted - partition)
+    elif ready < wanted:
+        text = messages.text("state_available", available=ready, wanted=wanted)
+    else:
+        return rollout.Progress(messages.text("state_ready", ready=ready, wanted=wanted), ready, wanted, finished=True)
+    return rollout.Progress(text, min(ready, wanted), wanted)
+
+
+def _daemon_set(found: Any) -> rollout.Progress:
+    status = found.status
+    wanted, available = _count(status.desired_number_scheduled), _count(status.number_available)
+    updated = _count(status.updated_number_scheduled)
+    if found.metadata.generation > _count(status.observed_generation):
+        return rollout.Progress(messages.text("state_unobserved", kind="daemonset"), total=wanted)
+    if _replaces(found) and updated < wanted:
+        text = messages.text("state_updated", updated=updated, wanted=wanted)
+    elif available < wanted:
+        text = messages.text("state_available", available=available, wanted=wanted)
+    else:
+        text = messages.text("state_ready", ready=_count(status.number_ready), wanted=wanted)
+        return rollout.Progress(text, available, wanted, finished=True)
+    return rollout.Progress(text, available, wanted)
+
+
+def _replaces(found: Any) -> bool:
+    """Whether the controller replaces pods; with OnDelete, it waits until somebody deletes them."""
+    strategy = found.spec.update_strategy
+    return strategy is None or strategy.type != "OnDelete"
+
+
+def _count(number: int | None) -> int:
+    return number or 0
+
+
+_KINDS: Final = {"deployments": "deployment", "statefulsets": "stateful_set", "daemonsets": "daemon_set"}
+"""What the methods of AppsV1Api call a resource."""
+_NAMES: Final = {"deployment": "Deployment", "stateful_set": "StatefulSet", "daemon_set": "DaemonSet"}
+_JUDGES: Final = {"deployment": deployments.judged, "stateful_set": _stateful_set, "daemon_set": _daemon_set}

@@ -1,0 +1,205 @@
+"""Owns the relay between the SDK and the transport, which runs several functions of a script side by side and makes
+their calls together.
+
+Each function runs in a greenlet of its own, once. At an API call it stops; when all have stopped or ended, the relay
+makes their calls at the same time, and each function goes on with its answer, in their order.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
+
+import greenlet
+import msgspec
+
+from kubescript.guest.sdk.calls import transport
+from kubescript.wire import exchanges
+from kubescript.wire.exchanges import Call
+from kubescript_sandbox.wire import protocol
+
+__all__ = ["Outcome", "Relay", "Sends", "Task"]
+
+Task = Callable[[], Any]
+Outcome = tuple[Any, Exception | None]
+"""What a task returns, or the exception that it raises."""
+
+# Bytes for the calls of one BATCH frame; one KiB of its cap is left for the rest of the frame.
+_ROOM: Final = protocol.CAPS[protocol.FrameType.BATCH] - protocol.KIB
+_WAIT_IN_VAIN: Final = "futures wait for each other, or for themselves"
+
+
+class Sends:
+    """The base of SDK objects that make API calls when they are called."""
+
+    takes_body = False
+    """Whether it has a parameter for an object; a dict among its arguments may then be that object."""
+
+
+class Arriving(Protocol):
+    """A list body that is still arriving."""
+
+    def settle(self) -> None:
+        """Reads the body to its end, or stops it."""
+
+
+class _Ended(BaseException):
+    """Ends a task. It is not GreenletExit, which a script could raise in another task, and which is no error there."""
+
+
+class Work:
+    """One task, in a greenlet of its own."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.calls: Sequence[Call] | None = ()
+        """The calls that it waits for, none while it waits for another task; None when it has ended."""
+        self.outcome: Outcome = (None, None)
+        self._greenlet = greenlet.greenlet(self._run)
+        # A setting such as that of `decimal` is the script's, and not one greenlet's.
+        self._greenlet.gr_context = contextvars.copy_context()
+
+    def go_on(self, *exchanges: transport.Exchange) -> None:
+        """Runs the task until its next calls, or to its end, with the answers to the last ones."""
+        self.calls = self._greenlet.switch(list(exchanges)) if self._greenlet else self._greenlet.switch()
+
+    def fail(self, error: Exception) -> None:
+        """Raises `error` where the task waits."""
+        self.calls = self._greenlet.throw(error)
+
+    def end(self) -> None:
+        """Ends a task that has not ended. Calls that it still asks for are not made."""
+        while self._greenlet:
+            with contextlib.suppress(_Ended):
+                self._greenlet.throw(_Ended)
+
+    def _run(self) -> None:
+        try:
+            self.outcome = self.task(), None
+        except Exception as error:
+            self.outcome = None, error
+
+
+class Relay:
+    """A transport on top of another one."""
+
+    def __init__(self, below: transport.Transport) -> None:
+        self._below = below
+        self.arriving: Arriving | None = None
+        """The list whose body is still arriving."""
+        self.pending: list[Any] = []
+        """Futures that nobody has waited for yet; see futures.py."""
+
+    def settle(self) -> None:
+        """Settles the list that is still arriving, so that the wire is free for the next answer."""
+        arriving, self.arriving = self.arriving, None
+        if arriving is not None:
+            arriving.settle()
+
+    def call(self, call: Call) -> transport.Exchange:
+        """Makes the call; in a task, together with those of the other tasks."""
+        # Discovery is made at once: the SDK asks it once, to learn which call a script means.
+        if _is_discovery(call):
+            return self._below.call(call)
+        return next(self._exchanges([call]))
+
+    def pause(self) -> None:
+        """Lets the other tasks go on. Raises RuntimeError where none can."""
+        if (turns := _turns()) is None:
+            raise RuntimeError(_WAIT_IN_VAIN)
+        turns.switch(())
+
+    def run(self, tasks: Sequence[Task], check: Callable[[Sequence[Work]], None] = lambda _: None) -> list[Outcome]:
+        """Returns what each task returns or raises. `check` may raise when all have come to their first call, before
+        any of these is made."""
+        works = [Work(task) for task in tasks]
+        try:
+            for each in works:
+                self._go_on(each)
+            check(works)
+            while waiting := [each for each in works if each.calls is not None]:
+                self._round(waiting)
+        finally:
+            for each in works:
+                each.end()
+        return [each.outcome for each in works]
+
+    def _round(self, waiting: Sequence[Work]) -> None:
+        """Makes the calls that tasks wait for, and lets each go on."""
+        calls = [call for each in waiting for call in each.calls or ()]
+        exchanges = self._exchanges(calls)
+        for each in waiting:
+            self._go_on(each, *(next(exchanges) for _ in each.calls or ()))
+        if not calls and all(each.calls == () for each in waiting):
+            waiting[0].fail(RuntimeError(_WAIT_IN_VAIN))
+
+    def _go_on(self, work: Work, *exchanges: transport.Exchange) -> None:
+        work.go_on(*exchanges)
+        self.settle()
+
+    def _exchanges(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
+        """Yields the answers to calls that are made at the same time, in their order."""
+        if not calls:
+            return iter(())
+        if (turns := _turns()) is not None:
+            return iter(turns.switch(calls))
+        return self._batches(calls)
+
+    def _batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
+        """Sends the calls in as few frames as they fit in. Calls beyond the budget are not sent, unless it is one."""
+        limit = len(calls) if len(calls) == 1 else max(0, self._below.left.api_calls)
+        for some in _portions(calls[:limit]):
+            exchanges = [self._below.call(some[0])] if len(some) == 1 else list(self._below.batch(some))
+            try:
+                while exchanges:
+                    yield exchanges.pop(0)
+            finally:
+                for unused in exchanges:
+                    unused.stop()
+        # The host would refuse these calls, and end the script soon.
+        for _ in calls[limit:]:
+            self._below.left.unsent += 1
+            yield _Unsent()
+
+
+class _Unsent:
+    """The answer to a call beyond the script's budget."""
+
+    reply = exchanges.Reply(0, fault=protocol.ScriptFault("limit.calls", "the script's API calls are used up"))
+
+    def chunks(self) -> Iterator[bytes]:
+        """No body."""
+        return iter(())
+
+    def stop(self) -> None:
+        """Nothing to stop."""
+
+
+def _turns() -> greenlet.greenlet | None:
+    """Returns the greenlet that gives this one its turns; None outside of tasks."""
+    return greenlet.getcurrent().parent
+
+
+def _is_discovery(call: Call) -> bool:
+    """Tells whether a call asks what the cluster serves: /api, /api/v1, /apis, /apis/group, /apis/group/version,
+    /version, /openapi/…."""
+    most = {"api": 2, "apis": 3, "version": 1, "openapi": 9}
+    return call.method == "GET" and 0 < len(call.path) <= most.get(call.path[0], 0)
+
+
+def _portions(calls: Sequence[Call]) -> Iterator[list[Call]]:
+    """Yields the calls in order, as many at a time as one frame takes; a stream by itself."""
+    some: list[Call] = []
+    size = 0
+    for call in calls:
+        own = len(msgspec.json.encode(call)) + 1
+        full = len(some) == protocol.MAX_BATCH or size + own > _ROOM
+        if some and (full or call.stream or some[-1].stream):
+            yield some
+            some, size = [], 0
+        some.append(call)
+        size += own
+    if some:
+        yield some

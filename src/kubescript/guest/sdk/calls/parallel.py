@@ -1,0 +1,128 @@
+"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order.
+
+A script passes functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
+arguments, or values. The result of a call that fails is its ApiException.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeGuard
+
+from kubescript.guest.sdk.calls import batching
+from kubescript.guest.sdk.values import exceptions
+
+__all__ = ["Parallel"]
+
+_OPTIONS: Final = frozenset({"max_workers", "workers", "concurrency", "max_concurrency", "limit", "timeout", "n"})
+"""Keywords of other libraries that are accepted and have no effect: at most 8 calls are in flight in any case."""
+_EXAMPLE: Final = "k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names])"
+
+
+class Parallel:
+    """k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in names]).
+
+    At most 8 API calls at a time, results in order; a failed call leaves its ApiException in its place. Also tuples
+    (k8s.coreV1().read_node, name), a dict of lambdas, or k8s.parallel(function, values). Functions run once, in turns:
+    each goes on when it has its answer."""
+
+    __slots__ = ("_relay",)
+
+    def __init__(self, link: batching.Relay) -> None:
+        self._relay = link
+
+    def __call__(self, *given: Any, return_exceptions: bool = True, **options: Any) -> Any:
+        """Results in order: of a list or generator of calls, of calls as arguments, or of a function for each value
+        (`k8s.parallel(read, names)`). Of a dict, a dict."""
+        if unknown := options.keys() - _OPTIONS:
+            raise TypeError(f"k8s.parallel has no option {min(unknown)!r}; write {_EXAMPLE}")
+        works = _works(given)
+        values = list(works.values()) if isinstance(works, dict) else list(works)
+        outcomes = self._relay.run([_task(value) for value in values], _check)
+        results = [_kept(*each, keep=return_exceptions) for each in outcomes]
+        return dict(zip(works, results, strict=True)) if isinstance(works, dict) else results
+
+    def __repr__(self) -> str:
+        return f"{_EXAMPLE}: at most 8 calls at a time, results in order; a failed call is its ApiException"
+
+
+def _kept(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
+    """Returns the result of one task: its value, or the exception of a failed call. Raises any other exception."""
+    if error is None:
+        return value
+    # An exception that is not a failed call or a used-up budget is a mistake in the script.
+    failed = isinstance(error, exceptions.ApiException) or getattr(error, "code", "") in {"limit.calls", "limit.bytes"}
+    if keep and failed:
+        return error
+    raise error
+
+
+# --- what scripts give --------------------------------------------------------------------------------------------
+
+
+def _works(given: tuple[Any, ...]) -> Any:
+    """Returns the tasks in the arguments of a call; by name when they are a dict."""
+    if len(given) == 1 and not _is_work(given[0]):
+        return given[0]
+    if len(given) == 2 and _is_function(given[0]) and not _is_work(given[1]):
+        return [functools.partial(given[0], value) for value in given[1]]
+    return given
+
+
+def _is_work(value: Any) -> bool:
+    """Tells whether a value is a function, or a tuple of a function and its arguments."""
+    if isinstance(value, tuple):
+        return bool(value) and _is_function(value[0]) and (len(value) == 1 or not all(map(_is_function, value)))
+    return _is_function(value)
+
+
+def _is_function(value: Any) -> TypeGuard[Callable[..., Any]]:
+    """Tells whether a value is a function or a method."""
+    # `callable` would not do: lists of the SDK can be called as well, and are values.
+    return isinstance(value, _FUNCTIONS)
+
+
+_FUNCTIONS: Final = (
+    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, batching.Sends),
+    type(functools.cache(len)),
+)
+
+
+def _task(work: Any) -> batching.Task:
+    if _is_function(work):
+        return work
+    if _is_work(work):
+        return _bound(work)
+    return lambda: work  # a call that is made already: `k8s.parallel([v1.list_node()])`
+
+
+def _bound(work: tuple[Any, ...]) -> batching.Task:
+    """Returns the task of a tuple: (method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a,
+    {"limit": 5})."""
+    function, *args = work
+    options: dict[str, Any] = {}
+    packed = len(args) == 2 and isinstance(args[0], list | tuple)
+    without_body = isinstance(function, batching.Sends) and not function.takes_body
+    if args and type(args[-1]) is dict and (without_body or packed):
+        options = args.pop()
+    sequences = list | tuple if options else tuple
+    if len(args) == 1 and isinstance(args[0], sequences):
+        args = list(args[0])
+    return functools.partial(function, *args, **options)
+
+
+def _check(works: Sequence[batching.Work]) -> None:
+    """Raises a mistake of the script, before any call is sent."""
+    for each in works:
+        _kept(*each.outcome)
+    # In `[lambda: read(name) for name in names]` each lambda reads the last name: a mistake that is made often.
+    codes = {getattr(each.task, "__code__", None) for each in works}
+    if len(works) < 2 or len(codes) > 1:
+        return
+    code = codes.pop()
+    if code is None or code.co_name != "<lambda>" or code.co_argcount:
+        return
+    if works[0].calls and all(each.calls == works[0].calls for each in works):
+        raise ValueError(f"all {len(works)} lambdas make the same call; bind the loop variable: {_EXAMPLE}")

@@ -1,0 +1,212 @@
+"""Owns `Session`, one script's calls to one cluster: it makes a call, turns faults into exceptions and bodies into
+views. Every client object holds one.
+
+A list's body is read while the script loops over it. The next call first settles this list: the body is read to its end
+when the script can still reach the list, and stopped otherwise.
+
+Writes that were only planned are put in an overlay, from which later reads are answered (overlay.py).
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Self
+
+import msgspec
+
+from kubescript.guest.sdk.calls import batching, name_hints, overlay, transport
+from kubescript.guest.sdk.objects import lists, schemas, streaming, views
+from kubescript.guest.sdk.values import exceptions, lazy_json, masks
+from kubescript.wire.exchanges import Call, Reply
+from kubescript_sandbox.guest import faults
+
+__all__ = ["Session", "served"]
+
+MAX_ERROR_BODY: Final = 64 * 1024
+"""Bytes kept of an error's body."""
+MAX_NAMES: Final = 500
+"""Names listed for the hint in an error: one page."""
+
+
+class Session:
+    """Calls to one cluster. With `lazy=False`, a list's body is read completely before the call returns."""
+
+    def __init__(self, transport: transport.Transport, *, lazy: bool = True) -> None:
+        self.relay = transport if isinstance(transport, batching.Relay) else batching.Relay(transport)
+        """Where calls go."""
+        self._lazy = lazy
+        self._name_hints = name_hints.NameHints(self._list_names)
+        self.context = ""
+        """The cluster that its calls are for; "" is the default one."""
+        self.planned = False
+        """Whether the last write was only tried and written down in a plan."""
+        self._overlay: overlay.Overlay | None = None
+        """The planned writes; None before the first."""
+        self.deadline = math.inf
+        """The time at which the host ends the script, on the monotonic clock."""
+        self.report: Callable[[float, float | None, str], None] = lambda _done, _total, _text: None
+        """Tells the client how far the script is, as `ctx.progress` does."""
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the host ends the script."""
+        return self.deadline - time.monotonic()
+
+    def beside(self, context: str) -> Self:
+        """Returns a session for another cluster that uses the same relay."""
+        other = copy.copy(self)
+        other.context = context
+        other.planned, other._overlay = False, None
+        other._name_hints = name_hints.NameHints(other._list_names)
+        return other
+
+    def settle(self) -> None:
+        """Reads the list that is still arriving to its end, or stops it when the script can no longer reach it."""
+        # Answers come one after the other, so the wire must be free before the next call.
+        self.relay.settle()
+
+    def fetch(self, call: Call, shape: schemas.Shape) -> tuple[Any, Reply]:
+        """Makes a call. Returns an object as a view, or any other JSON value."""
+        exchange, chunks = self._start(call)
+        reply, body = exchange.reply, b"".join(chunks)
+        own = served(shape, reply)
+        if not body.strip():
+            return None, reply
+        try:
+            value = lazy_json.open_map(body) if body.lstrip()[:1] == b"{" else lazy_json.decode_all(body)
+        except msgspec.DecodeError:
+            return masks.noted(body.decode("utf-8", "replace")), reply
+        # Without a model, only the answer itself says whether it is a list.
+        if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is schemas.OBJECT:
+            return self._listing(iter([body]), own, "", call, exchange.stop), reply
+        return views.wrap(value, own), reply
+
+    def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[lists.ListObject, Reply]:
+        """Makes a call whose answer is a list; `shape` is the shape of an item."""
+        exchange, chunks = self._start(call)
+        return self._listing(chunks, served(shape, exchange.reply), name, call, exchange.stop), exchange.reply
+
+    def fetch_text(self, call: Call) -> tuple[str, Reply]:
+        """Makes a call whose answer is text, such as a log."""
+        exchange, chunks = self._start(call)
+        return masks.noted(b"".join(chunks).decode("utf-8", "replace")), exchange.reply
+
+    def _list_names(self, path: tuple[str, ...]) -> list[str]:
+        """Returns the names of a collection's objects, the first page of them."""
+        call = Call("GET", path, (("limit", str(MAX_NAMES)),), accept="names")
+        found, _ = self.fetch_list(call, schemas.OBJECT, "")
+        return [each["metadata"]["name"] for each in found]
+
+    def lines(self, call: Call) -> Iterator[bytes]:
+        """Yields the body's lines as they arrive. A caller that stops early also stops the rest of the body."""
+        yield from self.stream(call)[0]
+
+    def stream(self, call: Call) -> tuple[Iterator[bytes], Reply]:
+        """Makes a call whose lines are read as they arrive."""
+        exchange, chunks = self._start(msgspec.structs.replace(call, stream=True))
+        return self._lines(exchange, chunks), exchange.reply
+
+    @staticmethod
+    def _lines(exchange: transport.Exchange, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        pending = b""
+        try:
+            for chunk in chunks:
+                *complete, pending = (pending + chunk).split(b"\n")
+                yield from complete
+            if pending:
+                yield pending
+        finally:
+            exchange.stop()
+
+    def _listing(
+        self, chunks: Iterator[bytes], shape: schemas.Shape, name: str, call: Call, stop: Callable[[], None]
+    ) -> lists.ListObject:
+        def broken(error: Exception) -> Exception:
+            return exceptions.ApiException(
+                0, "the answer is not a JSON list", message=str(error), code="cluster.broken", call=self._title(call)
+            )
+
+        arrival = streaming.Arrival(chunks, broken, stop)
+        found = lists.ListObject(arrival, shape, name, arrival.keep())
+        if self._overlay is not None and self._overlay.concerns(call):
+            arrival.drain()
+            reduced = call.accept in overlay.METADATA or bool(shape.metadata_rule)
+            self._overlay.merge(call, arrival.head, arrival.items, metadata_only=reduced)
+        elif self._lazy:
+            self.relay.arriving = arrival
+        else:
+            arrival.drain()
+        return found
+
+    def _start(self, call: Call) -> tuple[transport.Exchange, Iterator[bytes]]:
+        """Makes the call. Raises an exception for a fault and for a status of 400 and above."""
+        self.settle()
+        if self.context:
+            call = msgspec.structs.replace(call, context=self.context)
+        exchange = self.relay.call(call) if self._overlay is None else self._overlay.answer(call, self.relay.call)
+        title = self._title(call)
+        reply, chunks = exchange.reply, _guarded(exchange.chunks(), title)
+        if call.method != "GET":
+            self.planned = reply.planned
+        if reply.fault is not None:
+            # The body is read to its end, so that the wire is free for the next call.
+            for _ in chunks:
+                pass
+            raise exceptions.from_fault(reply.fault, reply.status, title)
+        if reply.status >= 400:
+            error = exceptions.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, title)
+            raise self._advised(error, call)
+        if reply.planned:
+            chunks = iter([self._recorded(call, reply, b"".join(chunks))])
+        return exchange, chunks
+
+    def _advised(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
+        """Returns the error with a hint, if there is one."""
+        advice = self._overlay.advice(call, error.status) if self._overlay is not None else ""
+        if advice:
+            error._advice = lambda: advice
+            return error
+        return self._name_hints.advise(error, call)
+
+    def _recorded(self, call: Call, reply: Reply, body: bytes) -> bytes:
+        """Takes the answer to a planned write; returns it as the script gets it."""
+        if self._overlay is None:
+            self._overlay = overlay.Overlay()
+        return self._overlay.record(call, reply, body, self._read_live)
+
+    def _read_live(self, path: tuple[str, ...]) -> bytes | None:
+        """Returns an object as the cluster has it, whatever is planned; None when it cannot be read."""
+        call = Call("GET", path, context=self.context)
+        exchange = self.relay.call(call)
+        body = b"".join(_guarded(exchange.chunks(), self._title(call)))
+        return body if exchange.reply.fault is None and exchange.reply.status == 200 else None
+
+    def _title(self, call: Call) -> str:
+        """Returns a call in a few words, for errors."""
+        where = f"{self.context}: " if self.context else ""
+        return f"{where}{call.method} /{'/'.join(call.path)}"
+
+
+def served(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
+    """Returns the shape of the objects of an answer: without what the policy withholds."""
+    return schemas.metadata_only(shape, reply.metadata_rule) if reply.metadata_rule else shape
+
+
+def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
+    """Yields the chunks; a body that breaks off raises one of the exceptions in errors.py."""
+    try:
+        yield from chunks
+    except faults.ProtocolFault as broken:
+        raise exceptions.from_fault(broken.fault, 0, title) from None
+
+
+def _head(chunks: Iterator[bytes]) -> bytes:
+    """Reads a body to its end and returns its first bytes."""
+    kept = b""
+    for chunk in chunks:
+        if len(kept) < MAX_ERROR_BODY:
+            kept += chunk[: MAX_ERROR_BODY - len(kept)]
+    return kept

@@ -1,0 +1,248 @@
+"""Owns the global `k8s` of scripts: `k8s.coreV1().list_namespaced_pod("shop")`. API classes and methods come from
+operations.json.
+
+Names are found in any case, with or without underscores. The error for a name that does not exist suggests the nearest
+one that does.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, Generic, TypeVar
+
+from kubescript.guest.sdk import intents
+from kubescript.guest.sdk.calls import method_hints, methods, parallel, session
+from kubescript.guest.sdk.discovery import discovery, dynamic, explain, openapi, search
+from kubescript.guest.sdk.objects import helpers, helptext
+from kubescript.guest.sdk.values import names, operations
+
+__all__ = ["Api", "Contexts", "K8s"]
+
+T = TypeVar("T")
+
+_INFO: Final = "withhttpinfo"
+
+_ALIASES: Final = {
+    "rbacv1": "RbacAuthorizationV1Api",
+    "rbac": "RbacAuthorizationV1Api",
+    "metrics": "MetricsV1beta1Api",
+    "metricsv1": "MetricsV1beta1Api",
+    "flowcontrolv1": "FlowcontrolApiserverV1Api",
+    "events": "EventsV1Api",
+    "metricsv1beta1client": "MetricsV1beta1Api",
+}
+"""Folded names of API classes besides their own. `method_hints.stable` maps `k8s.core()` to the stable version."""
+
+# metrics.k8s.io has no official Python client, so scripts guess the names of its methods.
+_METHOD_ALIASES: Final = {
+    "MetricsV1beta1Api": {
+        "listnodemetricses": "list_node_metrics",
+        "listnodes": "list_node_metrics",
+        "getnodemetrics": "list_node_metrics",
+        "nodes": "list_node_metrics",
+        "topnodes": "list_node_metrics",
+        "listpods": "list_pod_metrics_for_all_namespaces",
+        "listpodmetrics": "list_pod_metrics_for_all_namespaces",
+        "listpodmetricses": "list_pod_metrics_for_all_namespaces",
+        "getpodmetrics": "list_pod_metrics_for_all_namespaces",
+        "pods": "list_pod_metrics_for_all_namespaces",
+        "toppods": "list_pod_metrics_for_all_namespaces",
+        "listnamespacedpodmetricses": "list_namespaced_pod_metrics",
+        "readpodmetrics": "read_namespaced_pod_metrics",
+        "getnamespacedpodmetrics": "read_namespaced_pod_metrics",
+    },
+}
+
+
+class Api:
+    """One API class, such as CoreV1Api. A call returns the class itself, so `k8s.coreV1().x` and `k8s.coreV1.x` are the
+    same."""
+
+    __slots__ = ("_name", "_session")
+
+    def __init__(self, session: session.Session, name: str) -> None:
+        self._session = session
+        self._name = name
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """Returns the same class, since there is one connection. `k8s.logs("web-0", "shop")` returns a pod's log."""
+        if self._name == "LogsApi" and (args or kwargs):
+            return Api(self._session, "CoreV1Api").read_namespaced_pod_log(*args, **kwargs)
+        if args and isinstance(args[0], str):
+            own = f"k8s.{helptext.accessor(self._name)}()"
+            raise TypeError(f"{own} takes no arguments; call its methods, or k8s.get('pods', namespace=...)")
+        return self
+
+    def __getattr__(self, name: str) -> methods.Method:
+        found, info = self._find(name)
+        # `k8s.core()` means the stable version: CoreApi itself has only the list of versions.
+        if found is None and (current := method_hints.stable(self._name)):
+            return getattr(Api(self._session, current), name)  # type: ignore[no-any-return]
+        if found is None or name.startswith("__"):
+            raise AttributeError(method_hints.missing_method(self._name, name))
+        return methods.Method(self._session, operations.operation(self._name, found), info=info)
+
+    def _find(self, name: str) -> tuple[str | None, bool]:
+        known = operations.operations(self._name)
+        if name in known:
+            return name, False
+        # The official client has each method also as `…_with_http_info`, which returns status and headers as well.
+        wanted = names.fold(name)
+        info = wanted.endswith(_INFO)
+        wanted = wanted.removesuffix(_INFO)
+        alias = _METHOD_ALIASES.get(self._name, {}).get(wanted)
+        return alias or next((each for each in known if names.fold(each) == wanted), None), info
+
+    def __dir__(self) -> list[str]:
+        return list(operations.operations(self._name))
+
+    def __repr__(self) -> str:
+        return helptext.api(self._name)
+
+
+class Contexts(Generic[T]):
+    """The clusters of one script by context name, the default one first."""
+
+    def __init__(self, default: T, make: Callable[[str], T]) -> None:
+        self._make = make
+        self._default = default
+        self.names: tuple[str, ...] = ("",)
+        self._made: dict[str, T] = {}
+
+    def announce(self, known: tuple[str, ...]) -> None:
+        """Takes the context names that the host sends before the script begins."""
+        self.names = known or ("",)
+        self._made = {}
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one cluster; a call then names the one it is for."""
+        return len(self.names) > 1
+
+    def get(self, name: object = None) -> T:
+        """Returns the cluster of that name; None is the default one. Raises ValueError that names the nearest."""
+        if name is None or name == self.names[0]:
+            return self._default
+        # Names are compared exactly: the names of two clusters may differ in case only.
+        if not isinstance(name, str) or name not in self.names:
+            raise ValueError(f"there is no context {name!r}; {names.suggestion(str(name), self.names)}")
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+
+class K8s:
+    """The cluster, as a script sees it."""
+
+    __slots__ = ("_apis", "_contexts", "_discovery", "_dynamic", "_extensions", "_openapi", "_session")
+
+    def __init__(
+        self,
+        session: session.Session,
+        known: Contexts[K8s] | None = None,
+        extensions: Mapping[str, Callable[[K8s], Any]] = MappingProxyType({}),
+    ) -> None:
+        """`extensions` are further attributes: each is made from the `K8s` that is asked for it."""
+        self._session = session
+        self._extensions = extensions
+        self._contexts: Contexts[K8s] = known or Contexts(self, self._beside)
+        self._apis = _accessors()
+        self._discovery: discovery.Discovery | None = None
+        self._dynamic: dynamic.DynamicClient | None = None
+        self._openapi = openapi.OpenApi(session)
+
+    @property
+    def name(self) -> str:
+        """The context of this cluster."""
+        return self._session.context or self._contexts.names[0]
+
+    def contexts(self) -> builtins.list[str]:
+        """The clusters this script may name, the default one first."""
+        return list(self._contexts.names)
+
+    def context(self, name: str | None = None) -> K8s:
+        """Another cluster, with the same methods: `k8s.context("prod-eu").coreV1().list_node()`."""
+        return self._contexts.get(name)
+
+    def _announce(self, known: tuple[str, ...]) -> None:
+        """Takes the context names that the host sends before the script begins."""
+        self._contexts.announce(known)
+        if self._contexts.several:  # so that errors name the default cluster too
+            self._session.context = known[0]
+
+    def _beside(self, name: str) -> K8s:
+        return K8s(self._session.beside(name), self._contexts, self._extensions)
+
+    def discovery(self) -> discovery.Discovery:
+        """Which kinds this cluster serves; asked once per script."""
+        if self._discovery is None:
+            self._discovery = discovery.Discovery(self._session, self.api("DiscoveryV1Api"))
+        return self._discovery
+
+    def dynamic(self, *_args: object, **_kwargs: object) -> dynamic.DynamicClient:
+        """Any kind by apiVersion and kind or by resource name, custom resources too."""
+        if self._dynamic is None:
+            self._dynamic = dynamic.DynamicClient(self._session, self.discovery())
+        return self._dynamic
+
+    def get(self, resource: str = "", name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
+        """Like kubectl: `k8s.get("pods", namespace="shop")`, or with a name, `k8s.get("pods", "web", "shop")`."""
+        if not resource and not options.keys() & {"kind", "api_version"}:
+            raise TypeError("k8s.get() takes a kind: k8s.get('pods', namespace=...)")
+        return self.dynamic().get(resource, name=name, namespace=namespace, **options)
+
+    def list(self, resource: str, namespace: str | None = None, **options: Any) -> Any:
+        """Like `get` without a name: `k8s.list("pods", "shop")`."""
+        return self.dynamic().list(resource, namespace=namespace, **options)
+
+    def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
+        """k8s.explain("deployment.spec.strategy"): a field's type, meaning and parts, from the cluster's OpenAPI."""
+        return explain.Explainer(self.discovery(), self._openapi).explain(path, *more, api_version=api_version)
+
+    def search(self, words: str) -> str:
+        """k8s.search("token review"): methods and kinds with these words in their names, best first."""
+        return search.search(words, self.discovery())
+
+    @property
+    def parallel(self) -> parallel.Parallel:
+        """Several calls at the same time: `k8s.parallel([lambda ns=ns: k8s.coreV1().list_namespaced_pod(ns) for ns in
+        names])`."""
+        return parallel.Parallel(self._session.relay)
+
+    def api(self, name: str) -> Api:
+        """An API class by its official name."""
+        return Api(self._session, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._extensions:
+            return self._extensions[name](self)
+        wanted = names.fold(name)
+        if wanted in self._apis and not name.startswith("_"):
+            return self.api(self._apis[wanted])
+        if wanted in ("dynamicclient", "dynamic"):
+            return self.dynamic
+        if wanted in ("discoveryclient", "discovery"):
+            return self.discovery
+        if wanted in helpers.BY_NAME:
+            return helpers.BY_NAME[wanted]
+        if wanted in intents.BY_NAME:
+            return getattr(intents.Intents(self._session, self.dynamic()), intents.BY_NAME[wanted])
+        raise AttributeError(method_hints.missing_client(name, self._apis, dir(self)))
+
+    def __dir__(self) -> builtins.list[str]:
+        own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
+        clients = (helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
+        return sorted([*clients, *own, *self._extensions, *helpers.GLOBALS, *set(intents.BY_NAME.values())])
+
+    def __repr__(self) -> str:
+        return helptext.k8s()
+
+
+def _accessors() -> dict[str, str]:
+    """Maps the folded spellings of every API class to its name: CoreV1Api is found as corev1 and corev1api."""
+    found: dict[str, str] = {}
+    for api in operations.apis():
+        found[names.fold(api)] = found[names.fold(api.removesuffix("Api"))] = api
+    return found | _ALIASES

@@ -1,0 +1,1 @@
+"""The virtual package `kubernetes`, by the names of the official client."""

@@ -1,0 +1,57 @@
+"""Owns the constructors of the official models, `client.V1Pod(metadata=client.V1ObjectMeta(name="web"))`. They make
+views; modules.py exports them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubescript.guest.sdk.objects import base_view, schemas, views
+from kubescript.guest.sdk.values import names, operations
+
+__all__ = ["Model"]
+
+
+class Model:
+    """The constructor of one model. Fields may be written in snake_case or camelCase; an unknown one raises
+    TypeError."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, **fields: Any) -> views.View:
+        """An object with these fields."""
+        shape = schemas.shape_of(self._name)
+        data: dict[str, Any] = {}
+        for name, value in fields.items():
+            field = shape.fields.get(name)
+            if name == "local_vars_configuration":  # an option of the official constructors, not a field
+                continue
+            if field is None:
+                raise TypeError(f"{self._name} has no field {name!r}; {names.suggestion(name, shape.attributes, 40)}")
+            if value is not None:
+                data[field.key] = base_view.unwrap(value)
+        return views.View(data, shape)
+
+    @property
+    def openapi_types(self) -> dict[str, str]:
+        """Maps attributes to types, as in the official client."""
+        return {
+            name: entry if isinstance(entry, str) else entry[0]
+            for name, entry in operations.models()[self._name].items()
+        }
+
+    @property
+    def attribute_map(self) -> dict[str, str]:
+        """Maps attributes to JSON keys, as in the official client."""
+        return {
+            name: names.camel(name) if isinstance(entry, str) else entry[1]
+            for name, entry in operations.models()[self._name].items()
+        }
+
+    def __instancecheck__(self, value: object) -> bool:
+        return isinstance(value, views.View) and value._shape.name == self._name
+
+    def __repr__(self) -> str:
+        return f"<model {self._name}>"

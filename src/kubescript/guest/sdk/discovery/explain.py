@@ -1,0 +1,250 @@
+"""Owns `k8s.explain("deployment.spec.strategy")`: a field's type, description and children in a few lines, like
+`kubectl explain`.
+
+The text comes from the cluster's OpenAPI. A snapshot has no OpenAPI; there the text comes from the models that the SDK
+is generated with, which have types but no descriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest.sdk.discovery import discovery, openapi
+from kubescript.guest.sdk.values import builtin_kinds, exceptions, names, operations
+
+__all__ = ["Explainer"]
+
+MAX_LINES: Final = 25
+MAX_WORDS: Final = 300
+"""Characters of the field's own description."""
+MAX_NOTE: Final = 90
+"""Characters of a child's description."""
+WIDTH: Final = 110
+
+_LINKS: Final = re.compile(r" ?(?:More info|For more info\w*|See|Read more|Learn more):? https?://\S+")
+_CAPITAL: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
+_OPEN: Final = "x-kubernetes-preserve-unknown-fields"
+
+
+class Explainer:
+    """`k8s.explain` for one cluster."""
+
+    def __init__(self, discovery: discovery.Discovery, documents: openapi.OpenApi) -> None:
+        self._discovery = discovery
+        self._openapi = documents
+
+    def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
+        """Returns the text for "pod.spec.containers", "deployments.apps" or "certificates.cert-manager.io.spec"."""
+        if not isinstance(path, str) or not path.strip():
+            raise TypeError("explain() takes a text such as 'deployment.spec.strategy'")
+        path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())  # apps/v1.Deployment becomes Deployment
+        parts: list[str] = []
+        for each in (path, *more):
+            without_index = re.sub(r"\[[^\]]*\]", "", each)
+            parts.extend(without_index.strip(". /").split("."))
+        kind, steps = self._kind(parts, api_version)
+        schema = self._openapi.kind(kind.group, kind.version, kind.kind)
+        walk = _Described(self._openapi, kind, schema) if schema else _Bundled(kind)
+        return text(kind, *walk.follow(steps), bundled=schema is None)
+
+    def _kind(self, parts: list[str], api_version: str | None) -> tuple[builtin_kinds.Kind, list[str]]:
+        """Returns the kind that the path begins with, and the fields after it."""
+        # The longest name is tried first, because a group's dots belong to the kind: deployments.apps.spec.
+        for size in range(len(parts), 1, -1):
+            if found := builtin_kinds.find(".".join(parts[:size]), api_version):
+                return found, parts[size:]
+        if found := builtin_kinds.find(parts[0], api_version):
+            return found, parts[1:]
+        resource, size = self._served(parts, api_version)
+        kind = builtin_kinds.Kind(resource.group, resource.version, resource.kind, resource.name, "")
+        return kind, parts[size:]
+
+    def _served(self, parts: list[str], api_version: str | None) -> tuple[discovery.ApiResource, int]:
+        if api_version:
+            known = self._discovery.server_resources_for_group_version(api_version)
+        else:
+            known = list(self._discovery.preferred())
+        for size in range(len(parts), 0, -1):
+            name = ".".join(parts[:size])
+            for each in known:
+                if each.answers_to(name):
+                    return each, size
+        every = {*(each.kind for each in known), *(each.name for each in known)}
+        hint = names.suggestion(parts[0], every)
+        raise exceptions.NotFoundException(404, "Not Found", message=f"no kind {parts[0]!r}; {hint}")
+
+
+class _Described:
+    """Follows a path through the cluster's schemas."""
+
+    def __init__(self, documents: openapi.OpenApi, kind: builtin_kinds.Kind, schema: openapi.Schema) -> None:
+        self._openapi = documents
+        self._kind = kind
+        self._schema = schema
+
+    def follow(self, steps: list[str]) -> tuple[list[str], Field]:
+        """Returns the right names of the fields on the path, and the last field."""
+        schema, name = self._resolved(self._schema)
+        taken: list[str] = []
+        name = name or self._kind.kind
+        for step in steps:
+            inner, _ = self._resolved(_element(schema))
+            children = inner.get("properties") or {}
+            where = ".".join([self._kind.kind, *taken])
+            taken.append(_found(step, children, where, is_open=_OPEN in inner))
+            schema, name = self._resolved(children[taken[-1]])
+        return taken, self._field(schema, name)
+
+    def _resolved(self, schema: openapi.Schema) -> tuple[openapi.Schema, str]:
+        return self._openapi.resolve(self._kind.group, self._kind.version, schema)
+
+    def _field(self, schema: openapi.Schema, name: str) -> Field:
+        inner, _ = self._resolved(_element(schema))
+        parts = inner.get("properties") or {}
+        values = schema.get("enum") or inner.get("enum") or ()
+        return Field(
+            type=self._type(schema, name),
+            words=self._words(schema),
+            children={key: (self._type(each), self._words(each)) for key, each in parts.items()},
+            required=tuple(inner.get("required") or ()),
+            values=tuple(map(str, values)),
+        )
+
+    def _words(self, schema: openapi.Schema) -> str:
+        resolved, _ = self._resolved(schema)
+        return str(resolved.get("description") or "")
+
+    def _type(self, schema: openapi.Schema, name: str = "") -> str:
+        """Returns the type as kubectl writes it: `[]Container`, `map[string]string`, `string`."""
+        schema, referred = self._resolved(schema)
+        if schema.get("type") == "array":
+            return f"[]{self._type(schema.get('items') or {})}"
+        values = schema.get("additionalProperties")
+        if isinstance(values, dict):
+            return f"map[string]{self._type(values)}"
+        if schema.get("x-kubernetes-int-or-string"):
+            return "int or string"
+        return referred or name or str(schema.get("type") or "any")
+
+
+def _element(schema: openapi.Schema) -> openapi.Schema:
+    """Returns the schema of a list's or map's elements, and any other schema unchanged."""
+    inner = schema.get("items") or schema.get("additionalProperties")
+    return _element(inner) if isinstance(inner, dict) else schema
+
+
+class _Bundled:
+    """Follows a path through the models that the SDK is generated with: they have types, but no descriptions."""
+
+    def __init__(self, kind: builtin_kinds.Kind) -> None:
+        self._kind = kind
+
+    def follow(self, steps: list[str]) -> tuple[list[str], Field]:
+        """Returns the right names of the fields on the path, and the last field. Raises NotFoundException for a kind
+        without a model."""
+        if not self._kind.model:
+            text = f"there is no description of {self._kind.kind} here; look at one: k8s.get('{self._kind.plural}')[0]"
+            raise exceptions.NotFoundException(404, "Not Found", message=text)
+        taken: list[str] = []
+        kind = self._kind.model
+        for step in steps:
+            children = _children(kind)
+            taken.append(_found(step, children, ".".join([self._kind.kind, *taken])))
+            kind = children[taken[-1]]
+        types = {name: (_bare(each), "") for name, each in _children(kind).items()}
+        return taken, Field(_bare(kind), "", types)
+
+
+def _children(kind: str) -> dict[str, str]:
+    """Maps the JSON names of a model's fields to their types; a list's fields are those of its elements."""
+    while kind.startswith(("List[", "Dict[")):
+        kind = kind[5:-1].rpartition(", ")[2]
+    fields = operations.models().get(kind, {})
+    return {
+        names.camel(name) if isinstance(entry, str) else entry[1]: entry if isinstance(entry, str) else entry[0]
+        for name, entry in fields.items()
+    }
+
+
+def _bare(kind: str) -> str:
+    """Returns a model's type as kubectl writes it: List[V1Container] is []Container."""
+    kind = re.sub(r"Dict\[str, (.*?)\]", r"map[string]\1", kind)
+    kind = re.sub(r"List\[(.*)\]", r"[]\1", kind)
+    kind = re.sub(r"\bstr\b", "string", kind)
+    return re.sub(r"\b(?:Core)?V\d(?:(?:alpha|beta)\d)?(?=[A-Z])", "", kind)
+
+
+def _found(step: str, children: Mapping[str, Any], where: str, *, is_open: bool = False) -> str:
+    """Returns the field's right name. Raises NotFoundException that names the nearest."""
+    if step in children:
+        return step
+    if same := names.spelled(step, children):
+        return same
+    hint = names.suggestion(step, children) if children else "it has no fields"
+    # An open schema allows fields that it does not list, so only an object shows them.
+    if is_open and not names.nearest(step, children):
+        hint = "its schema is open: look at an object, k8s.get(...)[0]"
+    raise exceptions.NotFoundException(404, "Not Found", message=f"{where} has no field {step!r}; {hint}")
+
+
+class Field(NamedTuple):
+    """A field, or the whole object."""
+
+    type: str
+    words: str
+    children: Mapping[str, tuple[str, str]]
+    """Type and description of each child, by name."""
+    required: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    """The values of an enumeration."""
+
+
+def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: bool) -> str:
+    """Returns the text of `k8s.explain`. `bundled` says that the types are not the cluster's own."""
+    title = ".".join([kind.kind, *steps])
+    note = " (types only: no OpenAPI here)" if bundled else ""
+    lines = [f"{title} <{field.type}>, {kind.api_version}{note}"]
+    if field.words:
+        lines.append(_short(field.words, MAX_WORDS))
+    if field.values:
+        values = ", ".join(field.values)
+        lines.append(f"one of: {values}"[:MAX_WORDS])
+    lines.extend(_listed(field, MAX_LINES - len(lines)))
+    return "\n".join(lines)
+
+
+def _listed(field: Field, room: int) -> list[str]:
+    """Returns one line for each child with its description, or, when they are too many, several names on a line."""
+    if len(field.children) <= room:
+        return [_child(name, field) for name in field.children]
+    lines = [""]
+    for name, (kind, _) in field.children.items():
+        mark = "*" if name in field.required else ""
+        word = f"{name} <{kind}>{mark}"
+        if len(lines[-1]) + len(word) > WIDTH:
+            lines.append("")
+        lines[-1] += f", {word}" if lines[-1] else f"  {word}"
+    return lines[:room]
+
+
+def _child(name: str, field: Field) -> str:
+    kind, words = field.children[name]
+    required = " required" if name in field.required else ""
+    text = f"  {name} <{kind}>{required}"
+    note = _short(words, MAX_NOTE)
+    return f"{text}: {note}" if note else text
+
+
+def _short(words: str, size: int) -> str:
+    """Returns the first sentences that fit."""
+    flat = _LINKS.sub("", " ".join(words.split()))
+    if len(flat) <= size:
+        return flat
+    kept = ""
+    for sentence in _CAPITAL.split(flat):
+        if len(kept) + len(sentence) > size:
+            break
+        kept = f"{kept} {sentence}".strip()
+    return kept or flat[: size - 1].rstrip() + "…"

@@ -1,0 +1,231 @@
+"""Owns short texts about objects: what `print(pod)` shows, and the errors for fields that do not exist. views.py and
+list_view.py use them.
+
+The error for a field in the wrong part of an object names the right part, from the models: `pod.metadata.node_name` is
+in "spec", `pod.status.restart_count` is in "container_statuses[i]".
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.values import lazy_json, masks, names, operations
+
+__all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
+
+UP = "the object that holds this one"
+# Metadata has hundreds of owners.
+_PARENTS = 5
+"""Owners of a part that are searched for a field."""
+MAX_TEXT: Final = 2_000
+"""Characters shown of a part without a name, such as a spec."""
+
+
+_LISTED: Final = 16
+"""Fields that an error lists when no name is near: two lines, of a spec that has forty fields."""
+
+_IDENTITY: Final = frozenset({"name", "namespace", "labels", "annotations", "uid"})
+
+
+def _identity(name: str, shape: schemas.Shape) -> str:
+    """Returns where the object's identity is, for a script that reads it from a spec, a status or a list."""
+    # Many parts have a field such as `name`, and none of them is meant.
+    if name not in _IDENTITY or "metadata" in shape.fields:
+        return ""
+    if shape.name == "V1ListMeta":
+        return "the metadata of each item"
+    return "the object's metadata" if shape.name.endswith(("Spec", "Status")) else ""
+
+
+_WRITE: Final = "call the API: k8s.dynamic().resources.get(api_version=..., kind=...).{0}(...)"
+_METHODS: Final = {
+    "age": "write age(pod)",
+    "ready": "write any(c.type == 'Ready' and c.status == 'True' for c in pod.status.conditions)",
+    "logs": "write k8s.coreV1().read_namespaced_pod_log(name, namespace, tail_lines=50)",
+    "exec": "commands cannot be run in pods; use logs, events and status",
+    "port_forward": "ports cannot be forwarded; use status and endpoints",
+    "wait": "a script is short: read it again later, or watch.Watch().stream(...)",
+    "refresh": "read it again: k8s.get(kind, name, namespace)",
+    "exists": "read it, and catch ApiException with status 404",
+    "to_yaml": "return the object, or json.dumps(obj.to_dict())",
+    "yaml": "return the object, or json.dumps(obj.to_dict())",
+    "to_json": "return the object, or json.dumps(obj.to_dict())",
+    "json": "return the object, or json.dumps(obj.to_dict())",
+    "dict": "write obj.to_dict()",
+    "model_dump": "write obj.to_dict()",
+    "delete": "write k8s.delete(obj)",
+    "evict": "write k8s.evict(pod)",
+    "restart": "write k8s.restart(obj)",
+    "scale": "write k8s.scale(obj, 3)",
+    "set_image": "write k8s.set_image(obj, container='image')",
+    **{name: _WRITE.format(name) for name in ("patch", "create", "update", "annotate", "label")},
+}
+"""Maps methods that objects of other clients have to what does the same here."""
+
+
+def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
+    """Returns `<V1Pod shop/web-7f9c Running>` for an object with a name; for parts and maps the data itself, without
+    managedFields."""
+    plain = lazy_json.whole(data)
+    metadata = plain.get("metadata")
+    if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
+        kind = shape.name or str(plain.get("kind") or "object")
+        namespace = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+        words = [kind, namespace + metadata["name"], state(plain)]
+        text = " ".join(word for word in words if word)
+        return f"<{text}>"
+    for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
+        if isinstance(each, dict):
+            each.pop("managedFields", None)
+    text = masks.noted(repr(plain))
+    if not shape.closed or len(text) <= MAX_TEXT:
+        return text
+    return f"{text[:MAX_TEXT]}… (cut; .to_dict() has all)"
+
+
+def state(plain: Mapping[str, Any]) -> str:
+    """Returns the state in one or two words, where the kind has one."""
+    status, spec = plain.get("status"), plain.get("spec")
+    if not isinstance(status, dict):
+        return ""
+    if isinstance(status.get("phase"), str):
+        return _trouble(status) or str(status["phase"])
+    if isinstance(spec, dict) and "replicas" in spec:
+        return f"{status.get('readyReplicas', 0)}/{spec['replicas']} ready"
+    for condition in _conditions(status):
+        if condition.get("type") == "Ready":
+            return f"Ready={condition.get('status')}"
+    return ""
+
+
+def _trouble(status: Mapping[str, Any]) -> str:
+    """Returns why a container of the pod does not run, as in kubectl's STATUS column."""
+    for each in status.get("containerStatuses") or ():
+        states = each.get("state") or {}
+        waiting, ended = states.get("waiting") or {}, states.get("terminated") or {}
+        if reason := waiting.get("reason") or ended.get("reason"):
+            return "" if reason == "Completed" else str(reason)
+    return ""
+
+
+def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    conditions = status.get("conditions")
+    if not isinstance(conditions, list):
+        return []
+    return [each for each in conditions if isinstance(each, dict)]
+
+
+def is_method(name: str) -> bool:
+    """Tells whether objects of other libraries have a method of this name."""
+    return name in _METHODS
+
+
+def no_list_field(name: str, shape: schemas.Shape) -> str:
+    """Returns the error for an attribute of a list."""
+    # Scripts most often mean an attribute of the elements.
+    what = f"this is a list of {shape.name}" if shape.name else "this is a list"
+    if name == "items":
+        return f"{what} already: leave .items out"
+    if name in ("keys", "values", "get"):
+        return f"{what}, no dict: loop over it"
+    return f"{what}, it has no {name!r}: write [each.{name} for each in it], or it[0].{name}"
+
+
+def no_field(name: str, shape: schemas.Shape, data: Mapping[str, Any], *, item: bool = False) -> str:
+    """Returns the error for a field that does not exist: why, and what to write instead."""
+    if name in _METHODS and not item and "metadata" in shape.fields:
+        return f"an object has no method {name!r}; {_METHODS[name]}"
+    if owner := _identity(name, shape):
+        return f"{shape.name} has no field {name!r}; it is in {owner}"
+    if shape.closed:
+        known = [each.strip("_") for each in shape.attributes]
+        part = part_with_field(name, shape.name)
+        hint = f"it is in {part}" if part else names.suggestion(name, known, _LISTED)
+        return f"{shape.name} has no field {name!r}; {hint}"
+    what = "key" if item else "field"
+    hint = names.suggestion(name, data).rstrip(".") if data else "it is empty"
+    hint += " If" if hint.endswith("?") else "; if"
+    return f"this object has no {what} {name!r}; {hint} it may be absent, use .get({name!r})"
+
+
+@functools.lru_cache(256)
+def part_with_field(name: str, model: str) -> str | None:
+    """Returns the path to the part that has the field, as a script would write it after the object or beside the
+    part."""
+    wanted = names.fold(name)
+    near = _below(wanted, model, 1)
+    if near and "[" not in near:
+        return near
+    return _beside(wanted, model) or near or _below(wanted, model, 2) or _around(wanted, model)
+
+
+def _below(wanted: str, model: str, depth: int) -> str | None:
+    """Returns the best of the parts `depth` levels below, objects before lists."""
+    paths = _paths(wanted, model, depth)
+    return min(paths, key=lambda path: (path.count("["), len(path)), default=None)
+
+
+def _paths(wanted: str, model: str, depth: int) -> Iterator[str]:
+    for part, kind in _parts(model):
+        if depth > 1:
+            yield from (f"{part}.{path}" for path in _paths(wanted, kind, depth - 1))
+        elif _has(wanted, kind):
+            yield part
+
+
+def _beside(wanted: str, model: str) -> str | None:
+    """Returns the part that has the field in most objects with a part like this one."""
+    found: Counter[str] = Counter()
+    for parent in _parents(model):
+        if _has(wanted, parent):
+            found[UP] += 1
+        found.update(part for part, kind in _parts(parent) if kind != model and _has(wanted, kind))
+    return found.most_common(1)[0][0] if found else None
+
+
+def _around(wanted: str, model: str) -> str | None:
+    """Searches further away: a container's restart_count is in status.container_statuses[i]."""
+    parents = _parents(model)[:_PARENTS]
+    beside = (_below_beside(wanted, model, parent) for parent in parents)
+    above = (_around(wanted, parent) for parent in parents if len(parents) < _PARENTS)
+    return next((found for found in itertools.chain(beside, above) if found), None)
+
+
+def _below_beside(wanted: str, model: str, parent: str) -> str | None:
+    for part, kind in _parts(parent):
+        if kind != model:
+            for path in _paths(wanted, kind, 1):
+                return f"{part}.{path}"
+    return None
+
+
+def _parents(model: str) -> list[str]:
+    found = []
+    for parent in operations.models():
+        kinds = {kind for _, kind in _parts(parent)}
+        if model in kinds:
+            found.append(parent)
+    return found
+
+
+def _parts(model: str) -> Iterator[tuple[str, str]]:
+    """Yields the fields of a model that are models, or lists of models."""
+    models = operations.models()
+    for attribute, entry in models[model].items():
+        kind = entry if isinstance(entry, str) else entry[0]
+        if kind in models:
+            yield attribute, kind
+        elif kind.startswith("List["):
+            element = kind[5:-1]
+            if element in models:
+                yield f"{attribute}[i]", element
+
+
+def _has(wanted: str, model: str) -> bool:
+    attributes = operations.models()[model]
+    return any(names.fold(each) == wanted for each in attributes)

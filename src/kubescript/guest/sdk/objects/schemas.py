@@ -1,0 +1,192 @@
+"""Owns shapes: what is known about a JSON value before it is decoded. A shape is made from schemas.json on first use;
+all views share it.
+
+A shape answers two questions for a view: which JSON key a name means (`fields`), and what shape the elements of a map
+or list have (`element`). It holds names only, never data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping
+from typing import Final, NamedTuple
+
+from kubescript.guest.sdk.values import names, operations
+
+__all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "metadata_only", "shape_of"]
+
+
+class Field(NamedTuple):
+    """What one spelling of a field means."""
+
+    key: str
+    """The JSON key."""
+    shape: Shape
+    absent: type | None
+    """list or dict when an absent field reads as an empty one; else None."""
+    time: bool
+    """Whether the attribute is a datetime."""
+
+
+class Shape:
+    """One model, one map or list type, or anything (`FREE`). `fields`, `element` and `spelling` are made when they are
+    first read."""
+
+    __slots__ = (
+        "_kind",
+        "closed",
+        "element",
+        "exact",
+        "fields",
+        "metadata_rule",
+        "name",
+        "plain",
+        "spelling",
+        "withheld",
+    )
+
+    name: str
+    """The model's name; empty for maps, lists and anything."""
+    closed: bool
+    """Whether a field that the shape does not know is an error, not data."""
+    exact: bool
+    """Whether it is a map with the user's own keys, such as labels; an item then has one spelling."""
+    plain: bool
+    """Whether the dynamic client reads the object; `to_dict()` then keeps the JSON names."""
+    fields: dict[str, Field]
+    """Field by each spelling: snake_case attribute, JSON key, and `from_` for `from`."""
+    element: Shape
+    spelling: dict[str, str]
+    """Maps a JSON key to its name in `to_dict()`."""
+    metadata_rule: str
+    """The rule by which the object is served without anything but its metadata; empty when it is whole."""
+    withheld: Container[str]
+    """The names of fields that the rule withholds."""
+
+    def __init__(self, kind: str, *, closed: bool = False, plain: bool = False) -> None:
+        self.metadata_rule = ""
+        self.withheld = frozenset()
+        self._kind = kind
+        self.closed = closed
+        self.plain = plain
+        self.exact = kind.startswith("Dict[")
+        self.name = kind if closed else ""
+
+    def __getattr__(self, name: str) -> object:
+        if name == "fields":
+            self.fields = _fields(operations.models().get(self._kind, {}), plain=self.plain)
+            return self.fields
+        if name == "element":
+            self.element = shape_of(_element(self._kind), plain=self.plain)
+            return self.element
+        if name == "spelling":
+            own = {} if self.plain else operations.models().get(self._kind, {})
+            self.spelling = {self.fields[attribute].key: attribute for attribute in own}
+            return self.spelling
+        raise AttributeError(name)
+
+    @property
+    def attributes(self) -> list[str]:
+        """The fields in the official client's spelling."""
+        if self.metadata_rule:
+            return sorted(_OF_EVERY_OBJECT)
+        return sorted(operations.models().get(self.name, ()))
+
+
+_SHAPES: Final[dict[tuple[str, bool], Shape]] = {}
+
+
+def shape_of(kind: str, *, plain: bool = False) -> Shape:
+    """Returns the shape of a type string such as "V1Pod", "List[V1Container]", "Dict[str, str]" or "object"."""
+    known = _SHAPES.get((kind, plain))
+    if known is None:
+        model = kind in operations.models()
+        structured = model or kind.startswith(("List[", "Dict["))
+        known = _SHAPES[kind, plain] = Shape(kind, closed=model, plain=plain) if structured else FREE
+    return known
+
+
+def _element(kind: str) -> str:
+    """Returns the element type of a list or map type, and "object" for every other type."""
+    if kind.startswith("List["):
+        return kind[5:-1]
+    if kind.startswith("Dict["):
+        return kind[5:-1].partition(", ")[2]
+    return "object"
+
+
+_OF_EVERY_OBJECT: Final = {"api_version": "str", "kind": "str", "metadata": "V1ObjectMeta"}
+
+
+class _AllNames:
+    """The fields of an object without a model: any name may be one."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name not in _OF_EVERY_OBJECT and not name.startswith("_")
+
+
+def metadata_only(shape: Shape, rule: str) -> Shape:
+    """Returns the shape of an object of which, by this rule, only the metadata is served."""
+    served = Shape(shape._kind, closed=shape.closed, plain=shape.plain)
+    served.metadata_rule = rule
+    served.fields = _fields(_OF_EVERY_OBJECT, plain=shape.plain)
+    served.withheld = shape.fields.keys() - served.fields.keys() if shape.closed else _AllNames()
+    served.element = FREE
+    served.spelling = {} if shape.plain else {field.key: name for name, field in served.fields.items()}
+    return served
+
+
+_PLURAL_ACRONYM: Final = re.compile("[A-Z]{2,}s")
+
+
+def _fields(model: Mapping[str, str | tuple[str, str]], *, plain: bool) -> dict[str, Field]:
+    """Returns the fields by each of their spellings."""
+    # `exact` has the official attributes; it is merged last and wins where two fields share a spelling.
+    found: dict[str, Field] = {}
+    exact: dict[str, Field] = {}
+    for attribute, entry in model.items():
+        kind, key = (entry, names.camel(attribute)) if isinstance(entry, str) else entry
+        absent = list if kind.startswith("List[") else dict if kind.startswith("Dict[") else None
+        found[key] = Field(key, shape_of(kind, plain=plain), absent, False)
+        # Older official clients call clusterIPs cluster_i_ps.
+        if _PLURAL_ACRONYM.search(key):
+            found.setdefault(names.codegen(key), found[key])
+        exact[attribute] = found[key]._replace(time=kind == "datetime")
+        if attribute.startswith(
+            "_"
+        ):  # `from` is a Python keyword: the official client has `_from`, and scripts may also write `from_`
+            found[f"{key}_"] = found[key]
+    return found | exact
+
+
+FREE: Final = Shape("", plain=True)
+"""Anything: no field is known, every element is anything."""
+FREE.element = FREE
+FREE.fields = {}
+FREE.spelling = {}
+
+
+class _ObjectShape(Shape):
+    """A whole Kubernetes object without a model; its metadata still has the shape V1ObjectMeta."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> object:
+        if name == "fields":
+            self.fields = _fields(_OF_EVERY_OBJECT, plain=True)
+            return self.fields
+        if name == "spelling":
+            self.spelling = {}
+            return self.spelling
+        raise AttributeError(name)
+
+
+OBJECT: Final = _ObjectShape("", plain=True)
+"""A custom resource, or any other object without a model."""
+OBJECT.element = FREE
+
+OBJECT_LIST: Final = Shape("", plain=True)
+"""A list of such objects."""
+OBJECT_LIST.element = OBJECT
+OBJECT_LIST.fields = {}
+OBJECT_LIST.spelling = {}

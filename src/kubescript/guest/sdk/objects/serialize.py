@@ -1,0 +1,301 @@
+"""Owns turning a script's values into JSON: `encode` and `to_plain` for the script's result, with bookkeeping fields
+pruned, and `encode_body` for request bodies.
+
+Generators are read up to a limit. The error for a cycle, or for a value without a JSON form, names the path to it:
+"result[0].owner is a function".
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import decimal
+import enum
+import fractions
+import ipaddress
+import math
+import types
+from collections.abc import Container, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.guest.sdk.objects import base_view, lists
+from kubescript.guest.sdk.values import context, exact, lazy_json, timestamps
+from kubescript_sandbox.language import classes, data_classes
+
+__all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
+MAX_ITERATED: Final = 100_000
+"""Elements taken from a generator."""
+MAX_DEPTH: Final = 200
+"""Levels of nesting. The limit is needed because the encoder that runs afterwards recurses in C."""
+
+_PATH: Final = 60
+"""Characters shown of a path that is too deep."""
+
+# These fields are bookkeeping and cost tokens. A script that wants one returns it by name: `pod.metadata.uid`.
+PRUNED_METADATA: Final = frozenset({"managedFields", "resourceVersion", "uid", "generation", "selfLink"})
+"""Fields of metadata that are left out of results."""
+REFERENCES: Final = frozenset({"ownerReferences", "involvedObject", "regarding", "targetRef", "claimRef"})
+"""Fields that refer to another object; a reader needs only the object's name."""
+NOISE: Final = frozenset({
+    "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
+})  # fmt: skip
+"""Fields that mean nothing when empty. Other empty fields do: `emptyDir: {}`, `podSelector: {}`."""
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+_TEXTS: Final = frozenset({
+    *(fractions.Fraction, complex),
+    *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
+})  # fmt: skip
+"""Types whose text is the complete value."""
+
+
+class NotPlainError(TypeError):
+    """A value has no JSON form; the message names the path to it."""
+
+
+def to_plain(value: Any, name: str = "result", *, prune: bool = True) -> Any:
+    """Returns JSON data: dicts with str keys, lists, str, int, float, bool, None. Raises NotPlainError that names the
+    path."""
+    return _Walk(prune).convert(value, name, ())
+
+
+def encode(value: Any) -> bytes:
+    """Returns a script's value as JSON text, pruned."""
+    data = to_plain(value)
+    try:
+        return lazy_json.encode(data)
+    except UnicodeEncodeError:
+        return lazy_json.encode(_encodable(data))
+
+
+def _encodable(data: Any) -> Any:
+    """Returns JSON data with `?` in place of each lone surrogate, as in printed text."""
+    # A lone surrogate is half a character and has no UTF-8 bytes.
+    if isinstance(data, str):
+        return data.encode("utf-8", "replace").decode()
+    if isinstance(data, dict):
+        return {_encodable(key): _encodable(each) for key, each in data.items()}
+    return [_encodable(each) for each in data] if isinstance(data, list) else data
+
+
+def encode_body(value: Any) -> msgspec.Raw:
+    """Returns a request body as JSON text. Raises TypeError when it is not an object or a list."""
+    if isinstance(value, str | bytes):
+        raise TypeError("body must be a dict, a list or a client.V1… object, not text; decode it first")
+    return msgspec.Raw(lazy_json.encode(base_view.unwrap(value)))
+
+
+class _Walk:
+    """One conversion. `above` has the ids of the containers around a value: it finds cycles and limits the depth."""
+
+    def __init__(self, prune: bool) -> None:
+        self._prune = prune
+
+    def convert(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """Returns one value as JSON data."""
+        kind = type(value)
+        if kind in (str, bool, type(None)):
+            return value
+        if isinstance(value, enum.Enum):
+            return self.convert(value.value, path, above)
+        if isinstance(value, int | float | decimal.Decimal | exact.Quantity):
+            return _number(value)
+        if isinstance(value, str):
+            return str.__str__(value)
+        if id(value) in above or len(above) > MAX_DEPTH:
+            raise NotPlainError(
+                f"{path} contains itself"
+                if id(value) in above
+                else f"{path[:_PATH]}… is nested deeper than {MAX_DEPTH} levels; return a part of it"
+            )
+        found = self._scalar(value)
+        return self._container(value, path, (*above, id(value))) if found is None else found
+
+    def _scalar(self, value: Any) -> str | None:
+        if isinstance(value, datetime.datetime | datetime.date):
+            return timestamps.format_time(value)
+        if isinstance(value, datetime.time):
+            return value.isoformat()
+        if isinstance(value, datetime.timedelta):
+            return str(value)
+        if isinstance(value, bytes | bytearray):
+            return bytes_text(bytes(value))
+        if type(value) in _TEXTS:
+            return str(value)
+        return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
+
+    def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        if isinstance(value, base_view.BaseView):
+            return self._view(lazy_json.whole(value._own()))
+        if isinstance(value, Mapping):
+            found: dict[str, Any] = {}
+            for key, each in value.items():
+                found[unlike(key_text(key), key, found)] = self.convert(each, f"{path}[{key!r}]", above)
+            return found
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
+        if isinstance(value, set | frozenset):
+            return self._elements(_ordered(value), path, above)
+        if isinstance(value, lists.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
+            "dict_keys",
+            "dict_values",
+            "dict_items",
+            "deque",
+        ):
+            return self._elements(value, path, above)
+        return self._object(value, path, above)
+
+    def _object(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """Converts an object with fields: a dataclass, one of the script's own classes, `ctx`."""
+        if isinstance(value, context.Context):
+            return value.to_dict()
+        if data_classes.is_instance(value):
+            names = [field.name for field in data_classes.fields(value)]
+        elif classes.is_script_class(type(value)):
+            names = [name for name in vars(value) if not name.startswith("_")]
+            if not names and (told := _told(value)) is not None:
+                return self.convert(told, path, above)
+        else:
+            kind = "class" if isinstance(value, type) else type(value).__name__
+            raise NotPlainError(f"{path} is {'an' if kind[0] in 'AEIOaeiou' else 'a'} {kind}{_instead(value)}")
+        return {name: self.convert(getattr(value, name), f"{path}.{name}", above) for name in names}
+
+    def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
+        found: list[Any] = []
+        for index, each in enumerate(values):
+            # Only a generator can be endless.
+            if isinstance(values, Iterator) and index >= MAX_ITERATED:
+                raise NotPlainError(f"{path} is a generator that gave more than {MAX_ITERATED} values; return a list")
+            found.append(self.convert(each, f"{path}[{index}]", above))
+        return found
+
+    def _view(self, data: Any) -> Any:
+        """Prunes the data of a view."""
+        # Decoded JSON has no cycles and only JSON types, so it needs no conversion.
+        if not self._prune:
+            return data
+        _prune(data)
+        return data
+
+
+def _told(value: Any) -> Any:
+    """Returns `to_dict()` or the text of an object without public fields; None when its class defines neither."""
+    kind = type(value)
+    if callable(getattr(kind, "to_dict", None)):
+        return value.to_dict()
+    own = any("__str__" in vars(each) or "__repr__" in vars(each) for each in kind.__mro__[:-1])
+    return str(value) if own else None
+
+
+def _instead(value: Any) -> str:
+    """Returns what to write instead of a value that is no data."""
+    kind = (type(value).__module__, type(value).__name__)
+    if kind == ("kubescript.guest.sdk.calls.methods", "Method"):  # by name, since that module imports this one
+        return f": call it, {value.name}(...)"
+    if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
+        name = getattr(value, "__name__", "it").replace("<lambda>", "f")
+        return f": call it, {name}(...), and return what it gives"
+    if type(value).__module__.startswith("kubescript.guest.sdk.") and not isinstance(value, type):
+        return ", not data: call one of its methods"
+    if isinstance(value, type):
+        return f", {value.__name__}: return objects of it, or its name"
+    return ", which has no JSON form; return str, numbers, lists or dicts"
+
+
+def _prune(data: Any) -> None:
+    """Removes bookkeeping and meaningless empty fields from an object, at every depth."""
+    if isinstance(data, list):
+        for item in data:
+            _prune(item)
+    elif isinstance(data, dict):
+        if PRUNED_METADATA & data.keys() and "name" in data:  # the script returns an object's metadata alone
+            _prune_metadata(data)
+        for key in [key for key, item in data.items() if _prune_field(key, item)]:
+            del data[key]
+
+
+def _prune_field(key: str, item: Any) -> bool:
+    """Prunes inside one field. Returns True when the field itself is to be removed."""
+    if key == "metadata" and isinstance(item, dict):
+        _prune_metadata(item)
+    elif key in REFERENCES:
+        for reference in item if isinstance(item, list) else [item]:
+            if isinstance(reference, dict):
+                _drop(reference, PRUNED_METADATA)
+    _prune(item)
+    return not item and item not in (0, False, "") and (item is None or key in NOISE)
+
+
+def _drop(data: dict[str, Any], keys: frozenset[str]) -> None:
+    for key in keys & data.keys():
+        del data[key]
+
+
+def _prune_metadata(metadata: dict[str, Any]) -> None:
+    _drop(metadata, PRUNED_METADATA)
+    annotations = metadata.get("annotations")
+    if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None and not annotations:
+        del metadata["annotations"]
+
+
+def _number(value: Any) -> Any:
+    """Returns a number that JSON can hold exactly."""
+    if isinstance(value, exact.Quantity):
+        return value.plain()
+    if isinstance(value, decimal.Decimal):
+        return _decimal(value)
+    # JSON has no NaN and no infinities; they become text.
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return int(value) if isinstance(value, int) and type(value) is not bool and type(value) is not int else value
+
+
+def _decimal(value: decimal.Decimal) -> int | float | str:
+    """Returns the exact value: a JSON number where one holds it, else text."""
+    if not value.is_finite() or abs(value) >= 10**30:
+        return str(value)
+    if value == value.to_integral_value():
+        return int(value)
+    near = float(value)
+    return near if decimal.Decimal(repr(near)) == value else str(value)
+
+
+def _ordered(values: Any) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=repr)
+
+
+def key_text(key: Any) -> str:
+    """Returns a dict key as JSON text."""
+    if isinstance(key, enum.Enum):
+        return key_text(key.value)
+    if isinstance(key, str):
+        return str.__str__(key)
+    if isinstance(key, bytes):
+        return bytes_text(key)
+    if isinstance(key, datetime.datetime | datetime.date):
+        return timestamps.format_time(key)
+    if isinstance(key, tuple):
+        return "/".join(key_text(part) for part in key)
+    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+
+
+def unlike(text: str, key: Any, taken: Container[str]) -> str:
+    """Returns the key's text, with the key's type behind it when the text is taken already."""
+    # 80 and "80" are two keys of a dict, and neither may overwrite the other.
+    while text in taken:
+        text += f" ({type(key).__name__})"
+    return text
+
+
+def bytes_text(data: bytes) -> str:
+    """Returns UTF-8 as text, and other bytes in base64, as Kubernetes writes them."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode()

@@ -1,0 +1,274 @@
+"""Owns `table(rows)`, a global of scripts: rows as compact aligned text, or as tab-separated values. helpers.py reads
+rows with `rows_of` too."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import fractions
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from kubescript.guest.sdk.objects import fields, list_view, lists, object_text, views
+from kubescript.guest.sdk.values import ages, timestamps
+from kubescript_sandbox.language import classes, data_classes
+
+__all__ = ["rows_of", "table"]
+
+ABSENT: Final = "-"
+MAX_DEPTH: Final = 4
+"""Levels of lists in lists. A list that contains itself would have no end."""
+MAX_ELEMENTS: Final = 50
+MAX_TEXT: Final = 2_000
+"""Characters of one cell before a table cuts it to its own width."""
+
+# White space and control characters. Attack: an escape sequence in a log line would reach a terminal.
+_BREAKS: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+NO_ROWS: Final = "(no rows)"
+_WIDTH: Final = 60
+"""Characters of a cell; names of pods are shorter."""
+_LAST_WIDTH: Final = 120
+"""Characters of a cell in the last column, which moves no other."""
+_NARROW: Final = 30
+"""Characters to which a column is padded in any case. Beyond, it is padded for three quarters of its cells: one long
+cell must not push all other rows apart."""
+MAX_ROWS: Final = 100_000
+
+
+_USAGE: Final = {
+    **dict.fromkeys(("node", "nodes", "no"), "k8s.metricsV1beta1().list_node_metrics()"),
+    **dict.fromkeys(("pod", "pods", "po"), "k8s.metricsV1beta1().list_pod_metrics_for_all_namespaces()"),
+}
+"""Maps arguments of `kubectl top` to the call for its figures."""
+
+
+class Column(NamedTuple):
+    """A heading, and the key that its cells are read with."""
+
+    title: str
+    key: fields.Key
+
+
+def table(
+    rows: Any,
+    columns: Any = None,
+    *,
+    tsv: bool = False,
+    headers: Any = None,
+    header: bool = True,
+    width: int | None = None,
+    **ignored: Any,
+) -> str:
+    """Aligned text, or tab-separated, of dicts, tuples, dataclasses or objects of the cluster.
+
+    Columns are names, paths such as "spec.nodeName", numbers, functions, or {title: one of these}. Longer cells than
+    60 characters, in the last column 120, end in …; width is another limit, 0 none.
+    """
+    if unknown := ignored.keys() - {"tablefmt", "title", "showindex", "sep"}:
+        raise TypeError(f"table() has no parameter {min(unknown)!r}; it has columns, tsv, headers, header, width")
+    found = rows_of(rows)
+    if not found:
+        return NO_ROWS
+    shown = _columns(columns if columns is not None else headers, found)
+    body = [[cell_text(_age_or(row, column.key)) for column in shown] for row in found]
+    _must_exist(shown, found, body)
+    titles = [column.title for column in shown]
+    lines = [titles, *body] if header and any(titles) else body
+    if tsv:
+        return "\n".join("\t".join(line) for line in lines)
+    limits = [*[_WIDTH] * (len(shown) - 1), _LAST_WIDTH] if width is None else [width] * len(shown)
+    return _aligned([[_cut(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines])
+
+
+def rows_of(rows: Any) -> list[Any]:
+    """Returns the rows of a value: a map of counts gives pairs, one object gives one row."""
+    if rows is None:
+        return []
+    if isinstance(rows, str | bytes):
+        usage = f"; for usage write {_USAGE[rows]}" if rows in _USAGE else ""
+        raise TypeError(f"table() and top() take a list of rows, not text{usage}")
+    if isinstance(rows, views.View) and "metadata" in rows:
+        return [rows]
+    if isinstance(rows, Mapping):
+        return [_merged(key, rows[key]) for key in list(rows)]
+    if not isinstance(rows, Iterable):
+        return [rows]
+    # A generator may be endless, so one row more than the limit is read at most.
+    found = [row for row, _ in zip(rows, range(MAX_ROWS + 1), strict=False)]
+    if len(found) > MAX_ROWS:
+        raise ValueError(f"more than {MAX_ROWS} rows: aggregate them first")
+    return found
+
+
+def _merged(key: Any, value: Any) -> Any:
+    return {"key": key, **value} if isinstance(value, Mapping) else (key, value)
+
+
+def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
+    if wanted is None or wanted == "keys":
+        return _own_columns(rows)
+    if isinstance(wanted, Mapping):
+        return [Column(cell_text(title), key) for title, key in wanted.items()]
+    wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
+    each_of: list[Any] = []
+    for each in wanted:
+        each_of.extend(each.items() if isinstance(each, Mapping) else [each])
+    by_index = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
+    return [_column(each, index if by_index else None) for index, each in enumerate(each_of)]
+
+
+def _column(wanted: Any, index: int | None) -> Column:
+    if isinstance(wanted, tuple | list) and len(wanted) == 2:
+        title, key = wanted
+        return Column(cell_text(title), key)
+    if isinstance(wanted, str):
+        name = wanted.strip()
+        return Column(name, name if index is None else index)
+    title = getattr(wanted, "__name__", "") if callable(wanted) else str(wanted)
+    return Column(title.replace("<lambda>", ""), wanted)
+
+
+def _own_columns(rows: Sequence[Any]) -> list[Column]:
+    """Returns the columns of the rows' own names, in the order in which they first appear."""
+    if all(isinstance(row, Mapping) and "metadata" in row for row in rows):
+        return _object_columns(rows)
+    titles: dict[str, fields.Key] = {}
+    for row in rows:
+        titles.update({each: each for each in _names(row) if each not in titles})
+    if titles:
+        return [Column(title, key) for title, key in titles.items()]
+    if isinstance(rows[0], list | tuple):
+        return [Column("", place) for place in range(max(len(row) for row in rows if isinstance(row, list | tuple)))]
+    return [Column("", _itself)]
+
+
+def _names(row: Any) -> list[str]:
+    if isinstance(row, Mapping):
+        return [str(key) for key in row]
+    if isinstance(row, tuple):
+        return list(getattr(row, "_fields", ()))
+    if data_classes.is_instance(row):
+        return [field.name for field in data_classes.fields(row)]
+    return [name for name in vars(row) if not name.startswith("_")] if classes.is_script_class(type(row)) else []
+
+
+def _object_columns(rows: Sequence[Any]) -> list[Column]:
+    """Returns columns like those of `kubectl get`: namespace, name, status and age."""
+    columns = []
+    kinds = {row.get("kind") for row in rows}
+    if len(kinds) > 1:
+        columns.append(Column("kind", "kind"))
+    namespace = _metadata("namespace")
+    if any(namespace(row) for row in rows):
+        columns.append(Column("namespace", namespace))
+    columns.append(Column("name", _metadata("name")))
+    columns.append(Column("status", _state))
+    columns.append(Column("age", ages.age))
+    return columns
+
+
+def _metadata(name: str) -> Callable[[Any], Any]:
+    return lambda row: row["metadata"].get(name)
+
+
+def _state(row: Any) -> str:
+    return object_text.state(row)
+
+
+def _itself(row: Any) -> Any:
+    return row
+
+
+def _age_or(row: Any, key: fields.Key) -> Any:
+    """Returns a cell's value; for a cluster's object, "age" and "status" are what kubectl shows under that heading."""
+    heading = key.lower() if isinstance(key, str) else ""
+    if heading not in ("age", "status"):
+        return fields.read(row, key)
+    if not isinstance(row, views.View) or not row._shape.name:
+        return fields.read(row, key)
+    return ages.age(row) if heading == "age" else _state(row)
+
+
+def _must_exist(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[Sequence[str]]) -> None:
+    """Raises KeyError for a column that no row has."""
+    for index, column in enumerate(columns):
+        if callable(column.key):
+            continue
+        if any(line[index] != ABSENT for line in body):
+            continue
+        if all(fields.read(row, column.key) is fields.MISSING for row in rows):
+            raise fields.missing_everywhere(column.key, rows)
+
+
+def _cut(cell: str, width: int) -> str:
+    if len(cell) <= width or width == 0:
+        return cell
+    size = max(width - 1, 1)
+    return f"{cell[:size]}…"
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = []
+    for column in zip(*lines, strict=True):
+        lengths = sorted(map(len, column))
+        usual = lengths[(len(lengths) - 1) * 3 // 4]
+        widths.append(min(lengths[-1], max(usual, len(column[0]), _NARROW)))
+    padded = []
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
+        padded.append("  ".join(cells).rstrip())
+    return "\n".join(padded)
+
+
+def cell_text(value: Any, depth: int = 0) -> str:
+    """Returns a value as one line of text; "-" when it is missing or empty."""
+    if depth > MAX_DEPTH:
+        return "…"
+    return _BREAKS.sub(" ", _value_text(value, depth)[:MAX_TEXT]).strip() or ABSENT
+
+
+def _value_text(value: Any, depth: int) -> str:
+    if value is None or value is fields.MISSING:
+        return ABSENT
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float | decimal.Decimal | fractions.Fraction):
+        return _number(float(value))
+    if isinstance(value, datetime.date):
+        return timestamps.format_time(value)
+    if isinstance(value, datetime.timedelta):
+        age = value if isinstance(value, ages.Age) else ages.Age.of(value)
+        return str(age)
+    return _compound(value, depth)
+
+
+def _compound(value: Any, depth: int) -> str:
+    if isinstance(value, views.View) and isinstance(value.get("metadata"), Mapping):
+        return cell_text(value["metadata"].get("name"), depth + 1)
+    if isinstance(value, Mapping):
+        return _joined(
+            (f"{cell_text(key, depth + 1)}={cell_text(value[key], depth + 1)}" for key in list(value)), len(value)
+        )
+    if isinstance(value, list_view.ListView | lists.ListObject | list | tuple | set | frozenset):
+        elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return _joined((cell_text(each, depth + 1) for each in elements), len(value))
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    made = str(value)
+    return str.__str__(made)  # a script's __str__ may return an instance of its own subclass of str
+
+
+def _joined(parts: Any, size: int) -> str:
+    shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
+    return f"{shown},… ({size} in all)" if size > MAX_ELEMENTS else shown
+
+
+def _number(value: float) -> str:
+    """Returns a number with at most three decimals, or three digits when it is below 0.1; binary rounding does not
+    show."""
+    if value != value or value in (float("inf"), float("-inf")) or value == int(value):  # noqa: PLR0124 - not a number
+        return str(value).removesuffix(".0")
+    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.1 else f"{value:.3g}"

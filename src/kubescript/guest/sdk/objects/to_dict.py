@@ -1,0 +1,163 @@
+"""Owns plain data from views and for views: the result of `to_dict()`, and `json_data` for what a script assigns or
+sends as a body."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Self
+
+from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.values import exact, exceptions, names, timestamps
+from kubescript_sandbox.language import copying
+
+__all__ = ["Snapshot", "json_data", "snapshot"]
+
+
+class Snapshot(dict[str, Any]):
+    """The result of `to_dict()`: a real dict, read and written by either spelling of a field. A known field that is
+    absent reads as None, as in the official client."""
+
+    __slots__ = ("_shape",)
+    _guarded_writes = True
+
+    def __init__(self, fields: Mapping[str, Any], shape: schemas.Shape) -> None:
+        super().__init__(fields)
+        self._shape = shape
+
+    def _held(self, key: Any) -> Any:
+        """Returns the spelling under which this dict has, or would have, the field."""
+        if dict.__contains__(self, key) or not isinstance(key, str):
+            return key
+        field = self._shape.fields.get(key)
+        if field is not None:
+            return self._shape.spelling.get(field.key, field.key)
+        return names.spelled(key, self) or key
+
+    def __missing__(self, key: str) -> Any:
+        held = self._held(key)
+        if dict.__contains__(self, held):
+            return dict.__getitem__(self, held)
+        # As in the official client, a known field that is absent reads as None.
+        if held in self._shape.fields:
+            return None
+        self._check_withheld(key)
+        raise KeyError(f"{key!r}; {names.suggestion(str(key), self)}")
+
+    def __contains__(self, key: object) -> bool:
+        if not dict.__contains__(self, key):
+            self._check_withheld(key)
+        return dict.__contains__(self, self._held(key))
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        dict.__setitem__(self, self._held(key), value)
+
+    def __delitem__(self, key: str) -> None:
+        dict.__delitem__(self, self._held(key))
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"to_dict() gives a dict: write [{name!r}] or .get({name!r})")
+
+    def _check_withheld(self, key: object) -> None:
+        """Raises MetadataOnlyError for a field that was not served."""
+        if key in self._shape.withheld:
+            raise exceptions.MetadataOnlyError(str(dict.get(self, "kind") or ""), self._shape.metadata_rule)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The field's value, or `default`."""
+        if not dict.__contains__(self, key):
+            self._check_withheld(key)
+        return dict.get(self, self._held(key), default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The field's value; written first when it is absent."""
+        return dict.setdefault(self, self._held(key), default)
+
+    def pop(self, key: str, *default: Any) -> Any:
+        """Remove a field and return its value."""
+        return dict.pop(self, self._held(key), *default)
+
+    def update(self, *others: Any, **fields: Any) -> None:
+        """Write several fields."""
+        # dict.update would go past __setitem__, which finds the right spelling.
+        for name, value in dict(*others, **fields).items():
+            self[name] = value
+
+    def copy(self) -> Snapshot:
+        """A shallow copy."""
+        return Snapshot(self, self._shape)
+
+    __copy__ = copy
+
+    def __deepcopy__(self, _memo: object) -> Snapshot:
+        return Snapshot({key: copying.deep(value) for key, value in self.items()}, self._shape)
+
+    def __or__(self, other: Mapping[str, Any]) -> Snapshot:  # type: ignore[override]
+        joined = self.copy()
+        joined.update(other)
+        return joined
+
+    def __ior__(self, other: Any) -> Self:  # type: ignore[override,misc]
+        self.update(other)
+        return self
+
+    def wire(self, name: str) -> str:
+        """Returns the JSON key of one of its keys."""
+        field = self._shape.fields.get(name)
+        return field.key if field else name
+
+
+_BULKY: Final = {"V1ObjectMeta": "managedFields"}
+"""The field that plain objects of the dynamic client leave out, by model."""
+
+
+def snapshot(data: Mapping[str, Any], shape: schemas.Shape) -> Snapshot:
+    """Returns a detached copy of decoded data: with the official client's attribute names, or for a dynamic object with
+    its JSON names."""
+    copied = {}
+    dropped = _BULKY.get(shape.name) if shape.plain else None
+    for key, value in data.items():
+        if key == dropped:
+            continue
+        name = shape.spelling.get(key, key)
+        field = shape.fields.get(key)
+        if field is None:
+            copied[name] = _copied(value, shape.element)
+        else:
+            time = not shape.plain and shape.fields[name].time
+            copied[name] = _copied(value, field.shape, time=time)
+    return Snapshot(copied, shape)
+
+
+def _copied(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
+    if isinstance(value, dict):
+        if not shape.exact:
+            return snapshot(value, shape)
+        return {key: _copied(each, shape.element) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_copied(each, shape.element) for each in value]
+    return timestamps.parse_time(value) if time else value
+
+
+def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
+    """Returns a Python value as JSON data; `convert` is called for every value inside. Raises TypeError for a value
+    that JSON cannot hold."""
+    if isinstance(value, Snapshot):
+        return {value.wire(key): convert(each) for key, each in value.items()}
+    if isinstance(value, Mapping):
+        return {str(key): convert(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [convert(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if isinstance(value, datetime.datetime | datetime.date):
+        return timestamps.format_time(value)
+    if isinstance(value, enum.Enum):
+        return convert(value.value)
+    if isinstance(value, exact.Quantity):
+        value = value.plain()
+    if isinstance(value, str | int | float | decimal.Decimal):
+        return str(value) if isinstance(value, decimal.Decimal) else value
+    raise TypeError(
+        f"a Kubernetes object cannot hold a {type(value).__name__}; use dict, list, str, int, float, bool or None"
+    )

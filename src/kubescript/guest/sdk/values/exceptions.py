@@ -1,0 +1,224 @@
+"""Owns the exceptions that a script may catch; their names are the official client's.
+
+Exception
+├── ApiException                        the API server or the policy refused a call, or the cluster failed;
+│   │                                   it has `.status`, `.reason`, `.body` and `.message`
+│   ├── BadRequestException             400
+│   ├── UnauthorizedException           401
+│   ├── ForbiddenException              403, policy denials too
+│   ├── NotFoundException               404
+│   ├── ConflictException               409
+│   ├── UnprocessableEntityException    422
+│   └── ServiceException                5xx
+└── LimitExceeded                       a budget of the script is used up; the host ends the script soon
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.guest.sdk.values import masks
+from kubescript.kube import kinds
+from kubescript_sandbox.guest.faults import LimitExceeded
+from kubescript_sandbox.wire.protocol import ScriptFault
+
+__all__ = [
+    "ApiException",
+    "BadRequestException",
+    "ConflictException",
+    "ForbiddenException",
+    "LimitExceeded",
+    "MetadataOnlyError",
+    "NotFoundException",
+    "ServiceException",
+    "UnauthorizedException",
+    "UnprocessableEntityException",
+    "from_answer",
+    "from_fault",
+]
+
+_REFUSED: Final = re.compile(r'cannot ([a-z]{1,20}) resource "([a-z0-9./-]{1,100})"')
+MAX_MESSAGE: Final = 2_000
+"""Characters of an API server's message that `str(error)` shows."""
+
+
+class ApiException(Exception):
+    """A call failed. `status` is the HTTP status, 0 when no API server was asked; `code` is set when kubescript itself
+    refused."""
+
+    def __init__(
+        self,
+        status: int | None = None,
+        reason: str | None = None,
+        http_resp: object = None,
+        *,
+        body: str | None = None,
+        data: object = None,
+        message: str = "",
+        headers: Mapping[str, str] | None = None,
+        code: str = "",
+        call: str = "",
+    ) -> None:
+        super().__init__(status, reason)
+        self.status = status
+        self.reason = reason
+        self.body = body
+        self.data = data
+        self.message = message or reason or ""
+        self.headers = dict(headers or {})
+        self.code = code
+        self.call = call
+        self._tells_all = False
+        """Whether the message names the call, so that nobody needs the line of the script to know it."""
+        # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
+        self._advice: Callable[[], str] | None = None
+
+    @property
+    def hint(self) -> str:
+        """What to do instead; it may cost an API call."""
+        return self._advice() if self._advice else ""
+
+    def __str__(self) -> str:
+        status = str(self.status or "")
+        head = " ".join(filter(None, (status, str(self.code or self.reason or ""))))
+        message = self.message[:MAX_MESSAGE]
+        if message == self.reason:
+            message = ""
+        text = ": ".join(filter(None, (head, self.call, message)))
+        hint = self.hint
+        return f"{text}; {hint}" if hint else text
+
+
+class BadRequestException(ApiException):
+    """400: the API server does not understand the request."""
+
+
+class UnauthorizedException(ApiException):
+    """401: the API server does not know who makes the call."""
+
+
+class ForbiddenException(ApiException):
+    """403: RBAC or the policy does not allow it."""
+
+
+class MetadataOnlyError(ForbiddenException):
+    """A field was read of an object of which only the metadata is served."""
+
+    def __init__(self, kind: str, rule: str) -> None:
+        lacking = "values, key names or type" if kind == "Secret" else "content"
+        several = kinds.pluralize(kind or "these object")
+        message = f"{several} are served as metadata (rule {rule}), without {lacking}; read .metadata"
+        super().__init__(403, "Forbidden", message=message, code="policy.metadata_only")
+        self._tells_all = True
+
+
+class NotFoundException(ApiException):
+    """404: no such object, or no such kind of object."""
+
+
+class ConflictException(ApiException):
+    """409: the object exists already, or it changed since it was read."""
+
+
+class UnprocessableEntityException(ApiException):
+    """422: the object is invalid."""
+
+
+class ServiceException(ApiException):
+    """5xx: the API server, or something behind it, is in trouble."""
+
+
+_DENIALS: Final = ("policy.", "writes.", "plan.")
+"""Prefixes of the codes of what the policy denies, and of what cannot be planned."""
+_TOLD_WHOLE: Final = (*_DENIALS, "request.")
+"""Prefixes of the codes of refusals, whose messages name the call."""
+_BY_STATUS: Final[dict[int, type[ApiException]]] = {
+    400: BadRequestException,
+    401: UnauthorizedException,
+    403: ForbiddenException,
+    404: NotFoundException,
+    409: ConflictException,
+    422: UnprocessableEntityException,
+}
+
+
+def _class_for(status: int) -> type[ApiException]:
+    if 500 <= status <= 599:
+        return ServiceException
+    return _BY_STATUS.get(status, ApiException)
+
+
+def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
+    """Returns the exception for a call that kubescript itself refused or could not make."""
+    if fault.code.startswith("limit."):
+        return LimitExceeded(fault.message, fault.code)
+    shown = status
+    # A script sees a denial of the policy as 403; 0 says that no API server refused the call.
+    if status < 400:
+        shown = 403 if fault.code.startswith(_DENIALS) else 0
+    reason = _phrase(shown) or fault.code
+    body = _status(shown, reason, fault) if shown else None
+    refused = fault.code.startswith(_TOLD_WHOLE)
+    error = _class_for(shown)(
+        shown, reason, body=body, message=fault.message, code=fault.code, call="" if refused else call
+    )
+    error._tells_all = refused
+    return error
+
+
+def _status(code: int, reason: str, fault: ScriptFault) -> str:
+    """Returns a refusal of kubescript as a Status object, as an API server writes it."""
+    # Scripts read `json.loads(error.body)["message"]`.
+    fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+    refusal = {**fixed, "message": fault.message, "reason": reason, "code": code}
+    return msgspec.json.encode(refusal).decode()
+
+
+def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:
+    """Returns the exception for an API server's answer of 400 and above."""
+    text = masks.noted(body.decode("utf-8", "replace"))
+    message = _message(text)
+    if status == 404 and message == "404 page not found":
+        message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
+    error = _class_for(status)(
+        status, reason or _phrase(status), body=text, message=message, headers=headers, call=call
+    )
+    if hint := _hint(status, message):
+        error._advice = lambda: hint
+    return error
+
+
+def _hint(status: int, message: str) -> str:
+    """Returns what to do about an API server's refusal; empty when its message is enough."""
+    if status == 400 and "field label not supported" in message:
+        return "filter in the script: [x for x in … if …]"
+    if status == 409 and message.startswith("Apply failed with "):
+        return "k8s.apply(..., force=True) takes these fields over"
+    # The wording is RBAC's. Denials of the policy come from `from_fault`.
+    if status == 403 and (refused := _REFUSED.search(message)):
+        return f"the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"
+    if status == 403 and "cannot" in message:
+        return "the cluster's RBAC says so, not this server's policy"
+    return ""
+
+
+def _message(text: str) -> str:
+    """Returns the message of a Status object, and any other text unchanged."""
+    try:
+        status: Any = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text.strip()
+    message = status.get("message") if isinstance(status, dict) else None
+    return message if isinstance(message, str) else text.strip()
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""

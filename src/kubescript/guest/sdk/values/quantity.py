@@ -1,0 +1,71 @@
+"""Owns Kubernetes quantities as numbers: `quantity("250m")`, a global of scripts, and `utils.parse_quantity("250m")` of
+the official client."""
+
+from __future__ import annotations
+
+import decimal
+import fractions
+import functools
+from typing import Any, Final
+
+from kubescript.guest.sdk.values import exact
+from kubescript.kube import quantities
+
+__all__ = ["parse_quantity", "quantity"]
+
+# Keys that an error may quote. Other keys may be a workload's own words.
+_USUAL: Final = frozenset({"cpu", "memory", "storage", "ephemeral-storage", "pods"})
+
+
+def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
+    """The number behind "250m", "1Gi", "1e3" or 2. Raises ValueError for anything else, as the official function
+    does."""
+    if isinstance(quantity, fractions.Fraction):
+        return exact.to_decimal(quantity)
+    if isinstance(quantity, int | float | decimal.Decimal):
+        return decimal.Decimal(quantity)
+    found = _parsed(str(quantity).strip())
+    if found is None:
+        raise ValueError(f"invalid quantity {str(quantity)[: quantities.LONGEST]!r}")
+    return exact.to_decimal(found)
+
+
+def quantity(value: Any) -> exact.Quantity:
+    """The exact number behind a quantity; None and "" are 0.
+
+    quantity("250m") is 0.25, quantity("1Gi") 1073741824. It counts, compares, rounds, formats and is returned as a
+    number, also beside int, float and Decimal, without rounding errors: ten times "100m" is 1, and a float counts as
+    it prints. Beside a Decimal the result is a Decimal.
+    """
+    if isinstance(value, str):
+        text = str.__str__(value)
+        found = _parsed(text.strip()) if text.strip() else _ZERO
+    elif value is None:
+        return _ZERO
+    elif isinstance(value, int | float | fractions.Fraction | decimal.Decimal):
+        text = str(value)
+        ratio = exact.ratio(value)
+        found = _parsed(text) if ratio is None else exact.Quantity._of(*ratio)
+    else:
+        raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_pick(value)}")
+    if found is None:
+        suffixes = "n, u, m, k, M, G, T, P, E, Ki, Mi, Gi…"
+        raise ValueError(f"{text[:60]!r} is no quantity; one is a number with {suffixes} or nothing after")
+    return found
+
+
+_ZERO: Final = exact.Quantity._of(0)
+
+
+# The pods of a cluster ask for the same few quantities, and reading one takes ten times as long as finding it here.
+@functools.lru_cache(maxsize=4096)
+def _parsed(text: str) -> exact.Quantity | None:
+    """Returns the number behind a text; None when it is none."""
+    found = quantities.parse(text)
+    return None if found is None else exact.Quantity._of(*found)
+
+
+def _pick(value: Any) -> str:
+    """Returns a hint for a map of quantities, such as requests, limits or usage."""
+    keys = [key for key in value if key in _USUAL] if hasattr(value, "keys") else []
+    return f"; take one of them: quantity(x[{keys[0]!r}])" if keys else ""

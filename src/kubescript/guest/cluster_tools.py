@@ -1,10 +1,12 @@
-"""cluster_list: the clusters that a tool's `cluster` may name, and how they are."""
+"""cluster_list: the clusters that a tool's `cluster` may name, and how they are. And gke_auth, as far as it is a
+script: the host has logged in before, and keeps the credentials to itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from kubescript.guest import tool_errors
 from kubescript.guest.kubectl.rows import cells, health
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import schemas, table
@@ -13,7 +15,7 @@ from kubescript.guest.tool_errors import ToolError
 from kubescript.wire import messages
 from kubescript.wire.exchanges import Call
 
-__all__ = ["cluster_list"]
+__all__ = ["cluster_list", "gke_auth"]
 
 _FORMATS: Final = ("table", "detailed", "json")
 _ONE_POD: Final = Call("GET", ("api", "v1", "pods"), (("limit", "1"),), accept="names")
@@ -128,3 +130,16 @@ def _detailed(clusters: Sequence[Cluster]) -> str:
         if "incomplete" in each:
             lines.append("  " + messages.text("cluster_incomplete", reason=each["incomplete"]))
     return "\n".join(lines)
+
+
+def gke_auth(k8s: client.K8s, *, verify: bool = True) -> str:
+    """Say who the cluster takes this server for."""
+    if not verify:
+        return messages.text("gke_logged_in", cluster=k8s.name)
+    try:
+        version = k8s.versionApi().get_code().git_version
+        review = k8s.authenticationV1().create_self_subject_review({})
+    except exceptions.UnauthorizedException as error:
+        raise tool_errors.ToolError("prerequisite_refused", details=error.message) from None
+    user = review.status.user_info.username
+    return messages.text("gke_verified", cluster=k8s.name, user=user, version=version)

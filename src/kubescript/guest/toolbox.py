@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubescript.guest import cluster_tools, gateway_tools, gke_login, tool_errors
-from kubescript.guest.helm import listing, release, repositories
+from kubescript.guest import cluster_tools, gateway_tools, tool_errors
+from kubescript.guest.helm import listing, release
 from kubescript.guest.helm import script as helm_script
 from kubescript.guest.kubectl import cluster_info, deployments, edit_hpa, get, logs, top
 from kubescript.guest.kubectl.describe import describer
@@ -34,11 +34,11 @@ TOOLS: Final[dict[str, Function]] = {
     "helm_status": release.helm_status,
     "helm_get_values": release.helm_get_values,
     "helm_history": release.helm_history,
-    "helm_repo_list": repositories.helm_repo_list,
+    "helm_repo_list": listing.helm_repo_list,
     "kubectl_scale_deployment": deployments.kubectl_scale_deployment,
     "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
     "kubectl_edit_hpa": edit_hpa.kubectl_edit_hpa,
-    "gke_auth": gke_login.gke_auth,
+    "gke_auth": cluster_tools.gke_auth,
     "k8s_list": gateway_tools.k8s_list,
     "k8s_get": gateway_tools.k8s_get,
     "k8s_list_events": gateway_tools.k8s_list_events,

@@ -1,4 +1,5 @@
-"""helm_list, and `k8s.helm.releases()`."""
+"""helm_list, `k8s.helm.releases()`, and helm_repo_list, as far as it is a script: the host has read the operator's
+file, and passes names and URLs on."""
 
 from __future__ import annotations
 
@@ -6,13 +7,15 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
+from kubescript.guest import yaml_text
 from kubescript.guest.helm import storage, text
 from kubescript.guest.kubectl.rows.cells import line
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exceptions
 from kubescript.guest.tool_errors import ToolError
+from kubescript.wire import messages
 
-__all__ = ["helm_list", "releases"]
+__all__ = ["helm_list", "helm_repo_list", "releases"]
 
 _MAX: Final = 256
 _STATUSES: Final = {
@@ -115,3 +118,14 @@ def _sorted(rows: list[dict[str, str]], *, reverse: bool) -> list[dict[str, str]
 
 def _hint(status: str | None) -> str:
     return "" if status == "all" else f" that are {status or 'deployed or failed'}; status='all' lists all"
+
+
+def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:
+    """Write chart repositories as `helm repo list` does."""
+    if output == "json":
+        return repositories
+    if output == "yaml":
+        return yaml_text.written(repositories)
+    if not repositories:
+        return messages.text("no_repositories")
+    return text.listed(("NAME", "URL"), repositories)

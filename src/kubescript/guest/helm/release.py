@@ -1,18 +1,24 @@
-"""helm_status, helm_get_values and helm_history."""
+"""helm_status, helm_get_values and helm_history: one release, its values, and its objects as the API server prints
+them."""
 
 from __future__ import annotations
 
+import functools
+from collections import defaultdict
 from typing import Any, Final
 
 import msgspec
 
 from kubescript.guest import yaml_text
-from kubescript.guest.helm import coalescing, resources, storage, text
+from kubescript.guest.helm import storage, text
 from kubescript.guest.kubectl.rows.cells import line
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.values import exceptions
+from kubescript.guest.sdk.discovery import dynamic
+from kubescript.guest.sdk.objects import schemas
+from kubescript.guest.sdk.values import ages, exceptions
+from kubescript.wire.exchanges import Call
 
-__all__ = ["helm_get_values", "helm_history", "helm_status", "history", "status", "values"]
+__all__ = ["coalesced", "helm_get_values", "helm_history", "helm_status", "history", "status", "values"]
 
 _MAX: Final = 256
 _TITLES: Final = ("REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION")
@@ -32,7 +38,7 @@ def helm_status(
     release = status(k8s, release_name, namespace, revision=revision)
     parts = [_head(release)]
     if show_resources:
-        parts.append(f"RESOURCES:\n{resources.tables(k8s, release)}")
+        parts.append(f"RESOURCES:\n{_write_tables(k8s, release)}")
     if show_hooks:
         parts.append(_hooks(release))
     if notes := release["info"].get("notes", "").strip():
@@ -87,7 +93,7 @@ def values(
     """The values that a release was given; with `all_values` those of its chart too."""
     release = status(k8s, name, namespace, revision=revision)
     given: dict[str, Any] | None = release.get("config")
-    return coalescing.coalesced(release.get("chart") or {}, given or {}) if all_values else given
+    return coalesced(release.get("chart") or {}, given or {}) if all_values else given
 
 
 def history(k8s: client.K8s, name: str, namespace: str | None = None, most: int = _MAX) -> list[dict[str, Any]]:
@@ -168,3 +174,94 @@ def _in_order(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _in_order(value[key]) for key in sorted(value)}
     return [_in_order(item) for item in value] if isinstance(value, list) else value
+
+
+Values = dict[str, Any]
+
+
+def coalesced(chart: Values, given: Values) -> Values:
+    """Returns the values that templates were rendered with, as Helm's CoalesceValues has it. `given` is changed.
+
+    A stored release has no charts that its chart depends on, so nothing is said of these here. A null among the given
+    values takes the chart's value away.
+    """
+    defaults: Values = chart.get("values") or {}
+    for key, default in defaults.items():
+        if key not in given:
+            given[key] = default
+        elif given[key] is None:
+            del given[key]
+        elif isinstance(given[key], dict) and isinstance(default, dict):
+            _merge(given[key], default)
+    return given
+
+
+def _merge(given: Values, defaults: Values) -> None:
+    """Adds to a table what it lacks."""
+    for key, default in defaults.items():
+        if key not in given:
+            given[key] = default
+        elif given[key] is None:
+            if default is not None:
+                del given[key]
+        elif isinstance(given[key], dict) and isinstance(default, dict):
+            _merge(given[key], default)
+
+
+_MAX_OBJECTS: Final = 100
+"""Objects that are asked for, each by a call."""
+_SHOWN: Final = 0
+"""The priority of a column that kubectl shows without `-o wide`."""
+
+_Row = dict[str, str]
+"""The cells of an object by their titles."""
+
+
+def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
+    """Returns the tables of a release's objects."""
+    references = release.get("resources") or []
+    shown = references[:_MAX_OBJECTS]
+    paths = [_path(k8s, each, release["namespace"]) for each in shown]
+    answers = k8s.parallel([functools.partial(_row, k8s, path) for path in paths])
+    by_kind: defaultdict[str, list[_Row]] = defaultdict(list)
+    for reference, answer in zip(shown, answers, strict=True):
+        row = {"NAME": f"{reference.get('name', '')} ({_why(answer)})"} if isinstance(answer, Exception) else answer
+        by_kind[f"{reference.get('apiVersion', '')}/{reference['kind']}"].append(row)
+    parts = [f"==> {line(kind)}\n{_table(rows)}" for kind, rows in by_kind.items()]
+    if len(references) > _MAX_OBJECTS:
+        parts.append(f"({len(references) - _MAX} more objects)")
+    return "\n\n".join(parts) or "none"
+
+
+def _path(k8s: client.K8s, reference: dict[str, str], namespace: str) -> str | exceptions.ApiException:
+    """Returns the path of an object, or why there is none."""
+    try:
+        kind = k8s.dynamic().resources.get(api_version=reference.get("apiVersion", "v1"), kind=reference["kind"])
+    except exceptions.ApiException as error:
+        return error
+    return kind.path(reference.get("name", ""), reference.get("namespace") or namespace)
+
+
+def _row(k8s: client.K8s, path: str | exceptions.ApiException) -> _Row:
+    """Returns the row of one object. Raises ApiException."""
+    if isinstance(path, exceptions.ApiException):
+        raise path
+    found, _ = k8s._session.fetch(Call("GET", tuple(path.strip("/").split("/")), accept="table"), schemas.OBJECT)
+    if found.get("kind") != "Table":  # a snapshot has objects, and no tables of them
+        return {"NAME": found["metadata"]["name"], "AGE": str(ages.age(found))}
+    row: _Row = {}
+    for column, cell in zip(found["columnDefinitions"], found["rows"][0]["cells"], strict=True):
+        if column.get("priority", _SHOWN) == _SHOWN:
+            row[column["name"].upper()] = str(cell)
+    return row
+
+
+def _table(rows: list[_Row]) -> str:
+    titles = max((list(row) for row in rows), key=len)
+    return text.aligned([titles, *([row.get(title, "") for title in titles] for row in rows)])
+
+
+def _why(error: Any) -> str:
+    if error.status == 404:
+        return "not served" if isinstance(error, dynamic.ResourceNotFoundError) else "not found"
+    return error.message or error.reason or str(error.status)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescript.guest.sdk.objects import lists, schemas, splitter, streaming
+from kubescript.guest.sdk.objects import lists, schemas, streaming
 from kubescript.guest.sdk.values import lazy_json
 from kubescript.wire import lists as arriving
 from tests.kit import cases
@@ -40,9 +40,9 @@ def cut(text: bytes, size: int) -> Iterator[bytes]:
     return (text[at : at + size] for at in range(0, len(text), size))
 
 
-def split(chunks: Iterator[bytes]) -> splitter.Splitter:
+def split(chunks: Iterator[bytes]) -> streaming.Splitter:
     """Everything the splitter makes of a body."""
-    parted = splitter.Splitter()
+    parted = streaming.Splitter()
     for chunk in chunks:
         parted.feed(chunk)
     parted.finish()

@@ -1,13 +1,17 @@
-"""Nodes."""
+"""Nodes, and what their pods ask for: the tables `Non-terminated Pods` and `Allocated resources`."""
 
 from __future__ import annotations
 
 import functools
-from typing import Final
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-from kubescript.guest.kubectl.describe import needs, subject, values, writer
+from kubescript.guest.kubectl.describe import subject, values, writer
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
+from kubescript.guest.sdk.values import exact, quantity
+from kubescript.kube import quantities
 from kubescript.wire import messages
 
 __all__ = ["reads", "write"]
@@ -50,7 +54,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _status(out, status)
     _system(out, spec, status)
     if isinstance(about.beside.get("pods"), list):
-        needs.write(out, node, about.listed("pods"))
+        _write_needs(out, node, about.listed("pods"))
     else:
         out.field("Pods", messages.text("describe_not_read", reason=subject.reason(about.beside["pods"])))
 
@@ -109,3 +113,151 @@ def _system(out: writer.Writer, spec: values.Object, status: values.Object) -> N
     if spec.get("podCIDRs"):
         out.field("PodCIDRs", values.joined(spec["podCIDRs"]))
     out.given("ProviderID", spec.get("providerID"))
+
+
+MAX_PODS: Final = 50
+_MILLI: Final = 0.001
+_PODS: Final = (
+    *("Namespace", "Name", "", "CPU Requests", "CPU Limits", "Memory Requests", "Memory Limits"),
+    "Age",
+)
+_HUGE: Final = "hugepages-"
+_STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
+
+
+def _write_needs(out: writer.Writer, node: values.Object, pods: Sequence[values.Object]) -> None:
+    """Writes both tables."""
+    status = node.get("status") or {}
+    available = _amounts(status.get("allocatable") or status.get("capacity"))
+    out.field("Non-terminated Pods", f"({len(pods)} in total)")
+    requests = [_of_pod(pod, "requests") for pod in pods]
+    limits = [_of_pod(pod, "limits") for pod in pods]
+    rows = []
+    for pod, requested, limited in zip(pods, requests, limits, strict=True):
+        rows.append(_row(pod, requested, limited, available))
+    out.table(_PODS, rows[:MAX_PODS])
+    if len(pods) > MAX_PODS:
+        out.row(messages.text("describe_more_pods", count=len(pods) - MAX_PODS), level=1)
+    _write_totals(out, _sum(requests), _sum(limits), available)
+
+
+def _of_pod(pod: values.Object, kind: str) -> _Amounts:
+    """Returns what a pod asks for at most at any time: `kind` is requests or limits."""
+    spec = pod.get("spec") or {}
+    total: _Amounts = {}
+    for container in spec.get("containers") or ():
+        _add(total, _of_container(container, kind))
+    sidecars: _Amounts = {}
+    starting: _Amounts = {}
+    for container in spec.get("initContainers") or ():
+        own = _of_container(container, kind)
+        if container.get("restartPolicy") == "Always":
+            _add(total, own)
+            _add(sidecars, own)
+            own = sidecars
+        else:
+            _add(own, sidecars)
+        _most(starting, own)
+    _most(total, starting)
+    total |= _amounts((spec.get("resources") or {}).get(kind))
+    overhead = _amounts(spec.get("overhead"))
+    if kind == "limits":
+        overhead = {name: each for name, each in overhead.items() if total.get(name, _ZERO).number}
+    _add(total, overhead)
+    return total
+
+
+def _of_container(container: values.Object, kind: str) -> _Amounts:
+    return _amounts((container.get("resources") or {}).get(kind))
+
+
+def _sum(found: Sequence[_Amounts]) -> _Amounts:
+    total: _Amounts = {}
+    for each in found:
+        _add(total, each)
+    return total
+
+
+def _row(pod: values.Object, requests: _Amounts, limits: _Amounts, available: _Amounts) -> tuple[str, ...]:
+    metadata = pod.get("metadata") or {}
+    cells = []
+    for resource, unit in (("cpu", _MILLI), ("memory", 1)):
+        cells += [_share(each, resource, available, unit) for each in (requests, limits)]
+    age = values.since(metadata.get("creationTimestamp"))
+    return values.text(metadata.get("namespace")), values.text(metadata.get("name")), "", *cells, age
+
+
+def _share(found: _Amounts, resource: str, available: _Amounts, unit: float) -> str:
+    amount, whole = found.get(resource, _ZERO), available.get(resource, _ZERO)
+    return f"{amount} ({_percent(amount, whole, unit)}%)"
+
+
+def _write_totals(out: writer.Writer, requests: _Amounts, limits: _Amounts, available: _Amounts) -> None:
+    out.title("Allocated resources")
+    out.row("(Total limits may be over 100 percent, i.e., overcommitted.)", level=1)
+    huge = sorted(name for name in available if name.startswith(_HUGE))
+    others = sorted(name for name in available if name not in {*_STANDARD, *huge, "pods"})
+    rows = []
+    for name in (*_STANDARD, *huge):
+        unit = _MILLI if name == "cpu" else 1
+        rows.append((name, *(_share(each, name, available, unit) for each in (requests, limits))))
+    counts = [(name, *(str(each.get(name, _ZERO)) for each in (requests, limits))) for name in others]
+    out.table(("Resource", "Requests", "Limits"), [*rows, *counts])
+
+
+_NANO: Final = 10**9
+
+
+class Amount(NamedTuple):
+    """A quantity, and whether it is written in powers of 1024."""
+
+    number: exact.Quantity
+    binary: bool
+
+    def __str__(self) -> str:
+        whole = self.number.is_integer()
+        if self.binary and whole and abs(self.number) >= 1024:
+            return _written(int(self.number), 1024, quantities.BINARY)
+        return _written(math.ceil(self.number * _NANO), 1000, quantities.DECIMAL)
+
+
+_Amounts = dict[str, Amount]
+"""Amounts by resource."""
+_ZERO: Final = Amount(quantity.quantity(0), False)
+
+
+def _written(count: int, base: int, suffixes: tuple[str, ...]) -> str:
+    """Returns a count of the first unit in the largest unit of which it is a whole number."""
+    if count == 0:
+        return "0"
+    unit = 0
+    while count % base == 0 and unit < len(suffixes) - 1:
+        count //= base
+        unit += 1
+    return f"{count}{suffixes[unit]}"
+
+
+def _amounts(found: Mapping[str, str] | None) -> _Amounts:
+    """Returns the amounts of a map such as `requests`."""
+    return {name: Amount(quantity.quantity(text), str(text).endswith("i")) for name, text in (found or {}).items()}
+
+
+def _add(total: _Amounts, more: _Amounts) -> None:
+    """Adds amounts to a total."""
+    for name, amount in more.items():
+        own = total.get(name, _ZERO)
+        binary = own.binary if own.number else amount.binary
+        total[name] = Amount(quantity.quantity(own.number + amount.number), binary)
+
+
+def _most(total: _Amounts, other: _Amounts) -> None:
+    """Raises each amount of a total to the other one where that is larger."""
+    for name, amount in other.items():
+        if name not in total or amount.number > total[name].number:
+            total[name] = amount
+
+
+def _percent(part: Amount, whole: Amount, unit: float = 1) -> int:
+    """Returns how much of a whole that is. Both count in `unit`, rounded up, as kubectl counts them."""
+    of = math.ceil(whole.number / quantity.quantity(unit))
+    return int(math.ceil(part.number / quantity.quantity(unit)) / of * 100) if of else 0

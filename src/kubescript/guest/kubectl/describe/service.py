@@ -1,16 +1,23 @@
-"""Services."""
+"""Services and Ingresses, and the endpoints behind them."""
 
 from __future__ import annotations
 
-from kubescript.guest.kubectl.describe import endpoints, subject, values, writer
-from kubescript.guest.sdk import client
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-__all__ = ["reads", "write"]
+from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.sdk import client
+from kubescript.wire import messages
+
+__all__ = ["reads", "write", "write_ingress"]
 
 
 def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]:
     """Returns the read of the Service's endpoints."""
-    return {"slices": endpoints.read(k8s, name, namespace)}
+    return {"slices": _read_slices(k8s, name, namespace)}
 
 
 def write(about: subject.Subject, out: writer.Writer) -> None:
@@ -25,7 +32,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _addresses(out, spec, about.object.get("status") or {})
     found = about.beside.get("slices")
     if not isinstance(found, Exception):
-        found = endpoints.Addresses(about.listed("slices"))
+        found = Addresses(about.listed("slices"))
     for port in spec.get("ports") or ():
         _port(out, port, found)
     out.field("Session Affinity", spec.get("sessionAffinity"))
@@ -51,7 +58,7 @@ def _balancer(found: values.Object) -> str:
     return f"{found['ip']}{mode}"
 
 
-def _port(out: writer.Writer, port: values.Object, found: endpoints.Addresses | Exception) -> None:
+def _port(out: writer.Writer, port: values.Object, found: Addresses | Exception) -> None:
     name, protocol = port.get("name") or "<unset>", values.text(port.get("protocol"))
     out.row("Port:", name, f"{port.get('port', 0)}/{protocol}")
     out.field("TargetPort", f"{values.text(port.get('targetPort'), '0')}/{protocol}")
@@ -70,3 +77,157 @@ def _traffic(out: writer.Writer, spec: values.Object) -> None:
     out.given("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
     out.given("LoadBalancer Source Ranges", values.joined(spec.get("loadBalancerSourceRanges"), ""))
     out.given("Traffic Distribution", spec.get("trafficDistribution"))
+
+
+_SHOWN: Final = 3
+_LABEL: Final = "kubernetes.io/service-name"
+
+
+def _read_slices(k8s: client.K8s, service: str, namespace: str) -> subject.Read:
+    """Returns the read of a Service's EndpointSlices."""
+    slices = k8s.discoveryV1().list_namespaced_endpoint_slice
+    return functools.partial(slices, namespace, label_selector=f"{_LABEL}={service}")
+
+
+class Addresses:
+    """The ready addresses behind a Service, by the name of the port."""
+
+    def __init__(self, slices: Sequence[values.Object]) -> None:
+        self._exist = bool(slices)
+        self._first: dict[str, list[str]] = {}
+        self._count: Counter[str] = Counter()
+        for each in slices:
+            self._add(each)
+
+    def _add(self, found: values.Object) -> None:
+        # Attack: 4,000 ports of 4,000 endpoints. Only the addresses that are shown are written.
+        hosts = [endpoint["addresses"][0] for endpoint in found.get("endpoints") or () if _is_ready(endpoint)]
+        for port in found.get("ports") or [{}]:
+            name = values.text(port.get("name"))
+            self._count[name] += len(hosts)
+            first = self._first.setdefault(name, [])
+            first += [_address(host, port.get("port")) for host in hosts[: _SHOWN - len(first)]]
+
+    def text(self, port: str) -> str:
+        """Returns the first addresses, and how many more there are."""
+        if not self._exist:
+            return "<none>"
+        text = ",".join(self._first.get(port, ()))
+        more = self._count[port] - _SHOWN
+        return f"{text} + {more} more..." if more > 0 else text
+
+
+def _address(host: str, port: int | None) -> str:
+    if port is None:  # of a headless Service without ports
+        return host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _is_ready(endpoint: values.Object) -> bool:
+    ready = (endpoint.get("conditions") or {}).get("ready")
+    return bool(endpoint.get("addresses")) and ready is not False
+
+
+_MAX_SERVICES: Final = 50
+"""Services that are read, each by two calls. Attack: an Ingress of 4,000 paths to as many Services."""
+
+
+def write_ingress(about: subject.Subject, out: writer.Writer) -> None:
+    """Writes an Ingress."""
+    metadata, spec = about.object.get("metadata") or {}, about.object.get("spec") or {}
+    behind = _read(about, spec)
+    out.field("Name", metadata.get("name"))
+    out.labels("Labels", metadata.get("labels"))
+    out.field("Namespace", metadata.get("namespace"))
+    out.field("Address", _ingress_address(about.object.get("status") or {}))
+    out.field("Ingress Class", values.text(spec.get("ingressClassName"), "<none>"))
+    default = _backend(spec["defaultBackend"], behind) if spec.get("defaultBackend") else "<default>"
+    out.field("Default backend", default)
+    _tls(out, spec.get("tls"))
+    out.title("Rules")
+    out.table(("Host", "Path", "Backends"), [])
+    rules = [rule for rule in spec.get("rules") or () if rule.get("http")]
+    for rule in rules:
+        out.row(rule.get("host") or "*", "", level=1)
+        for path in rule["http"].get("paths") or ():
+            out.row("", f"{values.text(path.get('path'))} ", _backend(path.get("backend") or {}, behind), level=2)
+    if not rules:
+        out.row("*", "*", default, level=1)
+    out.annotations("Annotations", metadata.get("annotations"))
+
+
+def _read(about: subject.Subject, spec: values.Object) -> dict[str, Any]:
+    """Reads the Services of all backends and their endpoints at the same time."""
+    reads: dict[str, subject.Read] = {}
+    names = dict.fromkeys(values.text(service.get("name")) for service in _services(spec))
+    for name in itertools.islice(names, _MAX_SERVICES):
+        reads[f"service/{name}"] = functools.partial(about.k8s.coreV1().read_namespaced_service, name, about.namespace)
+        reads[f"slices/{name}"] = _read_slices(about.k8s, name, about.namespace)
+    found = subject.together(about.k8s, reads)
+    # Attack: 4,000 paths to 4,000 ports of 4,000 endpoints. Each is read once, and not for each path.
+    for name, each in found.items():
+        if not isinstance(each, Exception):
+            found[name] = Addresses(each) if name.startswith("slices/") else _port_names(each)
+    return found
+
+
+def _port_names(service: values.Object) -> dict[Any, str]:
+    """Returns the names of a Service's ports by number and by name."""
+    ports = (service.get("spec") or {}).get("ports") or ()
+    found: dict[Any, str] = {}
+    for each in ports:
+        name = values.text(each.get("name"))
+        if name:
+            found[name] = name
+        found[each.get("port")] = name
+    return found
+
+
+def _services(spec: values.Object) -> Iterator[values.Object]:
+    backends = [spec.get("defaultBackend")]
+    for rule in spec.get("rules") or ():
+        paths = (rule.get("http") or {}).get("paths") or ()
+        backends += [path.get("backend") for path in paths]
+    for backend in backends:
+        if backend and backend.get("service"):
+            yield backend["service"]
+
+
+def _backend(backend: values.Object, behind: dict[str, Any]) -> str:
+    service, resource = backend.get("service"), backend.get("resource")
+    if service:
+        return _behind(service, behind)
+    if resource:
+        group = values.text(resource.get("apiGroup"), "<none>")
+        return f"APIGroup: {group}, Kind: {resource.get('kind')}, Name: {resource.get('name')}"
+    return ""
+
+
+def _behind(service: values.Object, behind: dict[str, Any]) -> str:
+    name = values.text(service.get("name"))
+    wanted = service.get("port") or {}
+    title = f"{name}:{wanted.get('number') or values.text(wanted.get('name'))}"
+    if f"service/{name}" not in behind:
+        unread = messages.text("describe_not_read", reason=f"more than {_MAX_SERVICES} Services")
+        return f"{title} ({unread})"
+    slices, ports = behind[f"slices/{name}"], behind[f"service/{name}"]
+    for each in (slices, ports):
+        if isinstance(each, Exception):
+            return f"{title} (<error: {subject.reason(each)}>)"
+    port = ports.get(wanted.get("number") or wanted.get("name"), "")
+    return f"{title} ({slices.text(port)})"
+
+
+def _ingress_address(status: values.Object) -> str:
+    found = (status.get("loadBalancer") or {}).get("ingress") or ()
+    return ",".join(sorted({values.text(each.get("ip") or each.get("hostname")) for each in found} - {""}))
+
+
+def _tls(out: writer.Writer, found: list[values.Object] | None) -> None:
+    if not found:
+        return
+    out.title("TLS")
+    for each in found:
+        hosts = values.joined(each.get("hosts"), "")
+        secret = each.get("secretName")
+        out.row(f"{secret} terminates {hosts}" if secret else f"SNI routes {hosts}", level=1)

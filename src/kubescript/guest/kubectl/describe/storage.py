@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import claim, subject, values, volumes, writer
+from kubescript.guest.kubectl.describe import subject, values, volumes, writer
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import lists
@@ -37,7 +37,7 @@ def _claims(pod: Any) -> Iterator[str]:
 
 def persistent_volume_claim(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a PersistentVolumeClaim."""
-    claim.fields(out, about.object, whole=True)
+    volumes.claim_fields(out, about.object, whole=True)
     users = about.beside.get("users")
     if isinstance(users, Exception):
         out.field("Used By", messages.text("describe_not_read", reason=subject.reason(users)))

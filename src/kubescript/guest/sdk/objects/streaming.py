@@ -1,5 +1,5 @@
-"""Owns `Arrival`, a list's body while it arrives, and the record of who can still read its items. lists.py reads from
-it, session.py creates it.
+"""Owns `Arrival`, a list's body while it arrives, and the record of who can still read its items; and `Splitter`, which
+gives the items while the body is still arriving. lists.py reads from an arrival, session.py creates it.
 
 A list that the script holds is kept as a whole. When the script only loops over a list,
 `for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped when the loop
@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from kubescript.guest.sdk.objects import splitter
-from kubescript.guest.sdk.values import exceptions
+import msgspec
+
+from kubescript.guest.sdk.values import exceptions, lazy_json
 from kubescript.wire import lists
 
-__all__ = ["Arrival", "Hold"]
+__all__ = ["Arrival", "Hold", "Splitter"]
 
 
 class Hold:
@@ -48,7 +50,7 @@ class Arrival:
         self._pinned: Hold | None = None
         self._loops: weakref.WeakSet[Hold] = weakref.WeakSet()
         """Holds of loops, which only read items ahead of them."""
-        self._splitter = splitter.Splitter()
+        self._splitter = Splitter()
         self.items = self._splitter.items
         self.head = self._splitter.head
 
@@ -112,3 +114,48 @@ class Arrival:
             return count
         del self.items[:count]
         return 0
+
+
+_HEAD: Final = ("kind", "apiVersion", "metadata")
+_many: Final = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
+
+
+class Splitter:
+    """Takes a body's chunks. `items` grows with them; `head` has the list's own fields as soon as they have arrived."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        """One dict per item, one level decoded; each owns its bytes."""
+        self.head: dict[str, Any] = {}
+        self._cutter = lists.Cutter(_open, _open_all)
+
+    def feed(self, chunk: bytes) -> None:
+        """Takes the next bytes."""
+        self.items += self._cutter.feed(chunk)
+        self._note()
+
+    def finish(self) -> None:
+        """Takes what is left of a complete body. Raises lists.FlawError when it is no list."""
+        self.items += self._cutter.end()
+        self._note()
+
+    def _note(self) -> None:
+        for key in _HEAD:
+            if key in self._cutter.fields and key not in self.head:
+                self.head[key] = lazy_json.decode_all(self._cutter.fields[key])
+
+
+def _open(item: memoryview) -> Any:
+    """Decodes one object one level deep."""
+    return lazy_json.open_map(bytes(item))
+
+
+def _open_all(raw: msgspec.Raw) -> list[Any] | None:
+    """Decodes items of any kind."""
+    items = _many(raw)
+    return None if items is None else [_own(bytes(memoryview(each))) for each in items]
+
+
+def _own(text: bytes) -> Any:
+    """Decodes one item: an object one level deep, any other value completely."""
+    return lazy_json.open_map(text) if text.startswith(b"{") else lazy_json.decode_all(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from kubescript.guest import cluster_tools, gateway_tools, tool_errors
-from kubescript.guest.helm import listing, release
+from kubescript.guest.helm import helm_lists, release
 from kubescript.guest.helm import script as helm_script
 from kubescript.guest.kubectl import cluster_info, deployments, edit_hpa, get, logs, top
 from kubescript.guest.kubectl.describe import describer
@@ -30,11 +30,11 @@ TOOLS: Final[dict[str, Function]] = {
     "kubectl_top_containers": top.kubectl_top_containers,
     "cluster_list": cluster_tools.cluster_list,
     "kubectl_get_yaml": get.kubectl_get_yaml,
-    "helm_list": listing.helm_list,
+    "helm_list": helm_lists.helm_list,
     "helm_status": release.helm_status,
     "helm_get_values": release.helm_get_values,
     "helm_history": release.helm_history,
-    "helm_repo_list": listing.helm_repo_list,
+    "helm_repo_list": helm_lists.helm_repo_list,
     "kubectl_scale_deployment": deployments.kubectl_scale_deployment,
     "kubectl_restart_deployment": deployments.kubectl_restart_deployment,
     "kubectl_edit_hpa": edit_hpa.kubectl_edit_hpa,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescript.guest.helm import listing, release, storage
+from kubescript.guest.helm import helm_lists, release, storage
 from kubescript.guest.sdk import client
 
 __all__ = ["Helm"]
@@ -20,7 +20,7 @@ class Helm:
 
     def releases(self, namespace: str | None = None, status: str = "all") -> list[dict[str, str]]:
         """The last revision of each release: name, namespace, revision, updated, status, chart, app_version."""
-        return listing.releases(self._k8s, namespace, status)
+        return helm_lists.releases(self._k8s, namespace, status)
 
     def status(self, name: str, namespace: str | None = None, revision: int = storage.LATEST) -> storage.Release:
         """One revision: name, namespace, version, info, chart, config, hooks, resources."""

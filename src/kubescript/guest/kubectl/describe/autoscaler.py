@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 
 __all__ = ["write"]
 
@@ -18,12 +18,12 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Namespace", metadata.get("namespace"))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
-    out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
+    out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
     out.field("Reference", f"{target.get('kind', '')}/{target.get('name', '')}")
     out.field("Metrics", "( current / target )")
     for title, current, wanted in _metrics(spec.get("metrics") or [], status.get("currentMetrics") or []):
         out.field(title, f"{current} / {wanted}", 1)
-    out.field("Min replicas", values.text(spec.get("minReplicas"), "<unset>"))
+    out.field("Min replicas", texts.text(spec.get("minReplicas"), "<unset>"))
     out.field("Max replicas", spec.get("maxReplicas", 0))
     _behavior(out, spec.get("behavior"))
     counts = f"{status.get('currentReplicas', 0)} current / {status.get('desiredReplicas', 0)} desired"
@@ -31,14 +31,14 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     if conditions := status.get("conditions"):
         out.title("Conditions")
         names = ("type", "status", "reason", "message")
-        rows = [tuple(values.text(each.get(name)) for name in names) for each in conditions]
+        rows = [tuple(texts.text(each.get(name)) for name in names) for each in conditions]
         out.table(("Type", "Status", "Reason", "Message"), rows)
 
 
-def _metrics(wanted: list[values.Object], found: list[values.Object]) -> Iterator[tuple[str, str, str]]:
+def _metrics(wanted: list[texts.Object], found: list[texts.Object]) -> Iterator[tuple[str, str, str]]:
     """Yields each metric's title, its value and its target."""
     for position, metric in enumerate(wanted):
-        kind = values.text(metric.get("type"))
+        kind = texts.text(metric.get("type"))
         key = kind[:1].lower() + kind[1:]
         if not isinstance(metric.get(key), dict):
             yield f'<unknown metric type "{kind}">', "<unknown>", "<unknown>"
@@ -47,7 +47,7 @@ def _metrics(wanted: list[values.Object], found: list[values.Object]) -> Iterato
         yield _metric(kind, metric[key], (own or {}).get("current") or {})
 
 
-def _metric(kind: str, metric: values.Object, current: values.Object) -> tuple[str, str, str]:
+def _metric(kind: str, metric: texts.Object, current: texts.Object) -> tuple[str, str, str]:
     target, name = metric.get("target") or {}, (metric.get("metric") or {}).get("name", "")
     average = target.get("averageValue") is not None
     key = "averageValue" if average or kind == "Pods" else "value"
@@ -61,22 +61,22 @@ def _metric(kind: str, metric: values.Object, current: values.Object) -> tuple[s
         title = f'"{name}" on {of} (target {"average value" if average else "value"})'
     else:
         return _resource(kind, metric, current)
-    return title, values.text(current.get(key), "<unknown>"), values.text(target.get(key))
+    return title, texts.text(current.get(key), "<unknown>"), texts.text(target.get(key))
 
 
-def _resource(kind: str, metric: values.Object, current: values.Object) -> tuple[str, str, str]:
+def _resource(kind: str, metric: texts.Object, current: texts.Object) -> tuple[str, str, str]:
     target = metric.get("target") or {}
     of = f' of container "{metric.get("container", "")}"' if kind == "ContainerResource" else ""
     title = f"resource {metric.get('name', '')}{of} on pods"
-    average = values.text(current.get("averageValue"), "<unknown>")
+    average = texts.text(current.get("averageValue"), "<unknown>")
     if target.get("averageValue") is not None:
-        return title, average, values.text(target["averageValue"])
+        return title, average, texts.text(target["averageValue"])
     share, wanted = current.get("averageUtilization"), target.get("averageUtilization")
     now = "<unknown>" if share is None else f"{share}% ({average})"
     return f"{title}  (as a percentage of request)", now, "<auto>" if wanted is None else f"{wanted}%"
 
 
-def _behavior(out: writer.Writer, found: values.Object | None) -> None:
+def _behavior(out: writer.Writer, found: texts.Object | None) -> None:
     if not found:
         return
     out.title("Behavior")

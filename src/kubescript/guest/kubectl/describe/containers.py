@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import values, writer
+from kubescript.guest.kubectl.describe import texts, writer
 from kubescript.guest.sdk.values import quantity
 
 __all__ = ["containers", "resources"]
@@ -15,9 +15,9 @@ __all__ = ["containers", "resources"]
 def containers(
     out: writer.Writer,
     title: str,
-    found: list[values.Object] | None,
-    statuses: list[values.Object] | None = None,
-    pod: values.Object | None = None,
+    found: list[texts.Object] | None,
+    statuses: list[texts.Object] | None = None,
+    pod: texts.Object | None = None,
     space: str = "",
 ) -> None:
     """Writes containers with their statuses. Those of a template have no pod, and `space` before their names."""
@@ -38,7 +38,7 @@ def containers(
         _mounts(out, container)
 
 
-def resources(out: writer.Writer, found: values.Object | None, level: int) -> None:
+def resources(out: writer.Writer, found: texts.Object | None, level: int) -> None:
     """Writes limits and requests."""
     for title in ("Limits", "Requests"):
         amounts = (found or {}).get(title.lower())
@@ -48,7 +48,7 @@ def resources(out: writer.Writer, found: values.Object | None, level: int) -> No
                 out.field(name, amount, level + 1)
 
 
-def _identity(out: writer.Writer, container: values.Object, status: values.Object | None) -> None:
+def _identity(out: writer.Writer, container: texts.Object, status: texts.Object | None) -> None:
     if status is not None:
         out.field("Container ID", status.get("containerID"), 2)
     out.field("Image", container.get("image"), 2)
@@ -62,12 +62,12 @@ def _identity(out: writer.Writer, container: values.Object, status: values.Objec
         out.given("LocalhostProfile", profile.get("localhostProfile"), 3)
 
 
-def _ports(out: writer.Writer, title: str, ports: list[values.Object] | None, key: str) -> None:
+def _ports(out: writer.Writer, title: str, ports: list[texts.Object] | None, key: str) -> None:
     written = []
     for port in ports or ():
         name = f" ({port['name']})" if port.get("name") else ""
         written.append(f"{port.get(key, 0)}/{port.get('protocol', '')}{name}")
-    out.field(f"{title}s" if len(written) > 1 else title, values.joined(written, between=", "), 2)
+    out.field(f"{title}s" if len(written) > 1 else title, texts.joined(written, between=", "), 2)
 
 
 def _lines(out: writer.Writer, title: str, found: list[str] | None) -> None:
@@ -79,7 +79,7 @@ def _lines(out: writer.Writer, title: str, found: list[str] | None) -> None:
             out.row(line, level=3)
 
 
-def _status(out: writer.Writer, status: values.Object) -> None:
+def _status(out: writer.Writer, status: texts.Object) -> None:
     _state(out, "State", status.get("state") or {})
     last = status.get("lastState") or {}
     if last.get("terminated"):
@@ -88,10 +88,10 @@ def _status(out: writer.Writer, status: values.Object) -> None:
     out.field("Restart Count", status.get("restartCount", 0), 2)
 
 
-def _state(out: writer.Writer, title: str, state: values.Object) -> None:
+def _state(out: writer.Writer, title: str, state: texts.Object) -> None:
     if (running := state.get("running")) is not None:
         out.field(title, "Running", 2)
-        out.field("Started", values.time(running.get("startedAt")), 3)
+        out.field("Started", texts.time(running.get("startedAt")), 3)
     elif (ended := state.get("terminated")) is not None:
         _terminated(out, title, ended)
     else:
@@ -102,56 +102,56 @@ def _state(out: writer.Writer, title: str, state: values.Object) -> None:
         out.given("Message", waiting.get("message"), 3)
 
 
-def _terminated(out: writer.Writer, title: str, ended: values.Object) -> None:
+def _terminated(out: writer.Writer, title: str, ended: texts.Object) -> None:
     out.field(title, "Terminated", 2)
     out.given("Reason", ended.get("reason"), 3)
     out.given("Message", ended.get("message"), 3)
     out.field("Exit Code", ended.get("exitCode", 0), 3)
     if ended.get("signal"):
         out.field("Signal", ended["signal"], 3)
-    out.field("Started", values.time(ended.get("startedAt")), 3)
-    out.field("Finished", values.time(ended.get("finishedAt")), 3)
+    out.field("Started", texts.time(ended.get("startedAt")), 3)
+    out.field("Finished", texts.time(ended.get("finishedAt")), 3)
 
 
-def _probes(out: writer.Writer, container: values.Object) -> None:
+def _probes(out: writer.Writer, container: texts.Object) -> None:
     for title in ("Liveness", "Readiness", "Startup"):
         probe = container.get(f"{title.lower()}Probe")
         if probe is not None:
             out.field(title, f"{_asks(probe)} {_times(probe)}", 2)
 
 
-def _times(probe: values.Object) -> str:
+def _times(probe: texts.Object) -> str:
     delay, timeout, period = (probe.get(f"{key}Seconds", 0) for key in ("initialDelay", "timeout", "period"))
     success, failure = probe.get("successThreshold", 0), probe.get("failureThreshold", 0)
     return f"delay={delay}s timeout={timeout}s period={period}s #success={success} #failure={failure}"
 
 
-def _asks(probe: values.Object) -> str:
+def _asks(probe: texts.Object) -> str:
     if (command := probe.get("exec")) is not None:
-        return f"exec {values.words(command.get('command'))}"
+        return f"exec {texts.words(command.get('command'))}"
     if (get := probe.get("httpGet")) is not None:
-        path = values.text(get.get("path"))
+        path = texts.text(get.get("path"))
         slash = "" if not path or path.startswith("/") else "/"
-        return f"http-get {values.text(get.get('scheme')).lower()}://{_address(get)}{slash}{path}"
+        return f"http-get {texts.text(get.get('scheme')).lower()}://{_address(get)}{slash}{path}"
     if (socket := probe.get("tcpSocket")) is not None:
-        return f"tcp-socket {values.text(socket.get('host'))}:{values.text(socket.get('port'))}"
+        return f"tcp-socket {texts.text(socket.get('host'))}:{texts.text(socket.get('port'))}"
     if (grpc := probe.get("grpc")) is not None:
-        return f"grpc <pod>:{grpc.get('port', 0)} {values.text(grpc.get('service'))}"
+        return f"grpc <pod>:{grpc.get('port', 0)} {texts.text(grpc.get('service'))}"
     return "unknown"
 
 
-def _address(get: values.Object) -> str:
-    host = values.text(get.get("host"))
+def _address(get: texts.Object) -> str:
+    host = texts.text(get.get("host"))
     return f"[{host}]:{get.get('port')}" if ":" in host else f"{host}:{get.get('port')}"
 
 
-def _mounts(out: writer.Writer, container: values.Object) -> None:
+def _mounts(out: writer.Writer, container: texts.Object) -> None:
     mounts: list[dict[str, Any]] = container.get("volumeMounts") or []
     if mounts:
         out.title("Mounts", 2)
     else:
         out.field("Mounts", "<none>", 2)
-    for mount in sorted(mounts, key=lambda each: values.text(each.get("mountPath"))):
+    for mount in sorted(mounts, key=lambda each: texts.text(each.get("mountPath"))):
         flags = "ro" if mount.get("readOnly") else "rw"
         if path := mount.get("subPath"):
             flags += f",path={json.dumps(path, ensure_ascii=False)}"
@@ -159,7 +159,7 @@ def _mounts(out: writer.Writer, container: values.Object) -> None:
     devices: list[dict[str, Any]] = container.get("volumeDevices") or []
     if devices:
         out.title("Devices", 2)
-    for device in sorted(devices, key=lambda each: values.text(each.get("devicePath"))):
+    for device in sorted(devices, key=lambda each: texts.text(each.get("devicePath"))):
         out.row(f"{device.get('devicePath', '')} from {device.get('name', '')}", level=3)
 
 
@@ -167,7 +167,7 @@ _OF_MAPS: Final = {"metadata.labels": "labels", "metadata.annotations": "annotat
 _OF_METADATA: Final = {"metadata.name": "name", "metadata.namespace": "namespace", "metadata.uid": "uid"}
 
 
-def _write_sources(out: writer.Writer, found: list[values.Object] | None) -> None:
+def _write_sources(out: writer.Writer, found: list[texts.Object] | None) -> None:
     """Writes the ConfigMaps and Secrets all of whose keys are variables."""
     if not found:
         return
@@ -177,10 +177,10 @@ def _write_sources(out: writer.Writer, found: list[values.Object] | None) -> Non
         reference = source.get(key) or {}
         kind = {"configMapRef": "ConfigMap", "secretRef": "Secret"}[key]
         prefix = f" with prefix '{source['prefix']}'" if source.get("prefix") else ""
-        out.row(values.text(reference.get("name")), f"{kind}{prefix}", f"Optional: {_optional(reference)}", level=3)
+        out.row(texts.text(reference.get("name")), f"{kind}{prefix}", f"Optional: {_optional(reference)}", level=3)
 
 
-def _write_variables(out: writer.Writer, container: values.Object, pod: values.Object | None) -> None:
+def _write_variables(out: writer.Writer, container: texts.Object, pod: texts.Object | None) -> None:
     """Writes the variables. Those that name a field of the pod get its value, where there is a pod."""
     found = container.get("env")
     if not found:
@@ -190,7 +190,7 @@ def _write_variables(out: writer.Writer, container: values.Object, pod: values.O
     for variable in found:
         source = variable.get("valueFrom")
         if source is None:
-            first, *rest = values.text(variable.get("value")).split("\n")
+            first, *rest = texts.text(variable.get("value")).split("\n")
             out.field(variable.get("name", ""), first, 3)
             for line in rest:
                 out.row("", line, level=3)
@@ -199,10 +199,10 @@ def _write_variables(out: writer.Writer, container: values.Object, pod: values.O
 
 
 def _referring(
-    out: writer.Writer, name: str, source: values.Object, container: values.Object, pod: values.Object | None
+    out: writer.Writer, name: str, source: texts.Object, container: texts.Object, pod: texts.Object | None
 ) -> None:
     if field := source.get("fieldRef"):
-        path = values.text(field.get("fieldPath"))
+        path = texts.text(field.get("fieldPath"))
         out.field(name, f"{_field(pod, path)} ({field.get('apiVersion', '')}:{path})", 3)
     elif resource := source.get("resourceFieldRef"):
         out.field(name, f"{_amount(resource, container)} ({resource.get('resource', '')})", 3)
@@ -212,30 +212,30 @@ def _referring(
         _keyed(out, name, config, "of config map")
 
 
-def _keyed(out: writer.Writer, name: str, reference: values.Object, kind: str) -> None:
-    key, holder = values.text(reference.get("key")), values.text(reference.get("name"))
+def _keyed(out: writer.Writer, name: str, reference: texts.Object, kind: str) -> None:
+    key, holder = texts.text(reference.get("key")), texts.text(reference.get("name"))
     out.row(f"{name}:", f"<set to the key '{key}' {kind} '{holder}'>", f"Optional: {_optional(reference)}", level=3)
 
 
-def _optional(reference: values.Object) -> str:
+def _optional(reference: texts.Object) -> str:
     return "true" if reference.get("optional") else "false"
 
 
-def _field(pod: values.Object | None, path: str) -> str:
+def _field(pod: texts.Object | None, path: str) -> str:
     """Returns the value of a field of the pod's metadata; "" for any other field, as kubectl does."""
     metadata = (pod or {}).get("metadata") or {}
     if path in _OF_METADATA:
-        return values.text(metadata.get(_OF_METADATA[path]))
+        return texts.text(metadata.get(_OF_METADATA[path]))
     if path in _OF_MAPS:
         pairs = sorted((metadata.get(_OF_MAPS[path]) or {}).items())
         return "\n".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in pairs)
     of_map, _, key = path.removesuffix("']").partition("['")
-    return values.text((metadata.get(_OF_MAPS.get(of_map, "")) or {}).get(key))
+    return texts.text((metadata.get(_OF_MAPS.get(of_map, "")) or {}).get(key))
 
 
-def _amount(reference: values.Object, container: values.Object) -> str:
+def _amount(reference: texts.Object, container: texts.Object) -> str:
     """Returns a container's own request or limit in units of the divisor, rounded up."""
-    of, _, resource = values.text(reference.get("resource")).partition(".")
+    of, _, resource = texts.text(reference.get("resource")).partition(".")
     found = ((container.get("resources") or {}).get(of) or {}).get(resource)
     amount, divisor = quantity.quantity(found), quantity.quantity(reference.get("divisor"))
     units = math.ceil(amount / (divisor or 1))

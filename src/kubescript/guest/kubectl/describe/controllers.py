@@ -6,7 +6,7 @@ import collections
 import functools
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, template, values, volumes, writer
+from kubescript.guest.kubectl.describe import subject, template, texts, volumes, writer
 from kubescript.guest.kubectl.rows import cells
 from kubescript.wire import messages
 
@@ -30,7 +30,7 @@ def replica_set(about: subject.Subject, out: writer.Writer) -> None:
 def replication_controller(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a ReplicationController."""
     labels = (about.object.get("spec") or {}).get("selector")
-    _replicas(about, out, values.labels(labels) if labels else "", values.labels(labels))
+    _replicas(about, out, texts.labels(labels) if labels else "", texts.labels(labels))
 
 
 def _replicas(about: subject.Subject, out: writer.Writer, selector: str, shown: str) -> None:
@@ -40,7 +40,7 @@ def _replicas(about: subject.Subject, out: writer.Writer, selector: str, shown: 
     out.field("Selector", shown)
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
-    if owner := values.controller(about.object):
+    if owner := texts.controller(about.object):
         out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
     out.field("Replicas", f"{status.get('replicas', 0)} current / {spec.get('replicas', 1)} desired")
     out.field("Pods Status", _pods(about, selector))
@@ -54,7 +54,7 @@ def stateful_set(about: subject.Subject, out: writer.Writer) -> None:
     selector = cells.selector(spec.get("selector"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
-    out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
+    out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
     out.field("Selector", selector)
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
@@ -78,7 +78,7 @@ def daemon_set(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
     out.field("Selector", selector)
-    out.field("Node-Selector", values.labels(pod.get("nodeSelector")))
+    out.field("Node-Selector", texts.labels(pod.get("nodeSelector")))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
     for title, key in _NODES.items():
@@ -97,8 +97,8 @@ def _pods(about: subject.Subject, selector: str) -> str:
     uid = (about.object.get("metadata") or {}).get("uid")
     counts: collections.Counter[str] = collections.Counter()
     for pod in found:
-        if (values.controller(pod) or {}).get("uid") == uid:
-            counts[values.text((pod.get("status") or {}).get("phase"))] += 1
+        if (texts.controller(pod) or {}).get("uid") == uid:
+            counts[texts.text((pod.get("status") or {}).get("phase"))] += 1
     running, waiting = counts["Running"], counts["Pending"]
     return f"{running} Running / {waiting} Waiting / {counts['Succeeded']} Succeeded / {counts['Failed']} Failed"
 
@@ -111,7 +111,7 @@ def deployment(about: subject.Subject, out: writer.Writer) -> None:
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
-    out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
+    out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
     out.field("Selector", cells.selector(spec.get("selector")))
@@ -120,14 +120,14 @@ def deployment(about: subject.Subject, out: writer.Writer) -> None:
     out.field("StrategyType", strategy.get("type"))
     out.field("MinReadySeconds", spec.get("minReadySeconds", 0))
     if rolling := strategy.get("rollingUpdate"):
-        most, surge = values.text(rolling.get("maxUnavailable")), values.text(rolling.get("maxSurge"))
+        most, surge = texts.text(rolling.get("maxUnavailable")), texts.text(rolling.get("maxSurge"))
         out.field("RollingUpdateStrategy", f"{most} max unavailable, {surge} max surge")
     template.template(out, spec.get("template"))
     conditions(out, status)
     _replica_sets(about, out)
 
 
-def _replica_counts(spec: values.Object, status: values.Object) -> str:
+def _replica_counts(spec: texts.Object, status: texts.Object) -> str:
     updated, total = status.get("updatedReplicas", 0), status.get("replicas", 0)
     available, unavailable = status.get("availableReplicas", 0), status.get("unavailableReplicas", 0)
     return (
@@ -136,7 +136,7 @@ def _replica_counts(spec: values.Object, status: values.Object) -> str:
     )
 
 
-def conditions(out: writer.Writer, status: values.Object) -> None:
+def conditions(out: writer.Writer, status: texts.Object) -> None:
     """Writes the conditions of a Deployment, ReplicaSet or ReplicationController."""
     found = status.get("conditions")
     if not found:
@@ -145,8 +145,8 @@ def conditions(out: writer.Writer, status: values.Object) -> None:
     out.table(("Type", "Status", "Reason"), map(_condition, found))
 
 
-def _condition(found: values.Object) -> tuple[str, ...]:
-    return f"{found.get('type', '')} ", values.text(found.get("status")), values.text(found.get("reason"))
+def _condition(found: texts.Object) -> tuple[str, ...]:
+    return f"{found.get('type', '')} ", texts.text(found.get("status")), texts.text(found.get("reason"))
 
 
 def _replica_sets(about: subject.Subject, out: writer.Writer) -> None:
@@ -159,21 +159,21 @@ def _replica_sets(about: subject.Subject, out: writer.Writer) -> None:
         out.field("ReplicaSets", messages.text("describe_not_read", reason=subject.reason(found)))
         return
     uid = (about.object.get("metadata") or {}).get("uid")
-    own = [each for each in found if (values.controller(each) or {}).get("uid") == uid]
-    own.sort(key=lambda each: (values.text(each["metadata"].get("creationTimestamp")), values.name_of(each)))
+    own = [each for each in found if (texts.controller(each) or {}).get("uid") == uid]
+    own.sort(key=lambda each: (texts.text(each["metadata"].get("creationTimestamp")), texts.name_of(each)))
     wanted = _compared(about.object)
     new = next((each for each in own if _compared(each) == wanted), None)
     if own:
-        out.field("OldReplicaSets", values.joined([_counted(each) for each in own if each is not new], between=", "))
+        out.field("OldReplicaSets", texts.joined([_counted(each) for each in own if each is not new], between=", "))
         out.field("NewReplicaSet", "<none>" if new is None else _counted(new))
 
 
-def _counted(found: values.Object) -> str:
+def _counted(found: texts.Object) -> str:
     wanted, made = (found.get("spec") or {}).get("replicas", 1), (found.get("status") or {}).get("replicas", 0)
-    return f"{values.name_of(found)} ({made}/{wanted} replicas created)"
+    return f"{texts.name_of(found)} ({made}/{wanted} replicas created)"
 
 
-def _compared(found: values.Object) -> Any:
+def _compared(found: texts.Object) -> Any:
     """Returns an object's pod template without the label that tells the templates of a Deployment apart."""
     return _filled((found.get("spec") or {}).get("template") or {})
 

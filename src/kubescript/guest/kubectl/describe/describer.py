@@ -17,14 +17,14 @@ from kubescript.guest.kubectl.describe import (
     generic,
     jobs,
     namespaces,
+    networking,
     node,
     pod,
     rbac,
-    service,
     settings,
     storage,
     subject,
-    values,
+    texts,
     writer,
 )
 from kubescript.guest.sdk import client
@@ -50,7 +50,7 @@ class Describer:
 _DESCRIBERS: Final = {
     "Pod": Describer(pod.write),
     "Node": Describer(node.write, node.reads),
-    "Service": Describer(service.write, service.reads),
+    "Service": Describer(networking.write, networking.reads),
     "ReplicationController": Describer(controllers.replication_controller),
     "ConfigMap": Describer(settings.config_map),
     "Secret": Describer(settings.secret, events=False),
@@ -65,7 +65,7 @@ _DESCRIBERS: Final = {
     "Job.batch": Describer(jobs.job),
     "CronJob.batch": Describer(jobs.cron_job),
     "HorizontalPodAutoscaler.autoscaling": Describer(autoscaler.write),
-    "Ingress.networking.k8s.io": Describer(service.write_ingress),
+    "Ingress.networking.k8s.io": Describer(networking.write_ingress),
     "Role.rbac.authorization.k8s.io": Describer(rbac.role, events=False),
     "ClusterRole.rbac.authorization.k8s.io": Describer(rbac.role, events=False),
     "RoleBinding.rbac.authorization.k8s.io": Describer(rbac.binding, events=False),
@@ -145,10 +145,10 @@ def _named(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> st
 def _read(k8s: client.K8s, view: views.View) -> str:
     """Describes an object that a script has read."""
     metadata = view.get("metadata") or {}
-    api_version, kind = values.text(view.get("apiVersion")), values.text(view.get("kind"))
+    api_version, kind = texts.text(view.get("apiVersion")), texts.text(view.get("kind"))
     if not kind or not metadata.get("name"):
         raise TypeError(f"k8s.describe: this is no object with kind and name; {_EXAMPLE}")
-    where = values.text(metadata.get("namespace"))
+    where = texts.text(metadata.get("namespace"))
     own = _Kind(kind, api_version.rpartition("/")[0], bool(where), view.copy)
     reads = _beside(k8s, own, metadata["name"], where)
     if k8s._contexts.several:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kubescript.guest.kubectl.describe import values, writer
+from kubescript.guest.kubectl.describe import texts, writer
 from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import messages
 
@@ -16,7 +16,7 @@ _HEAD: Final = ("Type", "Reason", "Age", "From", "Message")
 _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
-def about(described: values.Object, events: Sequence[values.Object]) -> list[values.Object]:
+def about(described: texts.Object, events: Sequence[texts.Object]) -> list[texts.Object]:
     """Returns the events of this very object: an earlier one may have had its name."""
     metadata = described.get("metadata") or {}
     uid = metadata.get("uid")
@@ -29,7 +29,7 @@ def about(described: values.Object, events: Sequence[values.Object]) -> list[val
     return [event for event in events if (event.get("involvedObject") or {}).get("uid") in named]
 
 
-def write(out: writer.Writer, events: Sequence[values.Object] | Exception) -> None:
+def write(out: writer.Writer, events: Sequence[texts.Object] | Exception) -> None:
     """Writes the newest events."""
     if isinstance(events, Exception):
         reason = events.message if isinstance(events, exceptions.ApiException) else str(events)
@@ -45,28 +45,28 @@ def write(out: writer.Writer, events: Sequence[values.Object] | Exception) -> No
     out.table(_HEAD, [_row(event) for event in shown])
 
 
-def last_seen(event: values.Object) -> str:
+def last_seen(event: texts.Object) -> str:
     """Returns the time at which an event was last seen; texts of times sort like times."""
     series = event.get("series") or {}
     stamps = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return next((stamp for stamp in stamps if stamp), "")
 
 
-def _row(event: values.Object) -> tuple[str, ...]:
+def _row(event: texts.Object) -> tuple[str, ...]:
     source = (event.get("source") or {}).get("component") or event.get("reportingComponent")
-    message = values.text(event.get("message")).strip()
+    message = texts.text(event.get("message")).strip()
     if field := (event.get("involvedObject") or {}).get("fieldPath"):
         message = f"{field}: {message}"
-    kind = values.text(event.get("type"))
-    reason = values.text(event.get("reason"))
-    return kind, reason, _age(event), values.text(source), message
+    kind = texts.text(event.get("type"))
+    reason = texts.text(event.get("reason"))
+    return kind, reason, _age(event), texts.text(source), message
 
 
-def _age(event: values.Object) -> str:
-    first = values.since(event.get("eventTime") or event.get("firstTimestamp"))
+def _age(event: texts.Object) -> str:
+    first = texts.since(event.get("eventTime") or event.get("firstTimestamp"))
     series, count = event.get("series"), event.get("count") or 0
     if series:
-        return f"{values.since(series.get('lastObservedTime'))} (x{series.get('count', 0)} over {first})"
+        return f"{texts.since(series.get('lastObservedTime'))} (x{series.get('count', 0)} over {first})"
     if count > 1:
-        return f"{values.since(event.get('lastTimestamp'))} (x{count} over {first})"
+        return f"{texts.since(event.get('lastTimestamp'))} (x{count} over {first})"
     return first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 
 __all__ = ["write"]
 
@@ -42,7 +42,7 @@ def _fields(out: writer.Writer, found: dict[str, Any], level: int) -> None:
             if isinstance(each, dict):
                 _fields(out, each, level + 1)
             else:
-                out.row(values.text(each, "<nil>"), level=level + 1)
+                out.row(texts.text(each, "<nil>"), level=level + 1)
 
 
 def _label(key: str) -> str:

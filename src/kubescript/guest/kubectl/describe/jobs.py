@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, template, values, writer
+from kubescript.guest.kubectl.describe import subject, template, texts, writer
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk.values import ages, timestamps
 
@@ -23,10 +23,10 @@ def job(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Selector", cells.selector(spec.get("selector")))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
-    if owner := values.controller(about.object):
+    if owner := texts.controller(about.object):
         out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
     out.given("Parallelism", spec.get("parallelism"))
-    out.field("Completions", values.text(spec.get("completions"), "<unset>"))
+    out.field("Completions", texts.text(spec.get("completions"), "<unset>"))
     out.given("Completion Mode", spec.get("completionMode"))
     out.given("Suspend", spec.get("suspend"))
     out.given("Backoff Limit", spec.get("backoffLimit"))
@@ -37,22 +37,22 @@ def job(about: subject.Subject, out: writer.Writer) -> None:
     active, succeeded, failed = (status.get(key, 0) for key in ("active", "succeeded", "failed"))
     out.field("Pods Statuses", f"{active} Active{ready} / {succeeded} Succeeded / {failed} Failed")
     if spec.get("completionMode") == "Indexed":
-        out.field("Completed Indexes", _indexes(values.text(status.get("completedIndexes"))))
+        out.field("Completed Indexes", _indexes(texts.text(status.get("completedIndexes"))))
     template.template(out, spec.get("template"))
 
 
-def _times(out: writer.Writer, status: values.Object) -> None:
+def _times(out: writer.Writer, status: texts.Object) -> None:
     started, ended = status.get("startTime"), status.get("completionTime")
     if started:
-        out.field("Start Time", values.time(started))
+        out.field("Start Time", texts.time(started))
     if ended:
-        out.field("Completed At", values.time(ended))
+        out.field("Completed At", texts.time(ended))
     first, last = timestamps.parse_time(started), timestamps.parse_time(ended)
     if isinstance(first, datetime.datetime) and isinstance(last, datetime.datetime):
         out.field("Duration", ages.age(last - first))
 
 
-def _deadline(out: writer.Writer, spec: values.Object) -> None:
+def _deadline(out: writer.Writer, spec: texts.Object) -> None:
     if spec.get("activeDeadlineSeconds") is not None:
         out.field("Active Deadline Seconds", f"{spec['activeDeadlineSeconds']}s")
 
@@ -74,21 +74,21 @@ def cron_job(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Schedule", spec.get("schedule"))
     out.field("Concurrency Policy", spec.get("concurrencyPolicy"))
     out.field("Suspend", "<unset>" if spec.get("suspend") is None else str(bool(spec["suspend"])))
-    out.field("Time Zone", values.text(spec.get("timeZone"), "<unset>"))
-    out.field("Successful Job History Limit", values.text(spec.get("successfulJobsHistoryLimit"), "<unset>"))
-    out.field("Failed Job History Limit", values.text(spec.get("failedJobsHistoryLimit"), "<unset>"))
+    out.field("Time Zone", texts.text(spec.get("timeZone"), "<unset>"))
+    out.field("Successful Job History Limit", texts.text(spec.get("successfulJobsHistoryLimit"), "<unset>"))
+    out.field("Failed Job History Limit", texts.text(spec.get("failedJobsHistoryLimit"), "<unset>"))
     deadline = spec.get("startingDeadlineSeconds")
     out.field("Starting Deadline Seconds", "<unset>" if deadline is None else f"{deadline}s")
     _job_template(out, (spec.get("jobTemplate") or {}).get("spec") or {})
     last = status.get("lastScheduleTime")
-    out.field("Last Schedule Time", values.time(last) if last else "<unset>")
-    out.field("Active Jobs", values.joined([each.get("name") for each in status.get("active") or ()], between=", "))
+    out.field("Last Schedule Time", texts.time(last) if last else "<unset>")
+    out.field("Active Jobs", texts.joined([each.get("name") for each in status.get("active") or ()], between=", "))
 
 
-def _job_template(out: writer.Writer, spec: values.Object) -> None:
+def _job_template(out: writer.Writer, spec: texts.Object) -> None:
     selector = spec.get("selector")
     out.field("Selector", "<unset>" if selector is None else cells.selector(selector))
-    out.field("Parallelism", values.text(spec.get("parallelism"), "<unset>"))
-    out.field("Completions", values.text(spec.get("completions"), "<unset>"))
+    out.field("Parallelism", texts.text(spec.get("parallelism"), "<unset>"))
+    out.field("Completions", texts.text(spec.get("completions"), "<unset>"))
     _deadline(out, spec)
     template.template(out, spec.get("template"))

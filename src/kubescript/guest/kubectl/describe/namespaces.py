@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 from kubescript.guest.sdk import client
 from kubescript.wire import messages
 
@@ -41,23 +41,23 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _limits(about, out)
 
 
-def _condition(found: values.Object) -> tuple[str, ...]:
-    kind, state, why, message = (values.text(found.get(key)) for key in ("type", "status", "reason", "message"))
-    return kind, state, values.time(found.get("lastTransitionTime")), why, message
+def _condition(found: texts.Object) -> tuple[str, ...]:
+    kind, state, why, message = (texts.text(found.get(key)) for key in ("type", "status", "reason", "message"))
+    return kind, state, texts.time(found.get("lastTransitionTime")), why, message
 
 
 def _quotas(about: subject.Subject, out: writer.Writer) -> None:
     if isinstance(error := about.beside.get("quotas"), Exception):
         out.field("Resource Quotas", messages.text("describe_not_read", reason=subject.reason(error)))
         return
-    quotas = sorted(about.listed("quotas"), key=values.name_of)
+    quotas = sorted(about.listed("quotas"), key=texts.name_of)
     out.row("Resource Quotas" if quotas else "No resource quota.")
     for quota in quotas:
         status = quota.get("status") or {}
         hard, used = status.get("hard") or {}, status.get("used") or {}
-        out.field("Name", values.name_of(quota), 1)
+        out.field("Name", texts.name_of(quota), 1)
         out.given("Scopes", ", ".join(sorted((quota.get("spec") or {}).get("scopes") or ())), 1)
-        rows = [(name, values.text(used.get(name), "0"), values.text(hard[name])) for name in sorted(hard)]
+        rows = [(name, texts.text(used.get(name), "0"), texts.text(hard[name])) for name in sorted(hard)]
         out.table(("Resource", "Used", "Hard"), rows, ("--------", "---", "---"))
 
 
@@ -78,9 +78,9 @@ def _limits(about: subject.Subject, out: writer.Writer) -> None:
             out.row(*cells)
 
 
-def _limit_rows(spec: values.Object) -> Iterator[tuple[str, ...]]:
+def _limit_rows(spec: texts.Object) -> Iterator[tuple[str, ...]]:
     for limit in spec.get("limits") or ():
         columns = [limit.get(key) or {} for key in _OF_LIMITS]
         for resource in sorted({name for column in columns for name in column}):
-            cells = (values.text(column.get(resource), "-") for column in columns)
+            cells = (texts.text(column.get(resource), "-") for column in columns)
             yield f" {limit.get('type', '')}", resource, *cells

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exact, quantity
@@ -44,10 +44,10 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     node = about.object
     metadata, spec, status = (node.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
-    out.field("Roles", values.joined(cells.node_roles(node)))
+    out.field("Roles", texts.joined(cells.node_roles(node)))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
-    out.field("CreationTimestamp", values.time(metadata.get("creationTimestamp")))
+    out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
     out.several("Taints", sorted(map(_taint, spec.get("taints") or ()), key=_by_effect))
     out.field("Unschedulable", bool(spec.get("unschedulable")))
     _lease(out, about.beside.get("lease"))
@@ -59,7 +59,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
         out.field("Pods", messages.text("describe_not_read", reason=subject.reason(about.beside["pods"])))
 
 
-def _taint(found: values.Object) -> str:
+def _taint(found: texts.Object) -> str:
     value = f"={found['value']}" if found.get("value") else ""
     effect = f":{found['effect']}" if found.get("effect") else ""
     return f"{found.get('key', '')}{value}{effect}"
@@ -70,20 +70,20 @@ def _by_effect(taint: str) -> tuple[str, str]:
     return effect, key
 
 
-def _lease(out: writer.Writer, lease: values.Object | Exception | None) -> None:
+def _lease(out: writer.Writer, lease: texts.Object | Exception | None) -> None:
     if not isinstance(lease, dict):
         why = subject.reason(lease) if isinstance(lease, Exception) else ""
         out.field("Lease", f"Failed to get lease: {why}")
         return
     spec = lease.get("spec") or {}
     out.title("Lease")
-    out.field("HolderIdentity", values.text(spec.get("holderIdentity"), "<unset>"), 1)
+    out.field("HolderIdentity", texts.text(spec.get("holderIdentity"), "<unset>"), 1)
     for name in ("AcquireTime", "RenewTime"):
         stamp = spec.get(name[0].lower() + name[1:])
-        out.field(name, values.time(stamp) if stamp else "<unset>", 1)
+        out.field(name, texts.time(stamp) if stamp else "<unset>", 1)
 
 
-def _status(out: writer.Writer, status: values.Object) -> None:
+def _status(out: writer.Writer, status: texts.Object) -> None:
     if conditions := status.get("conditions"):
         out.title("Conditions")
         rules = ("----", "------", "-----------------", "------------------", "------", "-------")
@@ -98,20 +98,20 @@ def _status(out: writer.Writer, status: values.Object) -> None:
                 out.field(name, amount, 1)
 
 
-def _condition(found: values.Object) -> tuple[str, ...]:
-    stamps = (f"{values.time(found.get(key))} " for key in ("lastHeartbeatTime", "lastTransitionTime"))
-    states = (f"{values.text(found.get(key))} " for key in ("type", "status"))
-    return *states, *stamps, f"{values.text(found.get('reason'))} ", values.text(found.get("message"))
+def _condition(found: texts.Object) -> tuple[str, ...]:
+    stamps = (f"{texts.time(found.get(key))} " for key in ("lastHeartbeatTime", "lastTransitionTime"))
+    states = (f"{texts.text(found.get(key))} " for key in ("type", "status"))
+    return *states, *stamps, f"{texts.text(found.get('reason'))} ", texts.text(found.get("message"))
 
 
-def _system(out: writer.Writer, spec: values.Object, status: values.Object) -> None:
+def _system(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
     info = status.get("nodeInfo") or {}
     out.title("System Info")
     for name, key in _INFO.items():
         out.field(name, info.get(key), 1)
     out.given("PodCIDR", spec.get("podCIDR"))
     if spec.get("podCIDRs"):
-        out.field("PodCIDRs", values.joined(spec["podCIDRs"]))
+        out.field("PodCIDRs", texts.joined(spec["podCIDRs"]))
     out.given("ProviderID", spec.get("providerID"))
 
 
@@ -125,7 +125,7 @@ _HUGE: Final = "hugepages-"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def _write_needs(out: writer.Writer, node: values.Object, pods: Sequence[values.Object]) -> None:
+def _write_needs(out: writer.Writer, node: texts.Object, pods: Sequence[texts.Object]) -> None:
     """Writes both tables."""
     status = node.get("status") or {}
     available = _amounts(status.get("allocatable") or status.get("capacity"))
@@ -141,7 +141,7 @@ def _write_needs(out: writer.Writer, node: values.Object, pods: Sequence[values.
     _write_totals(out, _sum(requests), _sum(limits), available)
 
 
-def _of_pod(pod: values.Object, kind: str) -> _Amounts:
+def _of_pod(pod: texts.Object, kind: str) -> _Amounts:
     """Returns what a pod asks for at most at any time: `kind` is requests or limits."""
     spec = pod.get("spec") or {}
     total: _Amounts = {}
@@ -167,7 +167,7 @@ def _of_pod(pod: values.Object, kind: str) -> _Amounts:
     return total
 
 
-def _of_container(container: values.Object, kind: str) -> _Amounts:
+def _of_container(container: texts.Object, kind: str) -> _Amounts:
     return _amounts((container.get("resources") or {}).get(kind))
 
 
@@ -178,13 +178,13 @@ def _sum(found: Sequence[_Amounts]) -> _Amounts:
     return total
 
 
-def _row(pod: values.Object, requests: _Amounts, limits: _Amounts, available: _Amounts) -> tuple[str, ...]:
+def _row(pod: texts.Object, requests: _Amounts, limits: _Amounts, available: _Amounts) -> tuple[str, ...]:
     metadata = pod.get("metadata") or {}
     cells = []
     for resource, unit in (("cpu", _MILLI), ("memory", 1)):
         cells += [_share(each, resource, available, unit) for each in (requests, limits)]
-    age = values.since(metadata.get("creationTimestamp"))
-    return values.text(metadata.get("namespace")), values.text(metadata.get("name")), "", *cells, age
+    age = texts.since(metadata.get("creationTimestamp"))
+    return texts.text(metadata.get("namespace")), texts.text(metadata.get("name")), "", *cells, age
 
 
 def _share(found: _Amounts, resource: str, available: _Amounts, unit: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import containers, subject, template, values, volumes, writer
+from kubescript.guest.kubectl.describe import containers, subject, template, texts, volumes, writer
 
 __all__ = ["write"]
 
@@ -27,9 +27,9 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     template.topology(out, spec)
 
 
-def _identity(out: writer.Writer, pod: values.Object, spec: values.Object, status: values.Object) -> None:
+def _identity(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     metadata = pod.get("metadata") or {}
-    node, host = spec.get("nodeName"), values.text(status.get("hostIP"))
+    node, host = spec.get("nodeName"), texts.text(status.get("hostIP"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
     out.given("Priority", spec.get("priority"))
@@ -38,15 +38,15 @@ def _identity(out: writer.Writer, pod: values.Object, spec: values.Object, statu
     out.given("Service Account", spec.get("serviceAccountName"))
     out.field("Node", f"{node}/{host}" if node else "<none>")
     if status.get("startTime"):
-        out.field("Start Time", values.time(status["startTime"]))
+        out.field("Start Time", texts.time(status["startTime"]))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
 
 
-def _phase(out: writer.Writer, metadata: dict[str, Any], status: values.Object) -> None:
+def _phase(out: writer.Writer, metadata: dict[str, Any], status: texts.Object) -> None:
     going = metadata.get("deletionTimestamp")
     if going and status.get("phase") not in _ENDED:
-        out.field("Status", f"Terminating (lasts {values.since(going)})")
+        out.field("Status", f"Terminating (lasts {texts.since(going)})")
         out.field("Termination Grace Period", f"{metadata.get('deletionGracePeriodSeconds', 0)}s")
     else:
         out.field("Status", status.get("phase"))
@@ -54,7 +54,7 @@ def _phase(out: writer.Writer, metadata: dict[str, Any], status: values.Object) 
     out.given("Message", status.get("message"))
 
 
-def _network(out: writer.Writer, pod: values.Object, spec: values.Object, status: values.Object) -> None:
+def _network(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     profile = (spec.get("securityContext") or {}).get("seccompProfile")
     if profile:
         out.field("SeccompProfile", profile.get("type"))
@@ -66,12 +66,12 @@ def _network(out: writer.Writer, pod: values.Object, spec: values.Object, status
             out.field("IP", each.get("ip"), 1)
     else:
         out.field("IPs", "<none>")
-    if owner := values.controller(pod):
+    if owner := texts.controller(pod):
         out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
     out.given("NominatedNodeName", status.get("nominatedNodeName"))
 
 
-def _containers(out: writer.Writer, pod: values.Object, spec: values.Object, status: values.Object) -> None:
+def _containers(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     if spec.get("resources"):
         out.title("Resources")
         containers.resources(out, spec["resources"], 1)
@@ -85,7 +85,7 @@ def _containers(out: writer.Writer, pod: values.Object, spec: values.Object, sta
             containers.containers(out, title, spec.get(key), statuses, pod)
 
 
-def _conditions(out: writer.Writer, spec: values.Object, status: values.Object) -> None:
+def _conditions(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
     conditions = status.get("conditions") or []
     if gates := spec.get("readinessGates"):
         states = {each.get("type"): each.get("status") for each in conditions}
@@ -93,7 +93,7 @@ def _conditions(out: writer.Writer, spec: values.Object, status: values.Object) 
         out.row("Type", "Status", level=1)
         for gate in gates:
             wanted = gate.get("conditionType")
-            out.row(f"{wanted} ", values.text(states.get(wanted), "<none>"), level=1)
+            out.row(f"{wanted} ", texts.text(states.get(wanted), "<none>"), level=1)
     if conditions:
         out.title("Conditions")
         out.row("Type", "Status", level=1)
@@ -101,12 +101,12 @@ def _conditions(out: writer.Writer, spec: values.Object, status: values.Object) 
             out.row(*row, level=1)
 
 
-def _condition_rows(conditions: list[values.Object]) -> Iterator[tuple[str, ...]]:
+def _condition_rows(conditions: list[texts.Object]) -> Iterator[tuple[str, ...]]:
     """Yields the conditions. One that is not met says why, once: kubectl leaves that to the events, which are gone
     after an hour."""
     told = set()
     for each in conditions:
-        row = (f"{each.get('type', '')} ", values.text(each.get("status")))
+        row = (f"{each.get('type', '')} ", texts.text(each.get("status")))
         why = ": ".join(filter(None, (each.get("reason"), each.get("message"))))
         if each.get("status") == "True" or not why or why in told:
             yield row

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 from kubescript.wire import messages
 
 __all__ = ["binding", "role"]
@@ -41,7 +41,7 @@ def _heading(about: subject.Subject, out: writer.Writer) -> None:
     out.annotations("Annotations", metadata.get("annotations"))
 
 
-def _parts(rules: list[values.Object]) -> Iterator[tuple[Part, list[str]]]:
+def _parts(rules: list[texts.Object]) -> Iterator[tuple[Part, list[str]]]:
     """Yields every combination of group, resource and name of the rules, with its verbs."""
     for rule in rules:
         names = rule.get("resourceNames") or [None]
@@ -55,7 +55,7 @@ def _compacted(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple
     for part, own in parts:
         merged.setdefault(part, {}).update(dict.fromkeys(own))
     for (group, resource, name), found in merged.items():
-        verbs, names = values.words(list(found)), values.words([] if name is None else [name])
+        verbs, names = texts.words(list(found)), texts.words([] if name is None else [name])
         if not found:
             continue
         kind, slash, subresource = resource.partition("/")
@@ -64,7 +64,7 @@ def _compacted(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple
         yield key, (cell, "[]", names, verbs)
 
 
-def _urls(rules: list[values.Object]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _urls(rules: list[texts.Object]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yields the paths that are no resources; kubectl writes a line for each verb."""
     found = (
         (url, verb) for rule in rules for url in rule.get("nonResourceURLs") or () for verb in rule.get("verbs") or ()
@@ -85,5 +85,5 @@ def binding(about: subject.Subject, out: writer.Writer) -> None:
     out.table(("Kind", "Name", "Namespace"), map(_subject, about.object.get("subjects") or ()))
 
 
-def _subject(found: values.Object) -> tuple[str, ...]:
-    return tuple(values.text(found.get(key)) for key in ("kind", "name", "namespace"))
+def _subject(found: texts.Object) -> tuple[str, ...]:
+    return tuple(texts.text(found.get(key)) for key in ("kind", "name", "namespace"))

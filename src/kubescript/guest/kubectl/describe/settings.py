@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 from kubescript.wire import messages
 
 __all__ = ["config_map", "metadata", "secret", "service_account"]
@@ -58,5 +58,5 @@ def _size(encoded: str) -> int:
 def service_account(about: subject.Subject, out: writer.Writer) -> None:
     """Writes a ServiceAccount."""
     metadata(about, out)
-    pull = [values.text(each.get("name")) for each in about.object.get("imagePullSecrets") or ()]
+    pull = [texts.text(each.get("name")) for each in about.object.get("imagePullSecrets") or ()]
     out.several("Image pull secrets", pull)

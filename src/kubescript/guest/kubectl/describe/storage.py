@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, values, volumes, writer
+from kubescript.guest.kubectl.describe import subject, texts, volumes, writer
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import lists
@@ -26,7 +26,7 @@ def claim_reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject
 def _users(k8s: client.K8s, name: str, namespace: str) -> list[str]:
     """Returns the names of the pods that mount a claim. The API has no selector for them."""
     pods: lists.ListObject = k8s.coreV1().list_namespaced_pod(namespace)
-    return [values.text(pod["metadata"]["name"]) for pod in pods if name in _claims(pod)]
+    return [texts.text(pod["metadata"]["name"]) for pod in pods if name in _claims(pod)]
 
 
 def _claims(pod: Any) -> Iterator[str]:
@@ -48,10 +48,10 @@ def persistent_volume_claim(about: subject.Subject, out: writer.Writer) -> None:
         out.table(_HEAD, map(_condition, conditions), _RULES)
 
 
-def _condition(found: values.Object) -> tuple[str, ...]:
-    stamps = (f"{values.time(found.get(key))} " for key in ("lastProbeTime", "lastTransitionTime"))
-    states = (f"{values.text(found.get(key))} " for key in ("type", "status"))
-    return *states, *stamps, f"{values.text(found.get('reason'))} ", values.text(found.get("message"))
+def _condition(found: texts.Object) -> tuple[str, ...]:
+    stamps = (f"{texts.time(found.get(key))} " for key in ("lastProbeTime", "lastTransitionTime"))
+    states = (f"{texts.text(found.get(key))} " for key in ("type", "status"))
+    return *states, *stamps, f"{texts.text(found.get('reason'))} ", texts.text(found.get("message"))
 
 
 def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
@@ -63,7 +63,7 @@ def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
     out.annotations("Annotations", metadata.get("annotations"))
     out.field("Finalizers", metadata.get("finalizers") or [])
     out.field("StorageClass", cells.storage_class(about.object))
-    out.field("Status", f"Terminating (lasts {values.since(going)})" if going else status.get("phase"))
+    out.field("Status", f"Terminating (lasts {texts.since(going)})" if going else status.get("phase"))
     out.field("Claim", f"{user.get('namespace')}/{user.get('name')}" if user else "")
     out.field("Reclaim Policy", spec.get("persistentVolumeReclaimPolicy"))
     out.field("Access Modes", cells.access_modes(spec.get("accessModes")))
@@ -75,7 +75,7 @@ def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
     volumes.source(out, spec)
 
 
-def _affinity(out: writer.Writer, required: values.Object | None) -> None:
+def _affinity(out: writer.Writer, required: texts.Object | None) -> None:
     """Writes the nodes that can reach the volume."""
     if required is None:
         out.field("Node Affinity", "<none>")
@@ -87,7 +87,7 @@ def _affinity(out: writer.Writer, required: values.Object | None) -> None:
         out.several(f"Term {number}", map(_expression, term.get("matchExpressions") or ()), 2)
 
 
-def _expression(found: values.Object) -> str:
-    key, operator = values.text(found.get("key")), values.text(found.get("operator")).lower()
-    wanted = values.joined(found.get("values"), "", ", ")
+def _expression(found: texts.Object) -> str:
+    key, operator = texts.text(found.get("key")), texts.text(found.get("operator")).lower()
+    wanted = texts.joined(found.get("values"), "", ", ")
     return f"{key} {operator} [{wanted}]" if wanted else f"{key} {operator}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kubescript.guest.kubectl.describe import values
+from kubescript.guest.kubectl.describe import texts
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import base_view, lists
 from kubescript.guest.sdk.values import exceptions, lazy_json
@@ -24,7 +24,7 @@ class Subject:
     """One object to describe."""
 
     k8s: client.K8s
-    object: values.Object
+    object: texts.Object
     metadata_rule: str
     """The rule by which only its metadata is served; empty when it is whole."""
     beside: Mapping[str, Any]
@@ -33,14 +33,14 @@ class Subject:
     @property
     def name(self) -> str:
         """The object's name."""
-        return values.name_of(self.object)
+        return texts.name_of(self.object)
 
     @property
     def namespace(self) -> str:
         """Its namespace; empty for an object of the whole cluster."""
-        return values.text((self.object.get("metadata") or {}).get("namespace"))
+        return texts.text((self.object.get("metadata") or {}).get("namespace"))
 
-    def listed(self, name: str) -> list[values.Object]:
+    def listed(self, name: str) -> list[texts.Object]:
         """Returns a list that was read beside the object; empty when that failed."""
         found = self.beside.get(name)
         return found if isinstance(found, list) else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kubescript.guest.kubectl.describe import containers, values, volumes, writer
+from kubescript.guest.kubectl.describe import containers, texts, volumes, writer
 from kubescript.guest.kubectl.rows import cells
 
 __all__ = ["placement", "template", "topology"]
 
 
-def template(out: writer.Writer, found: values.Object | None) -> None:
+def template(out: writer.Writer, found: texts.Object | None) -> None:
     """Writes the pods that a workload makes."""
     out.title("Pod Template")
     if not found:
@@ -28,13 +28,13 @@ def template(out: writer.Writer, found: values.Object | None) -> None:
     placement(out, spec, "  ")
 
 
-def topology(out: writer.Writer, spec: values.Object, space: str = "") -> None:
+def topology(out: writer.Writer, spec: texts.Object, space: str = "") -> None:
     """Writes the constraints that spread pods over zones or nodes."""
     constraints = spec.get("topologySpreadConstraints")
     if not constraints:
         return
     written = []
-    for each in sorted(constraints, key=lambda one: values.text(one.get("topologyKey"))):
+    for each in sorted(constraints, key=lambda one: texts.text(one.get("topologyKey"))):
         selector = cells.selector(each.get("labelSelector")) or cells.NONE
         of = f" for selector {selector}" if each.get("labelSelector") is not None else ""
         when = f"{each.get('whenUnsatisfiable', '')} when max skew {each.get('maxSkew', 0)} is exceeded{of}"
@@ -42,15 +42,15 @@ def topology(out: writer.Writer, spec: values.Object, space: str = "") -> None:
     out.several(f"{space}Topology Spread Constraints", written)
 
 
-def placement(out: writer.Writer, spec: values.Object, space: str = "") -> None:
+def placement(out: writer.Writer, spec: texts.Object, space: str = "") -> None:
     """Writes which nodes are possible."""
     out.labels(f"{space}Node-Selectors", spec.get("nodeSelector"))
-    tolerations = sorted(spec.get("tolerations") or (), key=lambda each: values.text(each.get("key")))
+    tolerations = sorted(spec.get("tolerations") or (), key=lambda each: texts.text(each.get("key")))
     out.several(f"{space}Tolerations", map(_toleration, tolerations))
 
 
-def _toleration(found: values.Object) -> str:
-    key, value, effect = (values.text(found.get(name)) for name in ("key", "value", "effect"))
+def _toleration(found: texts.Object) -> str:
+    key, value, effect = (texts.text(found.get(name)) for name in ("key", "value", "effect"))
     written = key + (f"={value}" if value else "") + (f":{effect}" if effect else "")
     if found.get("operator") == "Exists" and not value:
         written = f"{written} op=Exists".strip()

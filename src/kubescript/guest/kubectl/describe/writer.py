@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from kubescript.guest.kubectl.describe import values
+from kubescript.guest.kubectl.describe import texts
 
 __all__ = ["Writer"]
 
@@ -37,7 +37,7 @@ class Writer:
 
     def field(self, name: str, value: object = "", level: int = 0) -> None:
         """Writes `Name:  value`."""
-        self.row(f"{name}:", values.text(value), level=level)
+        self.row(f"{name}:", texts.text(value), level=level)
 
     def given(self, name: str, value: object, level: int = 0) -> None:
         """Writes a field that has a value, and nothing for one that has none."""

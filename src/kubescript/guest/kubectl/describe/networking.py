@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, values, writer
+from kubescript.guest.kubectl.describe import subject, texts, writer
 from kubescript.guest.sdk import client
 from kubescript.wire import messages
 
@@ -27,7 +27,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Namespace", metadata.get("namespace"))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
-    out.field("Selector", values.labels(spec.get("selector")))
+    out.field("Selector", texts.labels(spec.get("selector")))
     out.field("Type", spec.get("type"))
     _addresses(out, spec, about.object.get("status") or {})
     found = about.beside.get("slices")
@@ -39,43 +39,43 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _traffic(out, spec)
 
 
-def _addresses(out: writer.Writer, spec: values.Object, status: values.Object) -> None:
+def _addresses(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
     out.given("IP Family Policy", spec.get("ipFamilyPolicy"))
-    out.field("IP Families", values.joined(spec.get("ipFamilies")))
+    out.field("IP Families", texts.joined(spec.get("ipFamilies")))
     out.field("IP", spec.get("clusterIP"))
-    out.field("IPs", values.joined(spec.get("clusterIPs")))
-    out.given("External IPs", values.joined(spec.get("externalIPs"), ""))
+    out.field("IPs", texts.joined(spec.get("clusterIPs")))
+    out.given("External IPs", texts.joined(spec.get("externalIPs"), ""))
     out.given("Desired LoadBalancer IP", spec.get("loadBalancerIP"))
     out.given("External Name", spec.get("externalName"))
     balancers = (status.get("loadBalancer") or {}).get("ingress") or ()
     out.given("LoadBalancer Ingress", ", ".join(map(_balancer, balancers)))
 
 
-def _balancer(found: values.Object) -> str:
+def _balancer(found: texts.Object) -> str:
     if not found.get("ip"):
-        return values.text(found.get("hostname"))
+        return texts.text(found.get("hostname"))
     mode = f" ({found['ipMode']})" if found.get("ipMode") else ""
     return f"{found['ip']}{mode}"
 
 
-def _port(out: writer.Writer, port: values.Object, found: Addresses | Exception) -> None:
-    name, protocol = port.get("name") or "<unset>", values.text(port.get("protocol"))
+def _port(out: writer.Writer, port: texts.Object, found: Addresses | Exception) -> None:
+    name, protocol = port.get("name") or "<unset>", texts.text(port.get("protocol"))
     out.row("Port:", name, f"{port.get('port', 0)}/{protocol}")
-    out.field("TargetPort", f"{values.text(port.get('targetPort'), '0')}/{protocol}")
+    out.field("TargetPort", f"{texts.text(port.get('targetPort'), '0')}/{protocol}")
     out.given("AppProtocol", port.get("appProtocol"))
     if port.get("nodePort"):
         out.row("NodePort:", name, f"{port['nodePort']}/{protocol}")
     if isinstance(found, Exception):
         out.field("Endpoints", f"<error: {subject.reason(found)}>")
     else:
-        out.field("Endpoints", found.text(values.text(port.get("name"))))
+        out.field("Endpoints", found.text(texts.text(port.get("name"))))
 
 
-def _traffic(out: writer.Writer, spec: values.Object) -> None:
+def _traffic(out: writer.Writer, spec: texts.Object) -> None:
     out.given("External Traffic Policy", spec.get("externalTrafficPolicy"))
     out.given("Internal Traffic Policy", spec.get("internalTrafficPolicy"))
     out.given("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
-    out.given("LoadBalancer Source Ranges", values.joined(spec.get("loadBalancerSourceRanges"), ""))
+    out.given("LoadBalancer Source Ranges", texts.joined(spec.get("loadBalancerSourceRanges"), ""))
     out.given("Traffic Distribution", spec.get("trafficDistribution"))
 
 
@@ -92,18 +92,18 @@ def _read_slices(k8s: client.K8s, service: str, namespace: str) -> subject.Read:
 class Addresses:
     """The ready addresses behind a Service, by the name of the port."""
 
-    def __init__(self, slices: Sequence[values.Object]) -> None:
+    def __init__(self, slices: Sequence[texts.Object]) -> None:
         self._exist = bool(slices)
         self._first: dict[str, list[str]] = {}
         self._count: Counter[str] = Counter()
         for each in slices:
             self._add(each)
 
-    def _add(self, found: values.Object) -> None:
+    def _add(self, found: texts.Object) -> None:
         # Attack: 4,000 ports of 4,000 endpoints. Only the addresses that are shown are written.
         hosts = [endpoint["addresses"][0] for endpoint in found.get("endpoints") or () if _is_ready(endpoint)]
         for port in found.get("ports") or [{}]:
-            name = values.text(port.get("name"))
+            name = texts.text(port.get("name"))
             self._count[name] += len(hosts)
             first = self._first.setdefault(name, [])
             first += [_address(host, port.get("port")) for host in hosts[: _SHOWN - len(first)]]
@@ -123,7 +123,7 @@ def _address(host: str, port: int | None) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _is_ready(endpoint: values.Object) -> bool:
+def _is_ready(endpoint: texts.Object) -> bool:
     ready = (endpoint.get("conditions") or {}).get("ready")
     return bool(endpoint.get("addresses")) and ready is not False
 
@@ -140,7 +140,7 @@ def write_ingress(about: subject.Subject, out: writer.Writer) -> None:
     out.labels("Labels", metadata.get("labels"))
     out.field("Namespace", metadata.get("namespace"))
     out.field("Address", _ingress_address(about.object.get("status") or {}))
-    out.field("Ingress Class", values.text(spec.get("ingressClassName"), "<none>"))
+    out.field("Ingress Class", texts.text(spec.get("ingressClassName"), "<none>"))
     default = _backend(spec["defaultBackend"], behind) if spec.get("defaultBackend") else "<default>"
     out.field("Default backend", default)
     _tls(out, spec.get("tls"))
@@ -150,16 +150,16 @@ def write_ingress(about: subject.Subject, out: writer.Writer) -> None:
     for rule in rules:
         out.row(rule.get("host") or "*", "", level=1)
         for path in rule["http"].get("paths") or ():
-            out.row("", f"{values.text(path.get('path'))} ", _backend(path.get("backend") or {}, behind), level=2)
+            out.row("", f"{texts.text(path.get('path'))} ", _backend(path.get("backend") or {}, behind), level=2)
     if not rules:
         out.row("*", "*", default, level=1)
     out.annotations("Annotations", metadata.get("annotations"))
 
 
-def _read(about: subject.Subject, spec: values.Object) -> dict[str, Any]:
+def _read(about: subject.Subject, spec: texts.Object) -> dict[str, Any]:
     """Reads the Services of all backends and their endpoints at the same time."""
     reads: dict[str, subject.Read] = {}
-    names = dict.fromkeys(values.text(service.get("name")) for service in _services(spec))
+    names = dict.fromkeys(texts.text(service.get("name")) for service in _services(spec))
     for name in itertools.islice(names, _MAX_SERVICES):
         reads[f"service/{name}"] = functools.partial(about.k8s.coreV1().read_namespaced_service, name, about.namespace)
         reads[f"slices/{name}"] = _read_slices(about.k8s, name, about.namespace)
@@ -171,19 +171,19 @@ def _read(about: subject.Subject, spec: values.Object) -> dict[str, Any]:
     return found
 
 
-def _port_names(service: values.Object) -> dict[Any, str]:
+def _port_names(service: texts.Object) -> dict[Any, str]:
     """Returns the names of a Service's ports by number and by name."""
     ports = (service.get("spec") or {}).get("ports") or ()
     found: dict[Any, str] = {}
     for each in ports:
-        name = values.text(each.get("name"))
+        name = texts.text(each.get("name"))
         if name:
             found[name] = name
         found[each.get("port")] = name
     return found
 
 
-def _services(spec: values.Object) -> Iterator[values.Object]:
+def _services(spec: texts.Object) -> Iterator[texts.Object]:
     backends = [spec.get("defaultBackend")]
     for rule in spec.get("rules") or ():
         paths = (rule.get("http") or {}).get("paths") or ()
@@ -193,20 +193,20 @@ def _services(spec: values.Object) -> Iterator[values.Object]:
             yield backend["service"]
 
 
-def _backend(backend: values.Object, behind: dict[str, Any]) -> str:
+def _backend(backend: texts.Object, behind: dict[str, Any]) -> str:
     service, resource = backend.get("service"), backend.get("resource")
     if service:
         return _behind(service, behind)
     if resource:
-        group = values.text(resource.get("apiGroup"), "<none>")
+        group = texts.text(resource.get("apiGroup"), "<none>")
         return f"APIGroup: {group}, Kind: {resource.get('kind')}, Name: {resource.get('name')}"
     return ""
 
 
-def _behind(service: values.Object, behind: dict[str, Any]) -> str:
-    name = values.text(service.get("name"))
+def _behind(service: texts.Object, behind: dict[str, Any]) -> str:
+    name = texts.text(service.get("name"))
     wanted = service.get("port") or {}
-    title = f"{name}:{wanted.get('number') or values.text(wanted.get('name'))}"
+    title = f"{name}:{wanted.get('number') or texts.text(wanted.get('name'))}"
     if f"service/{name}" not in behind:
         unread = messages.text("describe_not_read", reason=f"more than {_MAX_SERVICES} Services")
         return f"{title} ({unread})"
@@ -218,16 +218,16 @@ def _behind(service: values.Object, behind: dict[str, Any]) -> str:
     return f"{title} ({slices.text(port)})"
 
 
-def _ingress_address(status: values.Object) -> str:
+def _ingress_address(status: texts.Object) -> str:
     found = (status.get("loadBalancer") or {}).get("ingress") or ()
-    return ",".join(sorted({values.text(each.get("ip") or each.get("hostname")) for each in found} - {""}))
+    return ",".join(sorted({texts.text(each.get("ip") or each.get("hostname")) for each in found} - {""}))
 
 
-def _tls(out: writer.Writer, found: list[values.Object] | None) -> None:
+def _tls(out: writer.Writer, found: list[texts.Object] | None) -> None:
     if not found:
         return
     out.title("TLS")
     for each in found:
-        hosts = values.joined(each.get("hosts"), "")
+        hosts = texts.joined(each.get("hosts"), "")
         secret = each.get("secretName")
         out.row(f"{secret} terminates {hosts}" if secret else f"SNI routes {hosts}", level=1)

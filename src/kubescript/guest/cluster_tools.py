@@ -38,7 +38,7 @@ def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bo
         _add_stats(clusters, [k8s.context(name) for name in names])
     if format == "json":
         return clusters
-    return _table(clusters) if format == "table" else _detailed(clusters)
+    return _table(clusters) if format == "table" else _write_details(clusters)
 
 
 # --- asking the clusters ----------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ def _table(clusters: Sequence[Cluster]) -> str:
     return table.table(rows, ["NAME", "DEFAULT", *(key.upper() for key in columns)], width=_MOST_REASON)
 
 
-def _detailed(clusters: Sequence[Cluster]) -> str:
+def _write_details(clusters: Sequence[Cluster]) -> str:
     lines = [messages.text("clusters", count=len(clusters))]
     for each in clusters:
         name = each["name"]

@@ -107,7 +107,7 @@ class _Session:
 
     def report(self) -> exchanges.Report:
         """Says whether the script was given a mask."""
-        return exchanges.Report(saw_masks=masks.handed_out())
+        return exchanges.Report(saw_masks=masks.has_given_masks())
 
 
 def _run_warmup(link: channel.Channel) -> None:
@@ -125,7 +125,7 @@ def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]
     extra = {
         "k8s": k8s,
         "_asked_": masks.count,
-        "_tested_": masks.forget_tested,
+        "_tested_": masks.forget_test,
         **helpers.GLOBALS,
         "help": _make_help(link, k8s),
         **_EXTRA_GLOBALS,

@@ -54,7 +54,7 @@ def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: 
     room = _MOST_BYTES
     for each in found:
         if room > 0:
-            obj = get.pruned(scope.kind, listing.strip(each))
+            obj = get.prune_object(scope.kind, listing.strip(each))
             room -= len(lazy_json.encode(obj))
             if room > 0 or not items:
                 items.append(obj)
@@ -78,7 +78,9 @@ def k8s_get(k8s: client.K8s, namespace: str, name: str, group: str, version: str
 @_gate()
 def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
     """The events of a namespace, warnings and new ones first."""
-    found = event_rows.ordered(listing.read(k8s, listing.Scope(tool_kinds.find(k8s, "events"), namespace), named=False))
+    found = event_rows.sort_rows(
+        listing.read(k8s, listing.Scope(tool_kinds.find(k8s, "events"), namespace), named=False)
+    )
     shown = found._replace(rows=found.rows[:_MOST_EVENTS])
     answer: dict[str, Any] = {"items": rendering.as_json(shown, namespaces=False)}
     if len(found.rows) > _MOST_EVENTS:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-__all__ = ["written"]
+__all__ = ["write"]
 
 # Words divided by single spaces, colons or commas. `: ` and ` #` begin something else, so neither can match.
 _PLAIN: Final = re.compile(r"(?:--?)?[A-Za-z/_][\w./@+=()-]*(?:(?: |:|, )[\w./@+=()][\w./@+=()-]*)*", re.ASCII)
@@ -21,7 +21,7 @@ _BLANKS: Final = {ord("\t"): " ", ord("\n"): " "}
 _STEP: Final = "  "
 
 
-def written(value: Any) -> str:
+def write(value: Any) -> str:
     """Returns the value as a YAML document without its marks."""
     if isinstance(value, str):  # lines of a text are indented, and below nothing they cannot be
         return _text(value) + "\n"
@@ -82,10 +82,10 @@ def _text(text: str) -> str:
     if (_PLAIN.fullmatch(text) and text.lower() not in _WORDS) or _AMOUNT.fullmatch(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
-    return quoted if quoted.isprintable() else "".join(map(_shown, quoted))
+    return quoted if quoted.isprintable() else "".join(map(_escape, quoted))
 
 
-def _shown(character: str) -> str:
+def _escape(character: str) -> str:
     if character.isprintable():
         return character
     code = ord(character)

@@ -418,7 +418,7 @@ VALUES = strategies.recursive(
 @hypothesis.settings(deadline=None, max_examples=200)
 def test_any_value_is_read_back(value: Any) -> None:
     """A reader of YAML 1.1 finds the same value: no text becomes a number, a time, a switch or another line."""
-    assert yaml.safe_load(yaml_text.written(value)) == value
+    assert yaml.safe_load(yaml_text.write(value)) == value
 
 
 def test_a_name_that_is_not_there(call: tools.Call) -> None:

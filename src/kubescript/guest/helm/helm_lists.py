@@ -44,25 +44,25 @@ def helm_list(
 ) -> str:
     """List releases as `helm list` does: the last revision of each."""
     namespace = namespace or (None if all_namespaces else storage.NAMESPACE)
-    matching = _selected(k8s, namespace, status, filter)
-    shown = _ordered(matching, by_date=date, reverse=reverse)[:max]
+    matching = _select(k8s, namespace, status, filter)
+    shown = _sort_revisions(matching, by_date=date, reverse=reverse)[:max]
     if not shown:
         return f"no releases{f' in namespace {namespace}' if namespace else ''}{_hint(status)}"
     if short:
         body = "\n".join(line(each.name) for each in shown)
     else:
-        rows = _sorted(_rows(k8s, shown), reverse=reverse) if date else _rows(k8s, shown)
-        body = text.listed(_TITLES, rows)
+        rows = _sort_rows(_rows(k8s, shown), reverse=reverse) if date else _rows(k8s, shown)
+        body = text.write_table(_TITLES, rows)
     left = len(matching) - len(shown)
     return f"{body}\n({left} more: raise max, or narrow with namespace, status or filter)" if left else body
 
 
 def releases(k8s: client.K8s, namespace: str | None = None, status: str | None = "all") -> list[dict[str, str]]:
     """List the last revision of each release of a namespace or of all, with the fields of `helm list -o json`."""
-    return _rows(k8s, _ordered(_selected(k8s, namespace, status, ""), by_date=False, reverse=False))
+    return _rows(k8s, _sort_revisions(_select(k8s, namespace, status, ""), by_date=False, reverse=False))
 
 
-def _selected(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[storage.Revision]:
+def _select(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[storage.Revision]:
     is_named = _matcher(pattern)
     if status not in (None, "all", *_STATUSES):
         raise ToolError("invalid_choice", name="status", known=", ".join(("all", *_STATUSES)), value=status)
@@ -81,7 +81,7 @@ def _matcher(pattern: str) -> Callable[[str], object]:
         raise ToolError("invalid_filter", details=error) from None
 
 
-def _ordered(found: Iterable[storage.Revision], *, by_date: bool, reverse: bool) -> list[storage.Revision]:
+def _sort_revisions(found: Iterable[storage.Revision], *, by_date: bool, reverse: bool) -> list[storage.Revision]:
     if by_date:
         return sorted(found, key=lambda each: (each.created, each.name, each.namespace), reverse=reverse)
     return sorted(found, key=lambda each: (each.name, each.namespace, each.number), reverse=reverse)
@@ -112,7 +112,7 @@ def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]
     }
 
 
-def _sorted(rows: list[dict[str, str]], *, reverse: bool) -> list[dict[str, str]]:
+def _sort_rows(rows: list[dict[str, str]], *, reverse: bool) -> list[dict[str, str]]:
     return sorted(rows, key=lambda row: row["updated"], reverse=reverse)
 
 
@@ -125,7 +125,7 @@ def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, outp
     if output == "json":
         return repositories
     if output == "yaml":
-        return yaml_text.written(repositories)
+        return yaml_text.write(repositories)
     if not repositories:
         return messages.text("no_repositories")
-    return text.listed(("NAME", "URL"), repositories)
+    return text.write_table(("NAME", "URL"), repositories)

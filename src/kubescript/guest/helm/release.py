@@ -18,7 +18,7 @@ from kubescript.guest.sdk.objects import schemas
 from kubescript.guest.sdk.values import ages, exceptions
 from kubescript.wire.exchanges import Call
 
-__all__ = ["coalesced", "helm_get_values", "helm_history", "helm_status", "history", "status", "values"]
+__all__ = ["coalesce", "helm_get_values", "helm_history", "helm_status", "history", "status", "values"]
 
 _MAX: Final = 256
 _TITLES: Final = ("REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION", "DESCRIPTION")
@@ -59,7 +59,7 @@ def helm_get_values(
     found = values(k8s, release_name, namespace, revision=revision, all_values=all_values)
     if output == "table":
         return f"{'COMPUTED' if all_values else 'USER-SUPPLIED'} VALUES:\n{_yaml(found)}"
-    return _encoded(found, output)
+    return _encode(found, output)
 
 
 def helm_history(
@@ -72,14 +72,14 @@ def helm_history(
 ) -> str:
     """Tell the revisions of a release as `helm history` does."""
     rows = history(k8s, release_name, namespace, most=max)
-    return text.listed(_TITLES, rows) if output == "table" else _encoded(rows, output)
+    return text.write_table(_TITLES, rows) if output == "table" else _encode(rows, output)
 
 
 def status(
     k8s: client.K8s, name: str, namespace: str | None = None, *, revision: int = storage.LATEST
 ) -> storage.Release:
     """One revision of a release: name, namespace, version, info, chart, config, hooks, resources."""
-    return storage.found(k8s, name, namespace or storage.NAMESPACE, revision)
+    return storage.find(k8s, name, namespace or storage.NAMESPACE, revision)
 
 
 def values(
@@ -93,7 +93,7 @@ def values(
     """The values that a release was given; with `all_values` those of its chart too."""
     release = status(k8s, name, namespace, revision=revision)
     given: dict[str, Any] | None = release.get("config")
-    return coalesced(release.get("chart") or {}, given or {}) if all_values else given
+    return coalesce(release.get("chart") or {}, given or {}) if all_values else given
 
 
 def history(k8s: client.K8s, name: str, namespace: str | None = None, most: int = _MAX) -> list[dict[str, Any]]:
@@ -158,16 +158,16 @@ def _hooks(release: storage.Release) -> str:
         ran = f"{run.get('phase', '')} {text.seconds(run.get('started_at', ''))}".strip()
         events = ",".join(hook.get("events") or ())
         rows.append((hook.get("kind", ""), hook.get("name", ""), events, str(hook.get("weight", 0)), ran or "never"))
-    return f"HOOKS:\n{text.aligned(rows)}"
+    return f"HOOKS:\n{text.align(rows)}"
 
 
-def _encoded(value: Any, output: str) -> str:
+def _encode(value: Any, output: str) -> str:
     return msgspec.json.encode(value).decode() if output == "json" else _yaml(value)
 
 
 def _yaml(value: Any) -> str:
     """Returns a value as YAML, keys in order, as Helm prints values."""
-    return yaml_text.written(_in_order(value))
+    return yaml_text.write(_in_order(value))
 
 
 def _in_order(value: Any) -> Any:
@@ -179,7 +179,7 @@ def _in_order(value: Any) -> Any:
 Values = dict[str, Any]
 
 
-def coalesced(chart: Values, given: Values) -> Values:
+def coalesce(chart: Values, given: Values) -> Values:
     """Returns the values that templates were rendered with, as Helm's CoalesceValues has it. `given` is changed.
 
     A stored release has no charts that its chart depends on, so nothing is said of these here. A null among the given
@@ -258,7 +258,7 @@ def _row(k8s: client.K8s, path: str | exceptions.ApiException) -> _Row:
 
 def _table(rows: list[_Row]) -> str:
     titles = max((list(row) for row in rows), key=len)
-    return text.aligned([titles, *([row.get(title, "") for title in titles] for row in rows)])
+    return text.align([titles, *([row.get(title, "") for title in titles] for row in rows)])
 
 
 def _why(error: Any) -> str:

@@ -19,7 +19,7 @@ from kubescript.guest.sdk.values import exceptions
 from kubescript.guest.tool_errors import ToolError
 from kubescript.wire.exchanges import Call
 
-__all__ = ["LATEST", "NAMESPACE", "Release", "Revision", "found", "latest", "read", "revisions", "unread"]
+__all__ = ["LATEST", "NAMESPACE", "Release", "Revision", "find", "latest", "read", "revisions", "unread"]
 
 _HOLDERS: Final = ("secrets", "configmaps")
 _STORED: Final = re.compile(r"sh\.helm\.release\.v1\..+\.v([1-9][0-9]{0,8})")
@@ -49,7 +49,9 @@ class Revision(NamedTuple):
 def revisions(k8s: client.K8s, namespace: str | None, selector: str = "") -> list[Revision]:
     """Returns the revisions in one namespace or in all. Raises ApiException or ToolError when neither Secrets nor
     ConfigMaps can be asked."""
-    answers = k8s.parallel([functools.partial(_listed, k8s, holder, namespace, selector) for holder in _HOLDERS])
+    answers = k8s.parallel(
+        [functools.partial(_list_revisions, k8s, holder, namespace, selector) for holder in _HOLDERS]
+    )
     everything: list[Revision] = []
     for answer in answers:
         if not isinstance(answer, exceptions.ApiException):
@@ -86,7 +88,7 @@ def unread(revision: Revision, error: exceptions.ApiException) -> Release:
     return {"version": revision.number, "info": info, "chart": {"metadata": metadata}}
 
 
-def found(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
+def find(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
     """Returns one revision whole. Raises ToolError when there is none, ApiException when it cannot be read."""
     known = of_release(k8s, name, namespace)
     matching = [each for each in known if number in {LATEST, each.number}]
@@ -104,7 +106,7 @@ def of_release(k8s: client.K8s, name: str, namespace: str) -> list[Revision]:
     return known
 
 
-def _listed(k8s: client.K8s, holder: str, namespace: str | None, selector: str) -> list[Revision]:
+def _list_revisions(k8s: client.K8s, holder: str, namespace: str | None, selector: str) -> list[Revision]:
     query = (("labelSelector", selector),) if selector else ()
     listed, _ = k8s._session.fetch_list(Call("GET", _path(holder, namespace), query), schemas.OBJECT, "")
     return [revision for each in listed if (revision := _revision(holder, each["metadata"]))]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubescript.guest.kubectl.rows.cells import line
 
-__all__ = ["aligned", "chart_of", "listed", "seconds"]
+__all__ = ["align", "chart_of", "seconds", "write_table"]
 
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
 _MOST_WIDTH: Final = 200
@@ -17,7 +17,7 @@ _MISSING: Final = "MISSING"
 """What Helm writes for a release without a chart."""
 
 
-def aligned(rows: Sequence[Sequence[object]]) -> str:
+def align(rows: Sequence[Sequence[object]]) -> str:
     """Returns rows as text in columns."""
     cells = [[line(cell) for cell in row] for row in rows]
     # Attack: a cell of a megabyte, to which a hundred others are padded.
@@ -26,9 +26,9 @@ def aligned(rows: Sequence[Sequence[object]]) -> str:
     return "\n".join(lines)
 
 
-def listed(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
+def write_table(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
     """Returns rows as text in columns with these titles."""
-    return aligned([titles, *([*row.values()] for row in rows)])
+    return align([titles, *([*row.values()] for row in rows)])
 
 
 def chart_of(release: dict[str, Any]) -> tuple[str, str]:

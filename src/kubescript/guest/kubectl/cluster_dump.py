@@ -67,7 +67,7 @@ def _section(what: str, answer: Any, lines: Callable[[Iterable[Object]], Iterabl
     yield from rest
 
 
-def _bounded(lines: Sequence[str]) -> list[str]:
+def _limit(lines: Sequence[str]) -> list[str]:
     more = len(lines) - _MOST_ROWS
     return [*lines[:_MOST_ROWS], messages.text("info_more", count=more)] if more > 0 else list(lines)
 
@@ -79,8 +79,8 @@ def _nodes(nodes: Iterable[Object]) -> list[str]:
     found = list(nodes)
     ready = sum(map(health.is_ready, found))
     versions = Counter(each["status"]["nodeInfo"]["kubeletVersion"] for each in found)
-    title = messages.text("dump_ready", ready=ready, all=len(found), versions=_counted(versions))
-    return [title, *_bounded(health.node_troubles(found))]
+    title = messages.text("dump_ready", ready=ready, all=len(found), versions=_write_counts(versions))
+    return [title, *_limit(health.node_troubles(found))]
 
 
 def _pods(pods: Iterable[Object]) -> list[str]:
@@ -88,19 +88,19 @@ def _pods(pods: Iterable[Object]) -> list[str]:
     for pod in pods:
         states = by_namespace.setdefault(pod["metadata"]["namespace"], Counter())
         states[health.pod_state(pod)] += 1
-    rows = [(name, states.total(), _counted(states)) for name, states in sorted(by_namespace.items())]
+    rows = [(name, states.total(), _write_counts(states)) for name, states in sorted(by_namespace.items())]
     total = sum(states.total() for states in by_namespace.values())
     return [str(total), *_rows(rows)]
 
 
-def _counted(counts: Counter[str]) -> str:
+def _write_counts(counts: Counter[str]) -> str:
     shown = [f"{name or '?'} {count}" for name, count in counts.most_common(_MOST_STATES)]
     more = len(counts) - len(shown)
     return ", ".join([*shown, messages.text("info_more", count=more)] if more > 0 else shown)
 
 
 def _rows(rows: Sequence[tuple[Any, ...]]) -> list[str]:
-    return _bounded(table.table(rows, header=False).split("\n")) if rows else []
+    return _limit(table.table(rows, header=False).split("\n")) if rows else []
 
 
 # --- workloads --------------------------------------------------------------------------------------------------------
@@ -214,4 +214,4 @@ def _groups(services: Iterable[Object]) -> list[str]:
         total += 1
         if gone := _condition(each, "Available", "False"):
             missing.append(f"{each['metadata']['name']} {gone.get('reason') or ''}".strip())
-    return [messages.text("dump_groups", bad=len(missing), all=total), *_bounded(missing)]
+    return [messages.text("dump_groups", bad=len(missing), all=total), *_limit(missing)]

@@ -80,11 +80,11 @@ def _service(service: Mapping[str, Any]) -> str:
         return messages.text(
             "info_service", name=name, link=" ".join(f"http://{address}:{each['port']}" for each in ports)
         )
-    path = f"/api/v1/namespaces/{metadata['namespace']}/services/{_proxied(metadata['name'], ports)}/proxy"
+    path = f"/api/v1/namespaces/{metadata['namespace']}/services/{_guess_proxy_name(metadata['name'], ports)}/proxy"
     return messages.text("info_service", name=name, link=path)
 
 
-def _proxied(name: str, ports: list[Mapping[str, Any]]) -> str:
+def _guess_proxy_name(name: str, ports: list[Mapping[str, Any]]) -> str:
     """Returns scheme, name and port of a service, as kubectl guesses them."""
     if not ports:
         return name

@@ -9,7 +9,7 @@ from kubescript.guest.kubectl import rollout, writes
 from kubescript.guest.sdk import client, intents
 from kubescript.wire import messages
 
-__all__ = ["judged", "kubectl_restart_deployment", "kubectl_scale_deployment"]
+__all__ = ["judge", "kubectl_restart_deployment", "kubectl_scale_deployment"]
 
 
 def kubectl_scale_deployment(
@@ -70,11 +70,11 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
         name=name,
         read=lambda: apps.read_namespaced_deployment(name, where),
         listing=apps.list_namespaced_deployment,
-        judge=judged,
+        judge=judge,
     )
 
 
-def judged(found: Any) -> rollout.Progress:
+def judge(found: Any) -> rollout.Progress:
     """Returns how far a Deployment is, by the rules of `kubectl rollout status`.
 
     One rule goes further: pods beyond the wanted number must have ended. Raises ToolError when the Deployment's own

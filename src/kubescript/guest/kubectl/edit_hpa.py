@@ -34,18 +34,18 @@ def kubectl_edit_hpa(
     if now == was:
         change = messages.text("hpa_already", target=target, bounds=_range(now))
     else:
-        patch = {"spec": _changed(was, now)}
+        patch = {"spec": _list_changes(was, now)}
         write = k8s.autoscalingV2().patch_namespaced_horizontal_pod_autoscaler
         found = writes.send(target.name, lambda: write(target.name, target.namespace, patch))
         if k8s._session.planned:
             return messages.text("hpa_would_change", target=target, was=_range(was), now=_range(now))
         change = messages.text("hpa_changed", target=target, was=_range(was), now=_range(now))
     follows = wait and not k8s._session.planned
-    state = rollout.follow(k8s, target, change, timeout, found).text if follows else _judged(found).text
+    state = rollout.follow(k8s, target, change, timeout, found).text if follows else _judge(found).text
     return messages.text("rollout_done", change=change, state=state)
 
 
-def _changed(was: Bounds, now: Bounds) -> dict[str, int]:
+def _list_changes(was: Bounds, now: Bounds) -> dict[str, int]:
     """Returns the fields of the spec that are to be others."""
     names = ("minReplicas", "maxReplicas")
     return {name: new for name, old, new in zip(names, was, now, strict=True) if new != old}
@@ -59,7 +59,7 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
         name=name,
         read=lambda: api.read_namespaced_horizontal_pod_autoscaler(name, where),
         listing=api.list_namespaced_horizontal_pod_autoscaler,
-        judge=_judged,
+        judge=_judge,
     )
 
 
@@ -77,7 +77,7 @@ def _range(bounds: Bounds) -> str:
     return f"{bounds[0]}-{bounds[1]}"
 
 
-def _judged(found: Any) -> rollout.Progress:
+def _judge(found: Any) -> rollout.Progress:
     """Returns whether the replicas are within the bounds."""
     least, most = found.spec.min_replicas or 1, found.spec.max_replicas
     current = found.status.current_replicas or 0

@@ -14,7 +14,7 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import schemas
 from kubescript.wire import messages
 
-__all__ = ["kubectl_get", "kubectl_get_yaml", "one", "pruned", "withheld"]
+__all__ = ["kubectl_get", "kubectl_get_yaml", "one", "prune_object", "withheld"]
 
 OUTPUTS: Final = ("json", "table", "wide", "name", "yaml")
 MAX_ROWS: Final = 100
@@ -50,7 +50,7 @@ def kubectl_get(
         return one(k8s, scope)
     found = listing.read(k8s, scope, named=output == "name")
     if scope.kind.model in event_rows.MODELS and (output in ("json", "wide") or len(found.rows) > MAX_ROWS):
-        found = event_rows.ordered(found)
+        found = event_rows.sort_rows(found)
     choice = states.chosen(found, scope.kind.model, MAX_ROWS)
     shown = found._replace(rows=choice.rows)
     notes = _notes(scope, found, choice)
@@ -84,24 +84,24 @@ def _scope(
 def one(k8s: client.K8s, scope: listing.Scope) -> dict[str, Any]:
     """Returns one object, pruned, with a note where only its metadata is served."""
     found, reply = k8s._session.fetch(scope.call("json"), schemas.OBJECT)
-    shown = pruned(scope.kind, listing.strip(found))
+    shown = prune_object(scope.kind, listing.strip(found))
     if reply.metadata_rule:
         shown["note"] = withheld(scope, reply.metadata_rule)
     return shown
 
 
-def pruned(kind: tool_kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
+def prune_object(kind: tool_kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
     """Returns an object of this kind without what no reader needs."""
     # The items of a list lack both, and an object that is served without its data has those of its representation.
     named = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
-    return prune.pruned(named, defaults=bool(kind.model))
+    return prune.prune(named, defaults=bool(kind.model))
 
 
 def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
     limit = () if scope.single else (("limit", str(MAX_OBJECTS)),)
     found, reply = k8s._session.fetch(scope.call("json", *limit), schemas.OBJECT)
     objects = [found] if scope.single else list(found)
-    documents = _first_documents(yaml_text.written(pruned(scope.kind, listing.strip(each))) for each in objects)
+    documents = _first_documents(yaml_text.write(prune_object(scope.kind, listing.strip(each))) for each in objects)
     if not documents:
         return _nothing(scope)
     notes = [withheld(scope, reply.metadata_rule)] if reply.metadata_rule else []

@@ -73,10 +73,10 @@ def kubectl_logs(
     try:
         text = k8s.coreV1().read_namespaced_pod_log(pod, namespace, **options)
     except exceptions.ApiException as error:
-        raise _explained(k8s, wanted, error) from None
+        raise _explain(k8s, wanted, error) from None
     if not text:
         return _nothing(k8s, wanted)
-    return _written(wanted, LINE_END.split(text.removesuffix("\n")), lines)
+    return _write(wanted, LINE_END.split(text.removesuffix("\n")), lines)
 
 
 def _seconds(since: str | None) -> int:
@@ -89,7 +89,7 @@ def _seconds(since: str | None) -> int:
     return min(seconds, _LONGEST_S)
 
 
-def _written(wanted: _Wanted, found: list[str], lines: int) -> str:
+def _write(wanted: _Wanted, found: list[str], lines: int) -> str:
     """Returns the last `lines` of what was found, as far as they fit in an answer."""
     asked = found[-lines:]
     shown = fitting(asked)
@@ -133,7 +133,7 @@ def _nothing(k8s: client.K8s, wanted: _Wanted) -> str:
 # --- why there is no log ----------------------------------------------------------------------------------------------
 
 
-def _explained(k8s: client.K8s, wanted: _Wanted, error: exceptions.ApiException) -> Exception:
+def _explain(k8s: client.K8s, wanted: _Wanted, error: exceptions.ApiException) -> Exception:
     """Returns what to say of a log that could not be read."""
     if error.code == "cluster.not_captured":
         pods_are_there = "pods were captured" in error.message
@@ -146,10 +146,10 @@ def _explained(k8s: client.K8s, wanted: _Wanted, error: exceptions.ApiException)
         return ToolError("log_unreachable", pod=wanted.pod, details=error.message)
     if error.status != 400:
         return error
-    return _diagnosed(k8s, wanted) or error
+    return _diagnose(k8s, wanted) or error
 
 
-def _diagnosed(k8s: client.K8s, wanted: _Wanted) -> ToolError | None:
+def _diagnose(k8s: client.K8s, wanted: _Wanted) -> ToolError | None:
     """Returns which precondition the pod does not meet: the API server's 400 says less than the pod does."""
     try:
         pod = k8s.coreV1().read_namespaced_pod(wanted.pod, wanted.namespace)
@@ -169,7 +169,7 @@ def _unmet(wanted: _Wanted, names: Mapping[str, str], pod_status: Mapping[str, A
     if wanted.previous and "terminated" not in status.get("lastState", {}):
         return ToolError("no_previous_log", container=container, restarts=status.get("restartCount", 0))
     if waiting is not None:
-        hint = _first_to_read(pod_status)
+        hint = _find_blocking_container(pod_status)
         return ToolError("container_waiting", container=container, reason=_reason(waiting), hint=hint)
     if not status:
         return ToolError("container_not_started", container=container, reason=_reason(pod_status))
@@ -196,7 +196,7 @@ def _reason(state: Mapping[str, Any]) -> str:
     return ": ".join(word for word in words if word) or "?"
 
 
-def _first_to_read(pod_status: Mapping[str, Any]) -> str:
+def _find_blocking_container(pod_status: Mapping[str, Any]) -> str:
     """Returns the init container that the pod's containers wait for, as an argument; empty when there is none."""
     for each in pod_status.get("initContainerStatuses") or ():
         ended = each.get("state", {}).get("terminated") or {}

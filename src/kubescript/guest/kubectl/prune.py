@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["pruned"]
+__all__ = ["prune"]
 
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "uid", "resourceVersion", "generation", "selfLink", "generateName", "creationTimestamp"}
@@ -59,7 +59,7 @@ _API_ACCESS: Final = "kube-api-access-"
 _NODE_TROUBLE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def pruned(obj: dict[str, Any], *, defaults: bool) -> dict[str, Any]:
+def prune(obj: dict[str, Any], *, defaults: bool) -> dict[str, Any]:
     """Returns an object without what says nothing. `defaults` takes out those of built-in kinds too."""
     kept = {key: value for key, value in obj.items() if key != "metadata"}
     metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _BOOKKEEPING}

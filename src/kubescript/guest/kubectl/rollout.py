@@ -12,7 +12,7 @@ from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import watch
 from kubescript.guest.sdk.values import exceptions
 
-__all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watched"]
+__all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watch_changes"]
 
 _WINDOW_S: Final = 60
 """Seconds of one watch. A connection that a firewall has forgotten delivers nothing, and is noticed after that time."""
@@ -77,13 +77,13 @@ def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Ite
     """Yields the object as it is now and after each change, until the deadline."""
     for _ in range(MOST_WATCHES):
         left = deadline - time.monotonic()
-        yield from watched(k8s, target, left, known)
+        yield from watch_changes(k8s, target, left, known)
         known = None
         if left <= 0:
             return
 
 
-def watched(k8s: client.K8s, target: Target, seconds: float, known: Any = None) -> Iterator[Any]:
+def watch_changes(k8s: client.K8s, target: Target, seconds: float, known: Any = None) -> Iterator[Any]:
     """Yields the object as it is now, and after each change while one watch lasts: for these seconds at most. `known`
     is the object as it is now. Raises ToolError when it is deleted, and ApiException."""
     found = known or target.read()

@@ -13,7 +13,7 @@ from kubescript.guest.sdk.values import builtin_kinds, exceptions, names
 from kubescript.kube import kinds, paths
 from kubescript.wire import messages
 
-__all__ = ["Kind", "built_in", "find", "unsupported"]
+__all__ = ["Kind", "built_in", "explain_unsupported", "find"]
 
 _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
@@ -50,11 +50,11 @@ def find(k8s: client.K8s, resource: str) -> Kind:
     if found := built_in(resource):
         return Kind(found.group, found.version, found.plural, found.kind, found.namespaced, found.model)
     if _is_several(resource):  # no cluster serves it: none is asked
-        raise unsupported(k8s, resource)
+        raise explain_unsupported(k8s, resource)
     try:
         served = k8s.discovery().find(resource)
     except exceptions.NotFoundException:
-        raise unsupported(k8s, resource) from None
+        raise explain_unsupported(k8s, resource) from None
     return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
 
 
@@ -66,7 +66,7 @@ def built_in(resource: str) -> builtin_kinds.Kind | None:
     return builtin_kinds.find(resource)
 
 
-def unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
+def explain_unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
     """Returns what a tool says of a kind that the cluster does not serve: the names that look like it, or how kinds are
     named."""
     hint = messages.text("one_kind") if _is_several(resource) else _hint(k8s.discovery(), resource)

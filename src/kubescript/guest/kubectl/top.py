@@ -58,7 +58,7 @@ def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
         room = {each["metadata"]["name"]: _amounts(each["status"].get("allocatable")) for each in nodes}
     if not used:
         return messages.text("top_nothing", what="nodes", where=k8s.name)
-    shown = _shown(used, sort_by)
+    shown = _select_rows(used, sort_by)
     rows: list[tuple[str, ...]] = [(each.name, *_node_cells(each, room.get(each.name))) for each in shown]
     unmeasured = sorted(room.keys() - {each.name for each in used})
     places = _MOST_ROWS - len(rows)
@@ -66,7 +66,7 @@ def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
     if len(unmeasured) > places:
         notes.append(messages.text("top_unmeasured", count=len(unmeasured) - places))
     text = table.table(rows, _NODE_TITLES, width=0)
-    return "\n".join(filter(None, [text, _cut(used, sort_by, "nodes", "top_cut"), *notes]))
+    return "\n".join(filter(None, [text, _write_remainder(used, sort_by, "nodes", "top_cut"), *notes]))
 
 
 def kubectl_top_pods(
@@ -82,12 +82,12 @@ def kubectl_top_pods(
     where = "" if all_namespaces else namespace
     pods = [_of_containers(each) for each in _pod_metrics(k8s, where)]
     if not containers:
-        return _printed(k8s, [_sum(each) for each in pods if each], sort_by, where, "pods")
+        return _write_table(k8s, [_sum(each) for each in pods if each], sort_by, where, "pods")
     # As in kubectl, the pods are sorted by their sums, and the containers within each pod.
-    pods = [_sorted(each, sort_by) for each in pods if each]
+    pods = [_sort(each, sort_by) for each in pods if each]
     pods.sort(key=lambda each: _key(sort_by)(_sum(each)))
     found = [each for pod in pods for each in pod]
-    return _printed(k8s, found, sort_by, where, "containers", is_sorted=True)
+    return _write_table(k8s, found, sort_by, where, "containers", is_sorted=True)
 
 
 def kubectl_top_containers(
@@ -106,7 +106,7 @@ def kubectl_top_containers(
     found = [each for each in _of_pod(measured, pod_name or "") if (container_name or "") in each.name]
     if measured and not found:
         return messages.text("top_no_match", count=len(measured), where=where or k8s.name)
-    return _printed(k8s, found, sort_by, where, "containers")
+    return _write_table(k8s, found, sort_by, where, "containers")
 
 
 def _of_pod(measured: list[_Usage], name: str) -> list[_Usage]:
@@ -175,13 +175,13 @@ def _sum(containers: Sequence[_Usage]) -> _Usage:
 # --- printing ---------------------------------------------------------------------------------------------------------
 
 
-def _printed(
+def _write_table(
     k8s: client.K8s, found: list[_Usage], sort_by: str | None, where: str, what: str, *, is_sorted: bool = False
 ) -> str:
     """Returns the table of pods or containers, at most fifty rows, and what it lacks."""
     if not found:
         return messages.text("top_nothing", what=what, where=where or k8s.name)
-    shown = found[:_MOST_ROWS] if is_sorted and sort_by else _shown(found, sort_by)
+    shown = found[:_MOST_ROWS] if is_sorted and sort_by else _select_rows(found, sort_by)
     columns: list[tuple[str, Callable[[_Usage], str]]] = []
     if not where:
         columns.append(("NAMESPACE", lambda each: each.namespace))
@@ -190,17 +190,17 @@ def _printed(
     titles = [title for title, _ in columns]
     rows = [(*[read(each) for _, read in columns], each.name, *each.cells) for each in shown]
     text = table.table(rows, [*titles, *_TITLES], width=0)
-    return "\n".join(filter(None, [text, _cut(found, sort_by, what, f"top_cut_{what}")]))
+    return "\n".join(filter(None, [text, _write_remainder(found, sort_by, what, f"top_cut_{what}")]))
 
 
-def _shown(found: list[_Usage], sort_by: str | None) -> list[_Usage]:
+def _select_rows(found: list[_Usage], sort_by: str | None) -> list[_Usage]:
     """Returns the rows in kubectl's order. Of too many those that use most."""
     if len(found) > _MOST_ROWS:
         sort_by = sort_by or _SORTS[0]
-    return _sorted(found, sort_by)[:_MOST_ROWS]
+    return _sort(found, sort_by)[:_MOST_ROWS]
 
 
-def _sorted(found: Iterable[_Usage], sort_by: str | None) -> list[_Usage]:
+def _sort(found: Iterable[_Usage], sort_by: str | None) -> list[_Usage]:
     return sorted(found, key=_key(sort_by))
 
 
@@ -213,7 +213,7 @@ def _key(sort_by: str | None) -> Callable[[_Usage], tuple[Any, ...]]:
     return lambda each: each[:3]
 
 
-def _cut(found: Sequence[_Usage], sort_by: str | None, what: str, message: str) -> str:
+def _write_remainder(found: Sequence[_Usage], sort_by: str | None, what: str, message: str) -> str:
     """Returns the line under a table that lacks rows: how many there are, what all use, and how to narrow."""
     if len(found) <= _MOST_ROWS:
         return ""

@@ -127,7 +127,7 @@ def _listing(k8s: client.K8s, call: exchanges.Call) -> lists.ListObject:
     return found
 
 
-def _related(k8s: client.K8s, targets: Sequence[_Target]) -> list[tool_kinds.Kind]:
+def _find_related_kinds(k8s: client.K8s, targets: Sequence[_Target]) -> list[tool_kinds.Kind]:
     """Returns the custom kinds of the targets' groups, of which an object may own another."""
     groups = {each.kind.group for each in targets if not each.kind.model}
     if not groups:
@@ -145,14 +145,14 @@ def _related(k8s: client.K8s, targets: Sequence[_Target]) -> list[tool_kinds.Kin
 
 def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -> list[list[str]]:
     """Returns the lines of the targets in a namespace."""
-    read = _read(k8s, namespace, _related(k8s, targets))
-    owned = _owned(read)
-    taken = [_taken(owned, each.id) for each in targets]
+    read = _read(k8s, namespace, _find_related_kinds(k8s, targets))
+    owned = _find_owned(read)
+    taken = [_collect_dependents(owned, each.id) for each in targets]
     gone = _Gone([*(each for found in taken for each in found), *((each.kind, each.name) for each in targets)])
     lines = []
     for target, found in zip(targets, taken, strict=True):
         pods = _Gone([*found, (target.kind, target.name)]).of("pods")
-        own = [f"takes {_counted(kind, names)} with it" for kind, names in _by_kind(found).items()]
+        own = [f"takes {_write_count(kind, names)} with it" for kind, names in _by_kind(found).items()]
         own += [text for text, lost in _services(read, gone) if lost & pods]
         own += [text for text, lost in _budgets(read, gone) if lost & pods]
         own += _autoscalers(read, gone, target)
@@ -161,7 +161,7 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
     return lines
 
 
-def _owned(read: _Namespace) -> dict[Id, list[Named]]:
+def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
     """Returns what each object owns: kinds and names."""
     owned = defaultdict(list)
     for kind, objects in read.listed.items():
@@ -172,7 +172,7 @@ def _owned(read: _Namespace) -> dict[Id, list[Named]]:
     return owned
 
 
-def _taken(owned: Mapping[Id, list[Named]], root: Id) -> list[Named]:
+def _collect_dependents(owned: Mapping[Id, list[Named]], root: Id) -> list[Named]:
     """Returns all that goes with an object, what is owned directly first."""
     # Attack: objects that own one another in a circle.
     found: dict[Named, None] = {}
@@ -193,7 +193,7 @@ def _by_kind(taken: Sequence[Named]) -> dict[str, list[str]]:
     return found
 
 
-def _counted(kind: str, names: Sequence[str]) -> str:
+def _write_count(kind: str, names: Sequence[str]) -> str:
     """Returns `3 pods (web-1, web-2, web-3)`, or `pods web-1`."""
     if len(names) == 1:
         return f"{kind} {cells.line(names[0])}"
@@ -270,7 +270,9 @@ def _in_cluster(k8s: client.K8s, target: _Target) -> list[str]:
 def _content(read: _Namespace) -> list[str]:
     """Returns the lines of a namespace: all that is in it."""
     shown = {kind: found for kind, found in read.listed.items() if found and kind.plural not in _UNTOLD}
-    lines = [f"takes {_counted(kind.full_name, [cells.name(each) for each in shown[kind]])} with it" for kind in shown]
+    lines = [
+        f"takes {_write_count(kind.full_name, [cells.name(each) for each in shown[kind]])} with it" for kind in shown
+    ]
     lines.append("takes objects of all other kinds in it")
     return lines + [f"not everything could be looked at: {', '.join(read.missing)}"] * bool(read.missing)
 
@@ -282,4 +284,4 @@ def _all_of(k8s: client.K8s, kind: tool_kinds.Kind, where: str, query: tuple[tup
     if isinstance(answer, Exception):
         return [f"{kind.full_name} could not be listed: {subject.reason(answer)}"]
     names = [cells.name(each) for each in answer]
-    return [f"takes {_counted(kind.full_name, names)} {where}"] if names else []
+    return [f"takes {_write_count(kind.full_name, names)} {where}"] if names else []

@@ -84,7 +84,7 @@ class _Followed:
     def follow(self, seconds: float, everything: Sequence[_Followed]) -> None:
         """Follows it for these seconds, and reports how far all of them are."""
         try:
-            for found in rollout.watched(self._k8s, self._target, seconds):
+            for found in rollout.watch_changes(self._k8s, self._target, seconds):
                 self._found = found
                 progress = self._target.judge(found)
                 done, total = sum(each.ready for each in everything), sum(each.wanted for each in everything)
@@ -161,4 +161,4 @@ def _count(number: int | None) -> int:
 _KINDS: Final = {"deployments": "deployment", "statefulsets": "stateful_set", "daemonsets": "daemon_set"}
 """What the methods of AppsV1Api call a resource."""
 _NAMES: Final = {"deployment": "Deployment", "stateful_set": "StatefulSet", "daemon_set": "DaemonSet"}
-_JUDGES: Final = {"deployment": deployments.judged, "stateful_set": _stateful_set, "daemon_set": _daemon_set}
+_JUDGES: Final = {"deployment": deployments.judge, "stateful_set": _stateful_set, "daemon_set": _daemon_set}

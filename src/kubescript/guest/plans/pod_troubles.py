@@ -65,7 +65,7 @@ def _of_events(k8s: client.K8s, namespace: str, kind: str, name: str) -> str:
     found = _read(functools.partial(k8s.coreV1().list_namespaced_event, namespace, field_selector=selector))
     if isinstance(found, Exception) or not found:
         return ""
-    last = max(found, key=events.last_seen)
+    last = max(found, key=events.find_last_time)
     return f"{last.get('reason', '')}: {last.get('message', '')}"
 
 

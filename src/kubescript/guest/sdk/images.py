@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-__all__ = ["Containers", "of", "wanted"]
+__all__ = ["Containers", "of", "parse_images"]
 
 _TEMPLATE: Final = ("spec", "template", "spec")
 _OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -64,7 +64,9 @@ def of(kind: str, found: Any) -> Containers:
     return Containers(path, main, init)
 
 
-def wanted(given: tuple[Any, ...], named: Mapping[str, Any], containers: Containers, title: str) -> dict[str, str]:
+def parse_images(
+    given: tuple[Any, ...], named: Mapping[str, Any], containers: Containers, title: str
+) -> dict[str, str]:
     """Returns images by container, of all spellings: web="nginx:1", {"web": "nginx:1"}, ("web", "nginx:1"),
     container="web" with image="nginx:1", and for a single container an image alone, by either word.
 

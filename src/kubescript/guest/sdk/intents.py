@@ -98,7 +98,7 @@ class Intents:
         known = images.of(found.resource.kind, found.read)
         if not known.main:
             raise _wrong("set_image", found, "what has containers, or a template of pods, has images")
-        asked = images.wanted(given, containers, known, str(found))
+        asked = images.parse_images(given, containers, known, str(found))
         if found.built_in:
             return self._patch(found, known.merge_patch(asked), _STRATEGIC)
         return self._patch(found, known.json_patch(asked), _JSON)

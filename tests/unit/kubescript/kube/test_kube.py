@@ -99,7 +99,7 @@ def test_ports_of_two_dry_runs_stand_side_by_side_in_the_plan_s_view() -> None:
     def ports(*numbers: int) -> bytes:
         return lazy_json.encode({"spec": {"ports": [{"port": number} for number in numbers]}})
 
-    merged: Any = lazy_json.decode_all(rebasing.rebased(ports(80, 8080), ports(80), ports(80, 443)))
+    merged: Any = lazy_json.decode_all(rebasing.rebase(ports(80, 8080), ports(80), ports(80, 443)))
     assert merged == {"spec": {"ports": [{"port": 80}, {"port": 8080}, {"port": 443}]}}
 
 

@@ -59,7 +59,7 @@ def _identity(out: writer.Writer, container: texts.Object, status: texts.Object 
     profile = (container.get("securityContext") or {}).get("seccompProfile")
     if profile:
         out.field("SeccompProfile", profile.get("type"), 2)
-        out.given("LocalhostProfile", profile.get("localhostProfile"), 3)
+        out.optional_field("LocalhostProfile", profile.get("localhostProfile"), 3)
 
 
 def _ports(out: writer.Writer, title: str, ports: list[texts.Object] | None, key: str) -> None:
@@ -67,7 +67,7 @@ def _ports(out: writer.Writer, title: str, ports: list[texts.Object] | None, key
     for port in ports or ():
         name = f" ({port['name']})" if port.get("name") else ""
         written.append(f"{port.get(key, 0)}/{port.get('protocol', '')}{name}")
-    out.field(f"{title}s" if len(written) > 1 else title, texts.joined(written, between=", "), 2)
+    out.field(f"{title}s" if len(written) > 1 else title, texts.join(written, between=", "), 2)
 
 
 def _lines(out: writer.Writer, title: str, found: list[str] | None) -> None:
@@ -93,19 +93,19 @@ def _state(out: writer.Writer, title: str, state: texts.Object) -> None:
         out.field(title, "Running", 2)
         out.field("Started", texts.time(running.get("startedAt")), 3)
     elif (ended := state.get("terminated")) is not None:
-        _terminated(out, title, ended)
+        _write_termination(out, title, ended)
     else:
         waiting = state.get("waiting") or {}
         out.field(title, "Waiting", 2)
-        out.given("Reason", waiting.get("reason"), 3)
+        out.optional_field("Reason", waiting.get("reason"), 3)
         # kubectl leaves the message to the events, which are gone after an hour.
-        out.given("Message", waiting.get("message"), 3)
+        out.optional_field("Message", waiting.get("message"), 3)
 
 
-def _terminated(out: writer.Writer, title: str, ended: texts.Object) -> None:
+def _write_termination(out: writer.Writer, title: str, ended: texts.Object) -> None:
     out.field(title, "Terminated", 2)
-    out.given("Reason", ended.get("reason"), 3)
-    out.given("Message", ended.get("message"), 3)
+    out.optional_field("Reason", ended.get("reason"), 3)
+    out.optional_field("Message", ended.get("message"), 3)
     out.field("Exit Code", ended.get("exitCode", 0), 3)
     if ended.get("signal"):
         out.field("Signal", ended["signal"], 3)
@@ -207,12 +207,12 @@ def _referring(
     elif resource := source.get("resourceFieldRef"):
         out.field(name, f"{_amount(resource, container)} ({resource.get('resource', '')})", 3)
     elif secret := source.get("secretKeyRef"):
-        _keyed(out, name, secret, "in secret")
+        _write_key_source(out, name, secret, "in secret")
     elif config := source.get("configMapKeyRef"):
-        _keyed(out, name, config, "of config map")
+        _write_key_source(out, name, config, "of config map")
 
 
-def _keyed(out: writer.Writer, name: str, reference: texts.Object, kind: str) -> None:
+def _write_key_source(out: writer.Writer, name: str, reference: texts.Object, kind: str) -> None:
     key, holder = texts.text(reference.get("key")), texts.text(reference.get("name"))
     out.row(f"{name}:", f"<set to the key '{key}' {kind} '{holder}'>", f"Optional: {_optional(reference)}", level=3)
 

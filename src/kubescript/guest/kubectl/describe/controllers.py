@@ -64,7 +64,7 @@ def stateful_set(about: subject.Subject, out: writer.Writer) -> None:
     rolling = strategy.get("rollingUpdate") or {}
     if rolling.get("partition") is not None:
         out.field("Partition", rolling["partition"], 1)
-        out.given("MaxUnavailable", rolling.get("maxUnavailable"), 1)
+        out.optional_field("MaxUnavailable", rolling.get("maxUnavailable"), 1)
     out.field("Pods Status", _pods(about, selector))
     template.template(out, spec.get("template"))
     volumes.claim_templates(out, spec.get("volumeClaimTemplates"))
@@ -161,26 +161,28 @@ def _replica_sets(about: subject.Subject, out: writer.Writer) -> None:
     uid = (about.object.get("metadata") or {}).get("uid")
     own = [each for each in found if (texts.controller(each) or {}).get("uid") == uid]
     own.sort(key=lambda each: (texts.text(each["metadata"].get("creationTimestamp")), texts.name_of(each)))
-    wanted = _compared(about.object)
-    new = next((each for each in own if _compared(each) == wanted), None)
+    wanted = _strip_template(about.object)
+    new = next((each for each in own if _strip_template(each) == wanted), None)
     if own:
-        out.field("OldReplicaSets", texts.joined([_counted(each) for each in own if each is not new], between=", "))
-        out.field("NewReplicaSet", "<none>" if new is None else _counted(new))
+        out.field(
+            "OldReplicaSets", texts.join([_write_replica_set(each) for each in own if each is not new], between=", ")
+        )
+        out.field("NewReplicaSet", "<none>" if new is None else _write_replica_set(new))
 
 
-def _counted(found: texts.Object) -> str:
+def _write_replica_set(found: texts.Object) -> str:
     wanted, made = (found.get("spec") or {}).get("replicas", 1), (found.get("status") or {}).get("replicas", 0)
     return f"{texts.name_of(found)} ({made}/{wanted} replicas created)"
 
 
-def _compared(found: texts.Object) -> Any:
+def _strip_template(found: texts.Object) -> Any:
     """Returns an object's pod template without the label that tells the templates of a Deployment apart."""
-    return _filled((found.get("spec") or {}).get("template") or {})
+    return _drop_empty((found.get("spec") or {}).get("template") or {})
 
 
-def _filled(value: Any) -> Any:
+def _drop_empty(value: Any) -> Any:
     """Returns JSON without what is empty: a list that is absent equals an empty one."""
     if isinstance(value, dict):
-        kept = {key: _filled(each) for key, each in value.items() if key != _HASH}
+        kept = {key: _drop_empty(each) for key, each in value.items() if key != _HASH}
         return {key: each for key, each in kept.items() if each not in (None, {}, [], "")}
-    return [_filled(each) for each in value] if isinstance(value, list) else value
+    return [_drop_empty(each) for each in value] if isinstance(value, list) else value

@@ -79,8 +79,8 @@ def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str |
     try:
         kind = _kind(k8s, resource)
     except exceptions.NotFoundException:
-        raise tool_kinds.unsupported(k8s, resource) from None
-    return _named(k8s, kind, name, namespace or "default")
+        raise tool_kinds.explain_unsupported(k8s, resource) from None
+    return _describe_by_name(k8s, kind, name, namespace or "default")
 
 
 class Describe:
@@ -94,14 +94,14 @@ class Describe:
     def __call__(self, subject: Any, name: str | None = None, namespace: str | None = None) -> str:
         """Takes an object that was read, or a kind, a name and a namespace."""
         if isinstance(subject, views.View) and name is None:
-            return _read(self._k8s, subject)
+            return _describe_view(self._k8s, subject)
         if not isinstance(subject, str):
             raise TypeError(f"k8s.describe takes one object of the cluster, or kind, name and namespace: {_EXAMPLE}")
         if name is None:
             subject, _, name = subject.partition("/")
         if not name:
             raise TypeError(f"k8s.describe: which {subject}? {_EXAMPLE}")
-        return _named(self._k8s, _kind(self._k8s, subject), name, namespace)
+        return _describe_by_name(self._k8s, _kind(self._k8s, subject), name, namespace)
 
     def __repr__(self) -> str:
         return f"{_EXAMPLE}: what kubectl describe tells, with the events"
@@ -129,7 +129,7 @@ class _Kind:
         return _DESCRIBERS.get(self.full_name, _ANY)
 
 
-def _named(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> str:
+def _describe_by_name(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> str:
     """Describes the object of that name."""
     if kind.namespaced and not namespace:
         raise TypeError(f"{kind.kind} lives in a namespace: {_EXAMPLE}")
@@ -139,10 +139,10 @@ def _named(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> st
     found = k8s.parallel(reads) if len(reads) > 1 else {"object": kind.read(*place)}
     if isinstance(found["object"], Exception):
         raise found["object"]
-    return _described(k8s, kind, found.pop("object"), found)
+    return _describe(k8s, kind, found.pop("object"), found)
 
 
-def _read(k8s: client.K8s, view: views.View) -> str:
+def _describe_view(k8s: client.K8s, view: views.View) -> str:
     """Describes an object that a script has read."""
     metadata = view.get("metadata") or {}
     api_version, kind = texts.text(view.get("apiVersion")), texts.text(view.get("kind"))
@@ -156,7 +156,7 @@ def _read(k8s: client.K8s, view: views.View) -> str:
         reads["same"] = functools.partial(_kind(k8s, own.full_name).read, *place)
     found = k8s.parallel(reads)
     _check_cluster(k8s, metadata, found.pop("same", view))
-    return _described(k8s, own, view, found)
+    return _describe(k8s, own, view, found)
 
 
 def _check_cluster(k8s: client.K8s, metadata: Mapping[str, Any], same: Any) -> None:
@@ -188,15 +188,15 @@ def _event_selector(kind: _Kind, name: str) -> str:
     return f"involvedObject.name={name},involvedObject.kind={kind.kind}"
 
 
-def _described(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
+def _describe(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
     """Returns the text. Raises ToolError when the object is not of the shape of its kind."""
     try:
-        return _written(k8s, kind, view, found)
+        return _write(k8s, kind, view, found)
     except tool_errors.SHAPE as error:
         raise tool_errors.of_shape("describe", error) from None
 
 
-def _written(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
+def _write(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
     described = lazy_json.whole(view._data)
     described.setdefault("kind", kind.kind)
     beside = {name: subject.plain(value) for name, value in found.items()}
@@ -209,7 +209,7 @@ def _written(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, An
         kind.describer.write(about, out)
     if kind.describer.events:
         _write_events(about, out)
-    return masks.noted(out.text())
+    return masks.note(out.text())
 
 
 def _write_events(about: subject.Subject, out: writer.Writer) -> None:

@@ -9,7 +9,7 @@ from kubescript.guest.kubectl.describe import texts, writer
 from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import messages
 
-__all__ = ["about", "last_seen", "write"]
+__all__ = ["about", "find_last_time", "write"]
 
 MAX_EVENTS: Final = 20
 _HEAD: Final = ("Type", "Reason", "Age", "From", "Message")
@@ -38,14 +38,14 @@ def write(out: writer.Writer, events: Sequence[texts.Object] | Exception) -> Non
     if not events:
         out.field("Events", "<none>")
         return
-    shown = sorted(events, key=last_seen)[-MAX_EVENTS:]
+    shown = sorted(events, key=find_last_time)[-MAX_EVENTS:]
     out.title("Events")
     if len(shown) < len(events):
         out.row(messages.text("describe_older_events", count=len(events) - len(shown)), level=1)
     out.table(_HEAD, [_row(event) for event in shown])
 
 
-def last_seen(event: texts.Object) -> str:
+def find_last_time(event: texts.Object) -> str:
     """Returns the time at which an event was last seen; texts of times sort like times."""
     series = event.get("series") or {}
     stamps = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))

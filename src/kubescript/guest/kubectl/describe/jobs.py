@@ -25,12 +25,12 @@ def job(about: subject.Subject, out: writer.Writer) -> None:
     out.annotations("Annotations", metadata.get("annotations"))
     if owner := texts.controller(about.object):
         out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
-    out.given("Parallelism", spec.get("parallelism"))
+    out.optional_field("Parallelism", spec.get("parallelism"))
     out.field("Completions", texts.text(spec.get("completions"), "<unset>"))
-    out.given("Completion Mode", spec.get("completionMode"))
-    out.given("Suspend", spec.get("suspend"))
-    out.given("Backoff Limit", spec.get("backoffLimit"))
-    out.given("TTL Seconds After Finished", spec.get("ttlSecondsAfterFinished"))
+    out.optional_field("Completion Mode", spec.get("completionMode"))
+    out.optional_field("Suspend", spec.get("suspend"))
+    out.optional_field("Backoff Limit", spec.get("backoffLimit"))
+    out.optional_field("TTL Seconds After Finished", spec.get("ttlSecondsAfterFinished"))
     _times(out, status)
     _deadline(out, spec)
     ready = f" ({status['ready']} Ready)" if status.get("ready") is not None else ""
@@ -82,7 +82,7 @@ def cron_job(about: subject.Subject, out: writer.Writer) -> None:
     _job_template(out, (spec.get("jobTemplate") or {}).get("spec") or {})
     last = status.get("lastScheduleTime")
     out.field("Last Schedule Time", texts.time(last) if last else "<unset>")
-    out.field("Active Jobs", texts.joined([each.get("name") for each in status.get("active") or ()], between=", "))
+    out.field("Active Jobs", texts.join([each.get("name") for each in status.get("active") or ()], between=", "))
 
 
 def _job_template(out: writer.Writer, spec: texts.Object) -> None:

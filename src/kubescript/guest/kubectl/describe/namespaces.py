@@ -50,13 +50,13 @@ def _quotas(about: subject.Subject, out: writer.Writer) -> None:
     if isinstance(error := about.beside.get("quotas"), Exception):
         out.field("Resource Quotas", messages.text("describe_not_read", reason=subject.reason(error)))
         return
-    quotas = sorted(about.listed("quotas"), key=texts.name_of)
+    quotas = sorted(about.get_list("quotas"), key=texts.name_of)
     out.row("Resource Quotas" if quotas else "No resource quota.")
     for quota in quotas:
         status = quota.get("status") or {}
         hard, used = status.get("hard") or {}, status.get("used") or {}
         out.field("Name", texts.name_of(quota), 1)
-        out.given("Scopes", ", ".join(sorted((quota.get("spec") or {}).get("scopes") or ())), 1)
+        out.optional_field("Scopes", ", ".join(sorted((quota.get("spec") or {}).get("scopes") or ())), 1)
         rows = [(name, texts.text(used.get(name), "0"), texts.text(hard[name])) for name in sorted(hard)]
         out.table(("Resource", "Used", "Hard"), rows, ("--------", "---", "---"))
 
@@ -65,7 +65,7 @@ def _limits(about: subject.Subject, out: writer.Writer) -> None:
     if isinstance(error := about.beside.get("limits"), Exception):
         out.field("Resource Limits", messages.text("describe_not_read", reason=subject.reason(error)))
         return
-    found = about.listed("limits")
+    found = about.get_list("limits")
     if not found:
         out.row("No LimitRange resource.")
         return

@@ -32,7 +32,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _addresses(out, spec, about.object.get("status") or {})
     found = about.beside.get("slices")
     if not isinstance(found, Exception):
-        found = Addresses(about.listed("slices"))
+        found = Addresses(about.get_list("slices"))
     for port in spec.get("ports") or ():
         _port(out, port, found)
     out.field("Session Affinity", spec.get("sessionAffinity"))
@@ -40,15 +40,15 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
 
 
 def _addresses(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
-    out.given("IP Family Policy", spec.get("ipFamilyPolicy"))
-    out.field("IP Families", texts.joined(spec.get("ipFamilies")))
+    out.optional_field("IP Family Policy", spec.get("ipFamilyPolicy"))
+    out.field("IP Families", texts.join(spec.get("ipFamilies")))
     out.field("IP", spec.get("clusterIP"))
-    out.field("IPs", texts.joined(spec.get("clusterIPs")))
-    out.given("External IPs", texts.joined(spec.get("externalIPs"), ""))
-    out.given("Desired LoadBalancer IP", spec.get("loadBalancerIP"))
-    out.given("External Name", spec.get("externalName"))
+    out.field("IPs", texts.join(spec.get("clusterIPs")))
+    out.optional_field("External IPs", texts.join(spec.get("externalIPs"), ""))
+    out.optional_field("Desired LoadBalancer IP", spec.get("loadBalancerIP"))
+    out.optional_field("External Name", spec.get("externalName"))
     balancers = (status.get("loadBalancer") or {}).get("ingress") or ()
-    out.given("LoadBalancer Ingress", ", ".join(map(_balancer, balancers)))
+    out.optional_field("LoadBalancer Ingress", ", ".join(map(_balancer, balancers)))
 
 
 def _balancer(found: texts.Object) -> str:
@@ -62,7 +62,7 @@ def _port(out: writer.Writer, port: texts.Object, found: Addresses | Exception) 
     name, protocol = port.get("name") or "<unset>", texts.text(port.get("protocol"))
     out.row("Port:", name, f"{port.get('port', 0)}/{protocol}")
     out.field("TargetPort", f"{texts.text(port.get('targetPort'), '0')}/{protocol}")
-    out.given("AppProtocol", port.get("appProtocol"))
+    out.optional_field("AppProtocol", port.get("appProtocol"))
     if port.get("nodePort"):
         out.row("NodePort:", name, f"{port['nodePort']}/{protocol}")
     if isinstance(found, Exception):
@@ -72,11 +72,11 @@ def _port(out: writer.Writer, port: texts.Object, found: Addresses | Exception) 
 
 
 def _traffic(out: writer.Writer, spec: texts.Object) -> None:
-    out.given("External Traffic Policy", spec.get("externalTrafficPolicy"))
-    out.given("Internal Traffic Policy", spec.get("internalTrafficPolicy"))
-    out.given("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
-    out.given("LoadBalancer Source Ranges", texts.joined(spec.get("loadBalancerSourceRanges"), ""))
-    out.given("Traffic Distribution", spec.get("trafficDistribution"))
+    out.optional_field("External Traffic Policy", spec.get("externalTrafficPolicy"))
+    out.optional_field("Internal Traffic Policy", spec.get("internalTrafficPolicy"))
+    out.optional_field("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
+    out.optional_field("LoadBalancer Source Ranges", texts.join(spec.get("loadBalancerSourceRanges"), ""))
+    out.optional_field("Traffic Distribution", spec.get("trafficDistribution"))
 
 
 _SHOWN: Final = 3
@@ -228,6 +228,6 @@ def _tls(out: writer.Writer, found: list[texts.Object] | None) -> None:
         return
     out.title("TLS")
     for each in found:
-        hosts = texts.joined(each.get("hosts"), "")
+        hosts = texts.join(each.get("hosts"), "")
         secret = each.get("secretName")
         out.row(f"{secret} terminates {hosts}" if secret else f"SNI routes {hosts}", level=1)

@@ -44,7 +44,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     node = about.object
     metadata, spec, status = (node.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
-    out.field("Roles", texts.joined(cells.node_roles(node)))
+    out.field("Roles", texts.join(cells.node_roles(node)))
     out.labels("Labels", metadata.get("labels"))
     out.annotations("Annotations", metadata.get("annotations"))
     out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
@@ -54,7 +54,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _status(out, status)
     _system(out, spec, status)
     if isinstance(about.beside.get("pods"), list):
-        _write_needs(out, node, about.listed("pods"))
+        _write_needs(out, node, about.get_list("pods"))
     else:
         out.field("Pods", messages.text("describe_not_read", reason=subject.reason(about.beside["pods"])))
 
@@ -109,10 +109,10 @@ def _system(out: writer.Writer, spec: texts.Object, status: texts.Object) -> Non
     out.title("System Info")
     for name, key in _INFO.items():
         out.field(name, info.get(key), 1)
-    out.given("PodCIDR", spec.get("podCIDR"))
+    out.optional_field("PodCIDR", spec.get("podCIDR"))
     if spec.get("podCIDRs"):
-        out.field("PodCIDRs", texts.joined(spec["podCIDRs"]))
-    out.given("ProviderID", spec.get("providerID"))
+        out.field("PodCIDRs", texts.join(spec["podCIDRs"]))
+    out.optional_field("ProviderID", spec.get("providerID"))
 
 
 MAX_PODS: Final = 50
@@ -217,8 +217,8 @@ class Amount(NamedTuple):
     def __str__(self) -> str:
         whole = self.number.is_integer()
         if self.binary and whole and abs(self.number) >= 1024:
-            return _written(int(self.number), 1024, quantities.BINARY)
-        return _written(math.ceil(self.number * _NANO), 1000, quantities.DECIMAL)
+            return _write_amount(int(self.number), 1024, quantities.BINARY)
+        return _write_amount(math.ceil(self.number * _NANO), 1000, quantities.DECIMAL)
 
 
 _Amounts = dict[str, Amount]
@@ -226,7 +226,7 @@ _Amounts = dict[str, Amount]
 _ZERO: Final = Amount(quantity.quantity(0), False)
 
 
-def _written(count: int, base: int, suffixes: tuple[str, ...]) -> str:
+def _write_amount(count: int, base: int, suffixes: tuple[str, ...]) -> str:
     """Returns a count of the first unit in the largest unit of which it is a whole number."""
     if count == 0:
         return "0"

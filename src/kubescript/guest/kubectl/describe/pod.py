@@ -32,10 +32,10 @@ def _identity(out: writer.Writer, pod: texts.Object, spec: texts.Object, status:
     node, host = spec.get("nodeName"), texts.text(status.get("hostIP"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
-    out.given("Priority", spec.get("priority"))
-    out.given("Priority Class Name", spec.get("priorityClassName"))
-    out.given("Runtime Class Name", spec.get("runtimeClassName"))
-    out.given("Service Account", spec.get("serviceAccountName"))
+    out.optional_field("Priority", spec.get("priority"))
+    out.optional_field("Priority Class Name", spec.get("priorityClassName"))
+    out.optional_field("Runtime Class Name", spec.get("runtimeClassName"))
+    out.optional_field("Service Account", spec.get("serviceAccountName"))
     out.field("Node", f"{node}/{host}" if node else "<none>")
     if status.get("startTime"):
         out.field("Start Time", texts.time(status["startTime"]))
@@ -50,15 +50,15 @@ def _phase(out: writer.Writer, metadata: dict[str, Any], status: texts.Object) -
         out.field("Termination Grace Period", f"{metadata.get('deletionGracePeriodSeconds', 0)}s")
     else:
         out.field("Status", status.get("phase"))
-    out.given("Reason", status.get("reason"))
-    out.given("Message", status.get("message"))
+    out.optional_field("Reason", status.get("reason"))
+    out.optional_field("Message", status.get("message"))
 
 
 def _network(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     profile = (spec.get("securityContext") or {}).get("seccompProfile")
     if profile:
         out.field("SeccompProfile", profile.get("type"))
-        out.given("LocalhostProfile", profile.get("localhostProfile"))
+        out.optional_field("LocalhostProfile", profile.get("localhostProfile"))
     out.field("IP", status.get("podIP"))
     if status.get("podIPs"):
         out.title("IPs")
@@ -68,7 +68,7 @@ def _network(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: 
         out.field("IPs", "<none>")
     if owner := texts.controller(pod):
         out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
-    out.given("NominatedNodeName", status.get("nominatedNodeName"))
+    out.optional_field("NominatedNodeName", status.get("nominatedNodeName"))
 
 
 def _containers(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:

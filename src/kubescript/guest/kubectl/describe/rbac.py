@@ -27,7 +27,7 @@ def role(about: subject.Subject, out: writer.Writer) -> None:
     out.title("PolicyRule")
     rules = about.object.get("rules") or []
     parts = list(itertools.islice(_parts(rules), MAX_PARTS + 1))
-    rows = [*_urls(rules), *_compacted(parts[:MAX_PARTS])]
+    rows = [*_urls(rules), *_compact(parts[:MAX_PARTS])]
     rows.sort()
     out.table(_HEAD, [cells for _, cells in rows[:MAX_ROWS]])
     if len(rows) > MAX_ROWS or len(parts) > MAX_PARTS:
@@ -49,7 +49,7 @@ def _parts(rules: list[texts.Object]) -> Iterator[tuple[Part, list[str]]]:
             yield part, rule.get("verbs") or []
 
 
-def _compacted(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _compact(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yields each combination once, with all its verbs, as the key that kubectl sorts by and the cells of its line."""
     merged: dict[Part, dict[str, None]] = {}
     for part, own in parts:

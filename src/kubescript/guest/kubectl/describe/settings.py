@@ -19,7 +19,7 @@ def metadata(about: subject.Subject, out: writer.Writer) -> None:
     """Writes name, namespace, labels and annotations."""
     own = about.object.get("metadata") or {}
     out.field("Name", own.get("name"))
-    out.given("Namespace", own.get("namespace"))
+    out.optional_field("Namespace", own.get("namespace"))
     out.labels("Labels", own.get("labels"))
     out.annotations("Annotations", own.get("annotations"))
 

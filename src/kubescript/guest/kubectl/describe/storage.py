@@ -67,7 +67,7 @@ def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Claim", f"{user.get('namespace')}/{user.get('name')}" if user else "")
     out.field("Reclaim Policy", spec.get("persistentVolumeReclaimPolicy"))
     out.field("Access Modes", cells.access_modes(spec.get("accessModes")))
-    out.given("VolumeMode", spec.get("volumeMode"))
+    out.optional_field("VolumeMode", spec.get("volumeMode"))
     out.field("Capacity", (spec.get("capacity") or {}).get("storage", "0"))
     _affinity(out, (spec.get("nodeAffinity") or {}).get("required"))
     out.field("Message", status.get("message"))
@@ -89,5 +89,5 @@ def _affinity(out: writer.Writer, required: texts.Object | None) -> None:
 
 def _expression(found: texts.Object) -> str:
     key, operator = texts.text(found.get("key")), texts.text(found.get("operator")).lower()
-    wanted = texts.joined(found.get("values"), "", ", ")
+    wanted = texts.join(found.get("values"), "", ", ")
     return f"{key} {operator} [{wanted}]" if wanted else f"{key} {operator}"

@@ -40,7 +40,7 @@ class Subject:
         """Its namespace; empty for an object of the whole cluster."""
         return texts.text((self.object.get("metadata") or {}).get("namespace"))
 
-    def listed(self, name: str) -> list[texts.Object]:
+    def get_list(self, name: str) -> list[texts.Object]:
         """Returns a list that was read beside the object; empty when that failed."""
         found = self.beside.get(name)
         return found if isinstance(found, list) else []

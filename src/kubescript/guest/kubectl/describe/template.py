@@ -18,13 +18,13 @@ def template(out: writer.Writer, found: texts.Object | None) -> None:
     out.labels("  Labels", metadata.get("labels"))
     if metadata.get("annotations"):
         out.annotations("  Annotations", metadata["annotations"])
-    out.given("Service Account", spec.get("serviceAccountName"), 1)
+    out.optional_field("Service Account", spec.get("serviceAccountName"), 1)
     if spec.get("initContainers"):
         containers.containers(out, "Init Containers", spec["initContainers"], space="  ")
     containers.containers(out, "Containers", spec.get("containers"), space="  ")
     volumes.volumes(out, spec.get("volumes"), "  ")
     topology(out, spec, "  ")
-    out.given("Priority Class Name", spec.get("priorityClassName"), 1)
+    out.optional_field("Priority Class Name", spec.get("priorityClassName"), 1)
     placement(out, spec, "  ")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubescript.guest.sdk.values import ages, timestamps
 
-__all__ = ["Object", "controller", "joined", "labels", "name_of", "since", "text", "time", "words"]
+__all__ = ["Object", "controller", "join", "labels", "name_of", "since", "text", "time", "words"]
 
 Object = Mapping[str, Any]
 """A JSON object of the API."""
@@ -34,7 +34,7 @@ def words(found: list[Any] | None) -> str:
     return f"[{inner}]"
 
 
-def joined(found: list[Any] | None, absent: str = "<none>", between: str = ",") -> str:
+def join(found: list[Any] | None, absent: str = "<none>", between: str = ",") -> str:
     """Returns a list's values in one line."""
     return between.join(text(each) for each in found) if found else absent
 

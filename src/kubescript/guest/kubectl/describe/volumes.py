@@ -176,7 +176,7 @@ def _fields(out: writer.Writer, kind: Kind, found: texts.Object) -> None:
         if key == "secretRef" and isinstance(value, dict):
             value = value.get("name")
         if key == "targetWWNs":
-            value = texts.joined(value, "", ", ")
+            value = texts.join(value, "", ", ")
         out.field(name, absent if value is None else value, 2)
 
 
@@ -184,7 +184,7 @@ def _csi(out: writer.Writer, csi: texts.Object) -> None:
     out.field("Type", _CSI, 2)
     out.field("Driver", csi.get("driver"), 2)
     out.field("FSType", csi.get("fsType"), 2)
-    out.given("VolumeHandle", csi.get("volumeHandle"), 2)
+    out.optional_field("VolumeHandle", csi.get("volumeHandle"), 2)
     out.field("ReadOnly", bool(csi.get("readOnly")), 2)
     out.labels("VolumeAttributes", csi.get("volumeAttributes"), 2)
 
@@ -245,10 +245,10 @@ def claim_fields(out: writer.Writer, found: texts.Object, level: int = 0, *, who
     bound = bool(spec.get("volumeName"))
     out.field("Capacity", (status.get("capacity") or {}).get("storage", "0") if bound else "", level)
     out.field("Access Modes", cells.access_modes(status.get("accessModes")) if bound else "", level)
-    out.given("VolumeMode", spec.get("volumeMode"), level)
+    out.optional_field("VolumeMode", spec.get("volumeMode"), level)
     if source := spec.get("dataSource"):
         out.title("DataSource", level)
-        out.given("APIGroup", source.get("apiGroup"), level + 1)
+        out.optional_field("APIGroup", source.get("apiGroup"), level + 1)
         out.field("Kind", source.get("kind"), level + 1)
         out.field("Name", source.get("name"), level + 1)
 

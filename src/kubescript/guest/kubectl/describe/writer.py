@@ -39,7 +39,7 @@ class Writer:
         """Writes `Name:  value`."""
         self.row(f"{name}:", texts.text(value), level=level)
 
-    def given(self, name: str, value: object, level: int = 0) -> None:
+    def optional_field(self, name: str, value: object, level: int = 0) -> None:
         """Writes a field that has a value, and nothing for one that has none."""
         if value is not None and value != "":
             self.field(name, value, level)
@@ -85,7 +85,7 @@ class Writer:
 
     def text(self) -> str:
         """Returns everything that was written."""
-        return "\n".join(_aligned(self._lines))
+        return "\n".join(_align(self._lines))
 
 
 def _annotation_lines(annotations: Mapping[str, str]) -> Iterable[str]:
@@ -104,7 +104,7 @@ def _annotation_lines(annotations: Mapping[str, str]) -> Iterable[str]:
             yield "  ..."
 
 
-def _aligned(lines: Sequence[list[str]]) -> list[str]:
+def _align(lines: Sequence[list[str]]) -> list[str]:
     """Returns lines whose cells are padded. The last cell of a line is none that others are aligned with."""
     widest = max(map(len, lines), default=0)
     for column in range(widest - 1):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kubescript.guest.kubectl.rows import listing
 
-__all__ = ["MODELS", "ordered", "warnings"]
+__all__ = ["MODELS", "sort_rows", "warnings"]
 
 MODELS: Final = ("CoreV1Event", "EventsV1Event")
 _SECONDS: Final = {"y": 365 * 86_400, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
@@ -18,7 +18,7 @@ _LAST: Final = 10**18
 """The place of an event whose time is not known."""
 
 
-def ordered(found: listing.Listing) -> listing.Listing:
+def sort_rows(found: listing.Listing) -> listing.Listing:
     """Returns the warnings first, and of each type those first that were seen last."""
     kind, seen = _place(found, "Type"), _place(found, "Last Seen")
     rows = sorted(found.rows, key=lambda row: (row.cell(kind) != "Warning", _seconds(row.cell(seen))))

@@ -34,7 +34,7 @@ def cells_of(pod: Json) -> list[Any]:
     return [
         cells.at(pod, "metadata.name"),
         f"{found.ready}/{wanted}",
-        _ended(pod, found.reason),
+        _explain_end(pod, found.reason),
         restarts,
         cells.since(cells.at(pod, "metadata.creationTimestamp")),
         *_wide(pod),
@@ -43,7 +43,7 @@ def cells_of(pod: Json) -> list[Any]:
 
 def status(pod: Json) -> str:
     """Returns the STATUS of a pod, such as CrashLoopBackOff or Init:0/1."""
-    return _ended(pod, _containers(pod).reason)
+    return _explain_end(pod, _containers(pod).reason)
 
 
 def _wide(pod: Json) -> list[Any]:
@@ -64,7 +64,7 @@ def _gates(pod: Json) -> str:
     return f"{met}/{len(gates)}" if gates else cells.NONE
 
 
-def _ended(pod: Json, reason: str) -> str:
+def _explain_end(pod: Json, reason: str) -> str:
     """Returns the reason, or the word for a pod that is being deleted."""
     if cells.at(pod, "metadata.deletionTimestamp") is None:
         return reason

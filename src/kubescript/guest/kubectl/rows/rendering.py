@@ -36,9 +36,9 @@ def as_table(found: listing.Listing, *, wide: bool, namespaces: bool) -> str:
     lines = [titles]
     for row in found.rows:
         line = [cells.line(row.namespace)] if namespaces else []
-        line += [_printed(row.cell(place)) for place in shown]
+        line += [_print_cell(row.cell(place)) for place in shown]
         lines.append(line)
-    return _aligned(lines)
+    return _align(lines)
 
 
 def as_names(found: listing.Listing, kind: str) -> str:
@@ -77,7 +77,7 @@ def _key(title: str) -> str:
     return "".join(word.lower() if place == 0 else word[:1].upper() + word[1:] for place, word in enumerate(words))
 
 
-def _printed(value: Any) -> str:
+def _print_cell(value: Any) -> str:
     """Returns a cell as kubectl prints it: the first line only."""
     if value is None:
         return ""
@@ -88,7 +88,7 @@ def _printed(value: Any) -> str:
     return cells.line(first) + ("..." if more else "")
 
 
-def _aligned(lines: list[list[str]]) -> str:
+def _align(lines: list[list[str]]) -> str:
     widths = [max(_LEAST, *(len(cell) + _PADDING for cell in column)) for column in zip(*lines, strict=True)]
     # Attack: a cell of a megabyte, to which a hundred others are padded.
     widths = [min(width, _MOST) for width in widths]

@@ -113,7 +113,7 @@ class HttpAnswer:
         """The whole body."""
         if self._lines is not None:
             self._text, self._lines = b"\n".join(self._lines), None
-        return masks.noted(self._text)
+        return masks.note(self._text)
 
     def read(self, amt: int | None = None, **_options: object) -> bytes:
         """The body, or its first bytes; the next call returns the bytes after them."""
@@ -128,7 +128,7 @@ class HttpAnswer:
 
     def __iter__(self) -> Iterator[bytes]:
         if self._lines is not None:
-            return map(masks.noted, self._lines)
+            return map(masks.note, self._lines)
         return iter(self._text.splitlines(keepends=True))
 
     def stream(self, *_args: object, **_options: object) -> Iterator[bytes]:

@@ -69,7 +69,7 @@ class Overlay:
 
     def __init__(self) -> None:
         self._objects: dict[paths.Key, _Planned] = {}
-        self._shown: dict[str, frozenset[paths.Key]] = {}
+        self._render: dict[str, frozenset[paths.Key]] = {}
         """Planned objects that earlier pages of a list have shown, by the token of the next page."""
 
     # --- writes -----------------------------------------------------------------------------------------------------
@@ -113,7 +113,7 @@ class Overlay:
             if live is None and not earlier.created:
                 live = read_live(call.path[: len(call.path) - bool(target.subresource)])
             if live is not None:
-                body = rebasing.rebased(earlier.body, live, body)
+                body = rebasing.rebase(earlier.body, live, body)
         elif earlier.replicas is not None:
             body = _with_replicas(body, earlier.replicas)
         self._objects[target.key] = _Planned(
@@ -157,9 +157,9 @@ class Overlay:
             return Answer(exchanges.Reply(404, "Not Found", "application/json"), iter([_missing(target)]))
         if target.subresource != "scale" and planned.shows_in(target.version):
             reply = exchanges.Reply(200, "OK", "application/json", metadata_rule=planned.rule)
-            shown = _shown(planned, metadata_only=call.accept in METADATA)
+            shown = _render(planned, metadata_only=call.accept in METADATA)
             return Answer(reply, iter([lazy_json.encode(shown)]))
-        return _scaled(perform(call), planned)
+        return _apply_scale(perform(call), planned)
 
     # --- lists ------------------------------------------------------------------------------------------------------
 
@@ -175,7 +175,7 @@ class Overlay:
         if target is None:
             return
         query = dict(call.query)
-        earlier = self._shown.get(query.get("continue", ""), frozenset())
+        earlier = self._render.get(query.get("continue", ""), frozenset())
         planned = self._of(target)
         here = [_key(target, item) for item in items]
         shown = set(planned).intersection(here) if "continue" in query else set(planned)
@@ -190,12 +190,12 @@ class Overlay:
         for key in shown - earlier:
             entry = planned[key]
             if entry.shows_in(target.version) and _matches(entry, query):
-                added.append((key, _shown(entry, metadata_only=metadata_only)))
+                added.append((key, _render(entry, metadata_only=metadata_only)))
         for key, item in added:
             bisect.insort(kept, (key, item), key=lambda pair: pair[0])
         items[:] = [item for _, item in kept]
         if token := (head.get("metadata") or {}).get("continue"):
-            self._shown[token] = earlier.union(key for key, _ in added)
+            self._render[token] = earlier.union(key for key, _ in added)
 
     def _of(self, target: paths.Location) -> dict[paths.Key, _Planned]:
         """Returns the planned objects of a collection."""
@@ -243,7 +243,7 @@ def _with_replicas(body: bytes, replicas: int | None) -> bytes:
     return lazy_json.encode(data)
 
 
-def _shown(planned: _Planned, *, metadata_only: bool) -> Object:
+def _render(planned: _Planned, *, metadata_only: bool) -> Object:
     """Returns a planned object as an answer has it."""
     assert planned.body is not None
     data: Object = lazy_json.open_map(planned.body)
@@ -264,7 +264,7 @@ def _matches(planned: _Planned, query: dict[str, str]) -> bool:
     return (by_label is None or by_label(data)) and (by_field is None or by_field(data))
 
 
-def _scaled(exchange: transport.Exchange, planned: _Planned) -> transport.Exchange:
+def _apply_scale(exchange: transport.Exchange, planned: _Planned) -> transport.Exchange:
     """Returns the cluster's answer with the planned number of replicas; works for the object and for its scale."""
     replicas = planned.replicas
     if planned.body is not None:

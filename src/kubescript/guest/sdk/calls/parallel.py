@@ -41,14 +41,14 @@ class Parallel:
         works = _works(given)
         values = list(works.values()) if isinstance(works, dict) else list(works)
         outcomes = self._relay.run([_task(value) for value in values], _check)
-        results = [_kept(*each, keep=return_exceptions) for each in outcomes]
+        results = [_keep_result(*each, keep=return_exceptions) for each in outcomes]
         return dict(zip(works, results, strict=True)) if isinstance(works, dict) else results
 
     def __repr__(self) -> str:
         return f"{_EXAMPLE}: at most 8 calls at a time, results in order; a failed call is its ApiException"
 
 
-def _kept(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
+def _keep_result(value: Any, error: Exception | None, *, keep: bool = True) -> Any:
     """Returns the result of one task: its value, or the exception of a failed call. Raises any other exception."""
     if error is None:
         return value
@@ -94,11 +94,11 @@ def _task(work: Any) -> batching.Task:
     if _is_function(work):
         return work
     if _is_work(work):
-        return _bound(work)
+        return _bind_task(work)
     return lambda: work  # a call that is made already: `k8s.parallel([v1.list_node()])`
 
 
-def _bound(work: tuple[Any, ...]) -> batching.Task:
+def _bind_task(work: tuple[Any, ...]) -> batching.Task:
     """Returns the task of a tuple: (method, a, b), (method, (a, b)), (method, (a,), {"limit": 5}) or (list method, a,
     {"limit": 5})."""
     function, *args = work
@@ -116,7 +116,7 @@ def _bound(work: tuple[Any, ...]) -> batching.Task:
 def _check(works: Sequence[batching.Work]) -> None:
     """Raises a mistake of the script, before any call is sent."""
     for each in works:
-        _kept(*each.outcome)
+        _keep_result(*each.outcome)
     # In `[lambda: read(name) for name in names]` each lambda reads the last name: a mistake that is made often.
     codes = {getattr(each.task, "__code__", None) for each in works}
     if len(works) < 2 or len(codes) > 1:

@@ -23,7 +23,7 @@ from kubescript.guest.sdk.values import exceptions, lazy_json, masks
 from kubescript.wire.exchanges import Call, Reply
 from kubescript_sandbox.guest import faults
 
-__all__ = ["Session", "served"]
+__all__ = ["Session", "restrict_shape"]
 
 MAX_ERROR_BODY: Final = 64 * 1024
 """Bytes kept of an error's body."""
@@ -72,13 +72,13 @@ class Session:
         """Makes a call. Returns an object as a view, or any other JSON value."""
         exchange, chunks = self._start(call)
         reply, body = exchange.reply, b"".join(chunks)
-        own = served(shape, reply)
+        own = restrict_shape(shape, reply)
         if not body.strip():
             return None, reply
         try:
             value = lazy_json.open_map(body) if body.lstrip()[:1] == b"{" else lazy_json.decode_all(body)
         except msgspec.DecodeError:
-            return masks.noted(body.decode("utf-8", "replace")), reply
+            return masks.note(body.decode("utf-8", "replace")), reply
         # Without a model, only the answer itself says whether it is a list.
         if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is schemas.OBJECT:
             return self._listing(iter([body]), own, "", call, exchange.stop), reply
@@ -87,12 +87,12 @@ class Session:
     def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[lists.ListObject, Reply]:
         """Makes a call whose answer is a list; `shape` is the shape of an item."""
         exchange, chunks = self._start(call)
-        return self._listing(chunks, served(shape, exchange.reply), name, call, exchange.stop), exchange.reply
+        return self._listing(chunks, restrict_shape(shape, exchange.reply), name, call, exchange.stop), exchange.reply
 
     def fetch_text(self, call: Call) -> tuple[str, Reply]:
         """Makes a call whose answer is text, such as a log."""
         exchange, chunks = self._start(call)
-        return masks.noted(b"".join(chunks).decode("utf-8", "replace")), exchange.reply
+        return masks.note(b"".join(chunks).decode("utf-8", "replace")), exchange.reply
 
     def _list_names(self, path: tuple[str, ...]) -> list[str]:
         """Returns the names of a collection's objects, the first page of them."""
@@ -148,7 +148,7 @@ class Session:
             call = msgspec.structs.replace(call, context=self.context)
         exchange = self.relay.call(call) if self._overlay is None else self._overlay.answer(call, self.relay.call)
         title = self._title(call)
-        reply, chunks = exchange.reply, _guarded(exchange.chunks(), title)
+        reply, chunks = exchange.reply, _guard_chunks(exchange.chunks(), title)
         if call.method != "GET":
             self.planned = reply.planned
         if reply.fault is not None:
@@ -158,12 +158,12 @@ class Session:
             raise exceptions.from_fault(reply.fault, reply.status, title)
         if reply.status >= 400:
             error = exceptions.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, title)
-            raise self._advised(error, call)
+            raise self._advise(error, call)
         if reply.planned:
-            chunks = iter([self._recorded(call, reply, b"".join(chunks))])
+            chunks = iter([self._record(call, reply, b"".join(chunks))])
         return exchange, chunks
 
-    def _advised(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
+    def _advise(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
         """Returns the error with a hint, if there is one."""
         advice = self._overlay.advice(call, error.status) if self._overlay is not None else ""
         if advice:
@@ -171,7 +171,7 @@ class Session:
             return error
         return self._name_hints.advise(error, call)
 
-    def _recorded(self, call: Call, reply: Reply, body: bytes) -> bytes:
+    def _record(self, call: Call, reply: Reply, body: bytes) -> bytes:
         """Takes the answer to a planned write; returns it as the script gets it."""
         if self._overlay is None:
             self._overlay = overlay.Overlay()
@@ -181,7 +181,7 @@ class Session:
         """Returns an object as the cluster has it, whatever is planned; None when it cannot be read."""
         call = Call("GET", path, context=self.context)
         exchange = self.relay.call(call)
-        body = b"".join(_guarded(exchange.chunks(), self._title(call)))
+        body = b"".join(_guard_chunks(exchange.chunks(), self._title(call)))
         return body if exchange.reply.fault is None and exchange.reply.status == 200 else None
 
     def _title(self, call: Call) -> str:
@@ -190,12 +190,12 @@ class Session:
         return f"{where}{call.method} /{'/'.join(call.path)}"
 
 
-def served(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
+def restrict_shape(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
     """Returns the shape of the objects of an answer: without what the policy withholds."""
     return schemas.metadata_only(shape, reply.metadata_rule) if reply.metadata_rule else shape
 
 
-def _guarded(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
+def _guard_chunks(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
     """Yields the chunks; a body that breaks off raises one of the exceptions in errors.py."""
     try:
         yield from chunks

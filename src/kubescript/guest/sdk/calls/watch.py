@@ -30,7 +30,7 @@ def events(session: sessions.Session, call: Call, shape: schemas.Shape) -> Itera
     """Yields each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as the official
     client does."""
     lines, reply = session.stream(_in_time(call, session.seconds_left))
-    shape, free = sessions.served(shape, reply), sessions.served(schemas.OBJECT, reply)
+    shape, free = sessions.restrict_shape(shape, reply), sessions.restrict_shape(schemas.OBJECT, reply)
     for line in lines:
         if not line.strip():
             continue
@@ -64,12 +64,12 @@ class Watch:
         for name in ("watch", "follow", "_request_timeout", "_preload_content", "deserialize"):
             kwargs.pop(name, None)
         if isinstance(method, methods.Method) and method.is_text:
-            return self._until_stopped(_lines(*method._watch(args, kwargs)))
+            return self._follow(_lines(*method._watch(args, kwargs)))
         if "timeout_seconds" not in kwargs and "timeoutSeconds" not in kwargs:
             kwargs["timeout_seconds"] = DEFAULT_SECONDS
-        return self._until_stopped(events(*method._watch(args, kwargs)))
+        return self._follow(events(*method._watch(args, kwargs)))
 
-    def _until_stopped(self, found: Iterator[Any]) -> Iterator[Any]:
+    def _follow(self, found: Iterator[Any]) -> Iterator[Any]:
         for each in found:
             if isinstance(each, dict):
                 metadata = each["raw_object"].get("metadata")
@@ -90,4 +90,4 @@ def _in_time(call: Call, left: float) -> Call:
 
 def _lines(session: sessions.Session, call: Call, _shape: schemas.Shape) -> Iterator[str]:
     for line in session.lines(call):
-        yield masks.noted(line.decode("utf-8", "replace"))
+        yield masks.note(line.decode("utf-8", "replace"))

@@ -22,7 +22,7 @@ class Choice:
     def __init__(self, k8s: client.K8s) -> None:
         self.k8s = k8s
 
-    def named(self, context: Any) -> client.K8s:
+    def find(self, context: Any) -> client.K8s:
         """Returns the cluster of this context. Raises ValueError, which is ConfigException here, for an unknown one."""
         # With no context names at all any name is accepted: the first call then says why.
         unnamed = self.k8s.contexts() == [""]
@@ -136,7 +136,7 @@ def config(choice: Choice, api_client: Any) -> dict[str, object]:
         **__: object,
     ) -> None:
         """Choose a cluster by its context; nothing is read."""
-        chosen = choice.named(context)
+        chosen = choice.find(context)
         if isinstance(client_configuration, Inert):
             object.__setattr__(client_configuration, "_k8s", chosen)
         else:
@@ -149,7 +149,7 @@ def config(choice: Choice, api_client: Any) -> dict[str, object]:
     def new_client(config_file: object = None, context: object = None, *_: object, **__: object) -> Any:
         """A client for one context."""
         made = api_client()
-        object.__setattr__(made, "_k8s", choice.named(context))
+        object.__setattr__(made, "_k8s", choice.find(context))
         return made
 
     def contexts(*_args: object, **_kwargs: object) -> tuple[list[dict[str, object]], dict[str, object]]:

@@ -103,7 +103,7 @@ class DynamicClient:
 
     def list(self, resource: str | resources.Resource, namespace: str | None = None, **options: Any) -> Any:
         """The objects of one namespace or of all."""
-        return self._named(resource).get(None, namespace, **options)
+        return self._resolve(resource).get(None, namespace, **options)
 
     def get(
         self,
@@ -125,13 +125,13 @@ class DynamicClient:
                 resource, _, name = resource.partition("/")
             kind = kind or resource
             resource = self.resources.get(api_version=api_version, kind=kind) if api_version else kind
-        return self._named(resource).get(name, namespace, **options)
+        return self._resolve(resource).get(name, namespace, **options)
 
     def create(
         self, resource: str | resources.Resource, body: Any = None, namespace: str | None = None, **options: Any
     ) -> Any:
         """Create an object."""
-        return self._named(resource).create(body, namespace, **options)
+        return self._resolve(resource).create(body, namespace, **options)
 
     def replace(
         self,
@@ -142,7 +142,7 @@ class DynamicClient:
         **options: Any,
     ) -> Any:
         """Replace an object."""
-        return self._named(resource).replace(body, name, namespace, **options)
+        return self._resolve(resource).replace(body, name, namespace, **options)
 
     def patch(
         self,
@@ -153,15 +153,15 @@ class DynamicClient:
         **options: Any,
     ) -> Any:
         """Change an object."""
-        return self._named(resource).patch(body, name, namespace, **options)
+        return self._resolve(resource).patch(body, name, namespace, **options)
 
     def delete(
         self, resource: str | resources.Resource, name: str | None = None, namespace: str | None = None, **options: Any
     ) -> Any:
         """Delete an object."""
-        return self._named(resource).delete(name, namespace, **options)
+        return self._resolve(resource).delete(name, namespace, **options)
 
-    def _named(self, resource: str | resources.Resource) -> resources.Resource:
+    def _resolve(self, resource: str | resources.Resource) -> resources.Resource:
         return resource if isinstance(resource, resources.Resource) else self.resource(resource)
 
     def __repr__(self) -> str:

@@ -57,11 +57,11 @@ class Explainer:
                 return found, parts[size:]
         if found := builtin_kinds.find(parts[0], api_version):
             return found, parts[1:]
-        resource, size = self._served(parts, api_version)
+        resource, size = self._find_served(parts, api_version)
         kind = builtin_kinds.Kind(resource.group, resource.version, resource.kind, resource.name, "")
         return kind, parts[size:]
 
-    def _served(self, parts: list[str], api_version: str | None) -> tuple[discovery.ApiResource, int]:
+    def _find_served(self, parts: list[str], api_version: str | None) -> tuple[discovery.ApiResource, int]:
         if api_version:
             known = self._discovery.server_resources_for_group_version(api_version)
         else:
@@ -86,22 +86,22 @@ class _Described:
 
     def follow(self, steps: list[str]) -> tuple[list[str], Field]:
         """Returns the right names of the fields on the path, and the last field."""
-        schema, name = self._resolved(self._schema)
+        schema, name = self._resolve(self._schema)
         taken: list[str] = []
         name = name or self._kind.kind
         for step in steps:
-            inner, _ = self._resolved(_element(schema))
+            inner, _ = self._resolve(_element(schema))
             children = inner.get("properties") or {}
             where = ".".join([self._kind.kind, *taken])
-            taken.append(_found(step, children, where, is_open=_OPEN in inner))
-            schema, name = self._resolved(children[taken[-1]])
+            taken.append(_find_name(step, children, where, is_open=_OPEN in inner))
+            schema, name = self._resolve(children[taken[-1]])
         return taken, self._field(schema, name)
 
-    def _resolved(self, schema: openapi.Schema) -> tuple[openapi.Schema, str]:
+    def _resolve(self, schema: openapi.Schema) -> tuple[openapi.Schema, str]:
         return self._openapi.resolve(self._kind.group, self._kind.version, schema)
 
     def _field(self, schema: openapi.Schema, name: str) -> Field:
-        inner, _ = self._resolved(_element(schema))
+        inner, _ = self._resolve(_element(schema))
         parts = inner.get("properties") or {}
         values = schema.get("enum") or inner.get("enum") or ()
         return Field(
@@ -113,12 +113,12 @@ class _Described:
         )
 
     def _words(self, schema: openapi.Schema) -> str:
-        resolved, _ = self._resolved(schema)
+        resolved, _ = self._resolve(schema)
         return str(resolved.get("description") or "")
 
     def _type(self, schema: openapi.Schema, name: str = "") -> str:
         """Returns the type as kubectl writes it: `[]Container`, `map[string]string`, `string`."""
-        schema, referred = self._resolved(schema)
+        schema, referred = self._resolve(schema)
         if schema.get("type") == "array":
             return f"[]{self._type(schema.get('items') or {})}"
         values = schema.get("additionalProperties")
@@ -151,7 +151,7 @@ class _Bundled:
         kind = self._kind.model
         for step in steps:
             children = _children(kind)
-            taken.append(_found(step, children, ".".join([self._kind.kind, *taken])))
+            taken.append(_find_name(step, children, ".".join([self._kind.kind, *taken])))
             kind = children[taken[-1]]
         types = {name: (_bare(each), "") for name, each in _children(kind).items()}
         return taken, Field(_bare(kind), "", types)
@@ -176,11 +176,11 @@ def _bare(kind: str) -> str:
     return re.sub(r"\b(?:Core)?V\d(?:(?:alpha|beta)\d)?(?=[A-Z])", "", kind)
 
 
-def _found(step: str, children: Mapping[str, Any], where: str, *, is_open: bool = False) -> str:
+def _find_name(step: str, children: Mapping[str, Any], where: str, *, is_open: bool = False) -> str:
     """Returns the field's right name. Raises NotFoundException that names the nearest."""
     if step in children:
         return step
-    if same := names.spelled(step, children):
+    if same := names.find_spelling(step, children):
         return same
     hint = names.suggestion(step, children) if children else "it has no fields"
     # An open schema allows fields that it does not list, so only an object shows them.
@@ -211,11 +211,11 @@ def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: b
     if field.values:
         values = ", ".join(field.values)
         lines.append(f"one of: {values}"[:MAX_WORDS])
-    lines.extend(_listed(field, MAX_LINES - len(lines)))
+    lines.extend(_list_children(field, MAX_LINES - len(lines)))
     return "\n".join(lines)
 
 
-def _listed(field: Field, room: int) -> list[str]:
+def _list_children(field: Field, room: int) -> list[str]:
     """Returns one line for each child with its description, or, when they are too many, several names on a line."""
     if len(field.children) <= room:
         return [_child(name, field) for name in field.children]

@@ -43,7 +43,7 @@ class OpenApi:
         for name in schemas:
             if name.rpartition(".")[2] == kind and wanted in self._schema(schemas, name).get(_KIND, ()):
                 return self._schema(schemas, name)
-        return self._defined(group, version, kind)
+        return self._read_definition(group, version, kind)
 
     def resolve(self, group: str, version: str, schema: Schema) -> tuple[Schema, str]:
         """Returns the schema that a field's schema refers to, and its name."""
@@ -76,7 +76,7 @@ class OpenApi:
         except (exceptions.ApiException, msgspec.DecodeError):
             return {}
 
-    def _defined(self, group: str, version: str, kind: str) -> Schema | None:
+    def _read_definition(self, group: str, version: str, kind: str) -> Schema | None:
         """Returns the schema in a CustomResourceDefinition."""
         # A snapshot has these definitions, but no OpenAPI.
         # The group of a custom resource always has a dot in its name.

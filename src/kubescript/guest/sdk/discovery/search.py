@@ -48,7 +48,7 @@ def _words(text: str) -> list[str]:
     return telling or split
 
 
-def _missed(words: list[str], own: list[str]) -> int:
+def _count_missing(words: list[str], own: list[str]) -> int:
     """Returns how many of the words a name lacks, or -1 when it has less than half of them. A plural matches its
     singular."""
     # A word must match from the start of a part on: "tokenreview" matches token_review, "count" does not match account.
@@ -72,7 +72,7 @@ def _methods(words: list[str]) -> Iterator[Hit]:
         unstable = "alpha" in api or "beta" in api
         for name in operations.operations(api):
             own = name.split("_")
-            missed = _missed(words, own)
+            missed = _count_missing(words, own)
             if missed >= 0:
                 operation = operations.operation(api, name)
                 required = ", ".join(operation.parameters[: operation.required])
@@ -85,7 +85,7 @@ def _custom(words: list[str], found: discovery.Discovery) -> Iterator[Hit]:
     """Yields kinds of the cluster's custom groups; built-in kinds are found by their methods."""
     for each in _custom_kinds(found):
         kind, group = names.snake(each.kind).split("_"), re.split(r"[.-]", each.group)
-        missed = _missed(words, [*kind, each.name, *group])
+        missed = _count_missing(words, [*kind, each.name, *group])
         if missed >= 0:
             where = ", namespace=..." if each.namespaced else ""
             call = f"k8s.get('{each.full_name}'{where})"
@@ -109,6 +109,6 @@ def _fields(words: list[str]) -> Iterator[Hit]:
             continue
         for attribute in attributes:
             own = attribute.strip("_").split("_")
-            if _missed(words, own) == 0:
+            if _count_missing(words, own) == 0:
                 score = (0, len(own), len(model))
                 yield Hit(score, f"{_VERSION.sub('', model)}.{attribute}")

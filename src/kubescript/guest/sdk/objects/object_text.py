@@ -82,7 +82,7 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
     for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
         if isinstance(each, dict):
             each.pop("managedFields", None)
-    text = masks.noted(repr(plain))
+    text = masks.note(repr(plain))
     if not shape.closed or len(text) <= MAX_TEXT:
         return text
     return f"{text[:MAX_TEXT]}… (cut; .to_dict() has all)"

@@ -138,7 +138,7 @@ class _Walk:
         if isinstance(value, tuple) and hasattr(value, "_asdict"):
             return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
         if isinstance(value, set | frozenset):
-            return self._elements(_ordered(value), path, above)
+            return self._elements(_sort(value), path, above)
         if isinstance(value, lists.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
             "dict_keys",
             "dict_values",
@@ -156,7 +156,7 @@ class _Walk:
             names = [field.name for field in data_classes.fields(value)]
         elif classes.is_script_class(type(value)):
             names = [name for name in vars(value) if not name.startswith("_")]
-            if not names and (told := _told(value)) is not None:
+            if not names and (told := _represent(value)) is not None:
                 return self.convert(told, path, above)
         else:
             kind = "class" if isinstance(value, type) else type(value).__name__
@@ -181,7 +181,7 @@ class _Walk:
         return data
 
 
-def _told(value: Any) -> Any:
+def _represent(value: Any) -> Any:
     """Returns `to_dict()` or the text of an object without public fields; None when its class defines neither."""
     kind = type(value)
     if callable(getattr(kind, "to_dict", None)):
@@ -263,7 +263,7 @@ def _decimal(value: decimal.Decimal) -> int | float | str:
     return near if decimal.Decimal(repr(near)) == value else str(value)
 
 
-def _ordered(values: Any) -> list[Any]:
+def _sort(values: Any) -> list[Any]:
     try:
         return sorted(values)
     except TypeError:

@@ -27,7 +27,7 @@ class Hold:
     __slots__ = ("__weakref__",)
 
 
-def _held(holds: weakref.WeakSet[Hold]) -> Hold:
+def _add_hold(holds: weakref.WeakSet[Hold]) -> Hold:
     hold = Hold()
     holds.add(hold)
     return hold
@@ -101,11 +101,11 @@ class Arrival:
 
     def keep(self) -> Hold:
         """Returns a hold; every item is kept as long as it lives."""
-        return _held(self._holders)
+        return _add_hold(self._holders)
 
     def loop(self) -> Hold:
         """Returns a hold for a loop; the items ahead of the loop are kept as long as it lives."""
-        return _held(self._loops)
+        return _add_hold(self._loops)
 
     def pass_by(self, count: int) -> int:
         """Frees the first `count` items if a single loop is all that still reads the list. Returns how many of them are
@@ -153,9 +153,9 @@ def _open(item: memoryview) -> Any:
 def _open_all(raw: msgspec.Raw) -> list[Any] | None:
     """Decodes items of any kind."""
     items = _many(raw)
-    return None if items is None else [_own(bytes(memoryview(each))) for each in items]
+    return None if items is None else [_decode_item(bytes(memoryview(each))) for each in items]
 
 
-def _own(text: bytes) -> Any:
+def _decode_item(text: bytes) -> Any:
     """Decodes one item: an object one level deep, any other value completely."""
     return lazy_json.open_map(text) if text.startswith(b"{") else lazy_json.decode_all(text)

@@ -80,7 +80,7 @@ def table(
     if tsv:
         return "\n".join("\t".join(line) for line in lines)
     limits = [*[_WIDTH] * (len(shown) - 1), _LAST_WIDTH] if width is None else [width] * len(shown)
-    return _aligned([[_cut(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines])
+    return _align([[_cut(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines])
 
 
 def rows_of(rows: Any) -> list[Any]:
@@ -93,7 +93,7 @@ def rows_of(rows: Any) -> list[Any]:
     if isinstance(rows, views.View) and "metadata" in rows:
         return [rows]
     if isinstance(rows, Mapping):
-        return [_merged(key, rows[key]) for key in list(rows)]
+        return [_merge(key, rows[key]) for key in list(rows)]
     if not isinstance(rows, Iterable):
         return [rows]
     # A generator may be endless, so one row more than the limit is read at most.
@@ -103,7 +103,7 @@ def rows_of(rows: Any) -> list[Any]:
     return found
 
 
-def _merged(key: Any, value: Any) -> Any:
+def _merge(key: Any, value: Any) -> Any:
     return {"key": key, **value} if isinstance(value, Mapping) else (key, value)
 
 
@@ -210,7 +210,7 @@ def _cut(cell: str, width: int) -> str:
     return f"{cell[:size]}…"
 
 
-def _aligned(lines: Sequence[Sequence[str]]) -> str:
+def _align(lines: Sequence[Sequence[str]]) -> str:
     widths = []
     for column in zip(*lines, strict=True):
         lengths = sorted(map(len, column))
@@ -249,19 +249,19 @@ def _compound(value: Any, depth: int) -> str:
     if isinstance(value, views.View) and isinstance(value.get("metadata"), Mapping):
         return cell_text(value["metadata"].get("name"), depth + 1)
     if isinstance(value, Mapping):
-        return _joined(
+        return _join(
             (f"{cell_text(key, depth + 1)}={cell_text(value[key], depth + 1)}" for key in list(value)), len(value)
         )
     if isinstance(value, list_view.ListView | lists.ListObject | list | tuple | set | frozenset):
         elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        return _joined((cell_text(each, depth + 1) for each in elements), len(value))
+        return _join((cell_text(each, depth + 1) for each in elements), len(value))
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
     made = str(value)
     return str.__str__(made)  # a script's __str__ may return an instance of its own subclass of str
 
 
-def _joined(parts: Any, size: int) -> str:
+def _join(parts: Any, size: int) -> str:
     shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
     return f"{shown},… ({size} in all)" if size > MAX_ELEMENTS else shown
 

@@ -27,17 +27,17 @@ class Snapshot(dict[str, Any]):
         super().__init__(fields)
         self._shape = shape
 
-    def _held(self, key: Any) -> Any:
+    def _find_key(self, key: Any) -> Any:
         """Returns the spelling under which this dict has, or would have, the field."""
         if dict.__contains__(self, key) or not isinstance(key, str):
             return key
         field = self._shape.fields.get(key)
         if field is not None:
             return self._shape.spelling.get(field.key, field.key)
-        return names.spelled(key, self) or key
+        return names.find_spelling(key, self) or key
 
     def __missing__(self, key: str) -> Any:
-        held = self._held(key)
+        held = self._find_key(key)
         if dict.__contains__(self, held):
             return dict.__getitem__(self, held)
         # As in the official client, a known field that is absent reads as None.
@@ -49,13 +49,13 @@ class Snapshot(dict[str, Any]):
     def __contains__(self, key: object) -> bool:
         if not dict.__contains__(self, key):
             self._check_withheld(key)
-        return dict.__contains__(self, self._held(key))
+        return dict.__contains__(self, self._find_key(key))
 
     def __setitem__(self, key: str, value: Any) -> None:
-        dict.__setitem__(self, self._held(key), value)
+        dict.__setitem__(self, self._find_key(key), value)
 
     def __delitem__(self, key: str) -> None:
-        dict.__delitem__(self, self._held(key))
+        dict.__delitem__(self, self._find_key(key))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"to_dict() gives a dict: write [{name!r}] or .get({name!r})")
@@ -69,15 +69,15 @@ class Snapshot(dict[str, Any]):
         """The field's value, or `default`."""
         if not dict.__contains__(self, key):
             self._check_withheld(key)
-        return dict.get(self, self._held(key), default)
+        return dict.get(self, self._find_key(key), default)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The field's value; written first when it is absent."""
-        return dict.setdefault(self, self._held(key), default)
+        return dict.setdefault(self, self._find_key(key), default)
 
     def pop(self, key: str, *default: Any) -> Any:
         """Remove a field and return its value."""
-        return dict.pop(self, self._held(key), *default)
+        return dict.pop(self, self._find_key(key), *default)
 
     def update(self, *others: Any, **fields: Any) -> None:
         """Write several fields."""
@@ -124,20 +124,20 @@ def snapshot(data: Mapping[str, Any], shape: schemas.Shape) -> Snapshot:
         name = shape.spelling.get(key, key)
         field = shape.fields.get(key)
         if field is None:
-            copied[name] = _copied(value, shape.element)
+            copied[name] = _copy(value, shape.element)
         else:
             time = not shape.plain and shape.fields[name].time
-            copied[name] = _copied(value, field.shape, time=time)
+            copied[name] = _copy(value, field.shape, time=time)
     return Snapshot(copied, shape)
 
 
-def _copied(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
+def _copy(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
     if isinstance(value, dict):
         if not shape.exact:
             return snapshot(value, shape)
-        return {key: _copied(each, shape.element) for key, each in value.items()}
+        return {key: _copy(each, shape.element) for key, each in value.items()}
     if isinstance(value, list):
-        return [_copied(each, shape.element) for each in value]
+        return [_copy(each, shape.element) for each in value]
     return timestamps.parse_time(value) if time else value
 
 

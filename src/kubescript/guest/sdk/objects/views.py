@@ -53,7 +53,7 @@ class View(base_view.BaseView):
     def __getattr__(self, name: str) -> Any:
         field = self._shape.fields.get(name)
         if field is None:
-            return self._unlisted(name, AttributeError)
+            return self._read_unlisted(name, AttributeError)
         value = self._data.get(field.key)
         if value is None:
             return self._absent(field)
@@ -77,7 +77,7 @@ class View(base_view.BaseView):
             return self._absent(field) if value is None else wrap(value, field.shape)
         value = self._fetch(key)
         if value is _MISSING or (value is None and key not in self._data):
-            return self._unlisted(key, KeyError)
+            return self._read_unlisted(key, KeyError)
         return wrap(value, self._shape.element)
 
     def get(self, key: str, default: Any = None) -> Any:
@@ -86,7 +86,7 @@ class View(base_view.BaseView):
         name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
         if name not in self._data:
             self._check_withheld(key)
-            spelled = None if self._shape.exact else self._spelled(key)
+            spelled = None if self._shape.exact else self._find_spelling(key)
             if spelled is None and name in _OF_ITS_KIND and (own := self._own_kind(name)) is not None:
                 return own
             return default if spelled is None else wrap(self._fetch(spelled), shape)
@@ -114,15 +114,15 @@ class View(base_view.BaseView):
         kind = builtin_kinds.of_model(self._shape.name)
         return None if kind is None else kind.kind if key == "kind" else kind.api_version
 
-    def _spelled(self, name: str) -> str | None:
+    def _find_spelling(self, name: str) -> str | None:
         """Returns a key that is present, unknown to the model, and equal to `name` except for case and underscores."""
-        return names.spelled(name, (key for key in self._data if key not in self._shape.fields))
+        return names.find_spelling(name, (key for key in self._data if key not in self._shape.fields))
 
-    def _unlisted(self, name: str, error: type[Exception]) -> Any:
+    def _read_unlisted(self, name: str, error: type[Exception]) -> Any:
         """Reads a field that the shape does not list: data newer than the model, a map's key, or a mistake."""
         private = name.startswith("_")
         exact = self._shape.exact and error is KeyError
-        key = name if name in self._data or exact else self._spelled(name)
+        key = name if name in self._data or exact else self._find_spelling(name)
         if key is not None and key in self._data and not private:
             return wrap(self._fetch(key), self._shape.element)
         if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
@@ -143,7 +143,7 @@ class View(base_view.BaseView):
     def _lacks(self, name: str) -> bool:
         """Tells whether an object without a model lacks a field; `hasattr` and the default of `getattr` use it."""
         free = not (self._shape.exact or self._shape.closed)
-        return free and name not in self._data and self._spelled(name) is None
+        return free and name not in self._data and self._find_spelling(name) is None
 
     def _mistaken(self, name: str) -> bool:
         """Tells whether an absent name is most likely a misspelled one, or a method of another library."""
@@ -163,7 +163,7 @@ class View(base_view.BaseView):
         if name in self._data:
             return name
         if not self._shape.closed:
-            return name if self._shape.exact else self._spelled(name) or name
+            return name if self._shape.exact else self._find_spelling(name) or name
         reason = object_text.no_field(name, self._shape, self._data)
         raise AttributeError(f"{reason}; values of your own go into a dict")
 
@@ -216,7 +216,7 @@ class View(base_view.BaseView):
             self._check_withheld(key)
         if field or key in self._data or self._shape.exact or not isinstance(key, str):
             return (field.key if field else key) in self._data
-        return self._spelled(key) is not None
+        return self._find_spelling(key) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)

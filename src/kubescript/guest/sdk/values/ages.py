@@ -54,26 +54,26 @@ class Age(datetime.timedelta):
         return format(str(self), spec)
 
     def __add__(self, other: Any) -> Any:
-        return _aged(datetime.timedelta.__add__(self, other))
+        return _wrap(datetime.timedelta.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:
         if type(other) is int and other == 0:
             return self  # sum() starts with the int 0
-        return _aged(datetime.timedelta.__radd__(self, other))
+        return _wrap(datetime.timedelta.__radd__(self, other))
 
     def __sub__(self, other: Any) -> Any:
-        return _aged(datetime.timedelta.__sub__(self, other))
+        return _wrap(datetime.timedelta.__sub__(self, other))
 
     def __rsub__(self, other: Any) -> Any:
-        return _aged(datetime.timedelta.__rsub__(self, other))
+        return _wrap(datetime.timedelta.__rsub__(self, other))
 
     def __mul__(self, other: Any) -> Any:
-        return _aged(datetime.timedelta.__mul__(self, other))
+        return _wrap(datetime.timedelta.__mul__(self, other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        return _aged(datetime.timedelta.__truediv__(self, other))
+        return _wrap(datetime.timedelta.__truediv__(self, other))
 
     def __neg__(self) -> Age:
         return Age.of(datetime.timedelta.__neg__(self))
@@ -82,7 +82,7 @@ class Age(datetime.timedelta):
         return Age.of(datetime.timedelta.__abs__(self))
 
 
-def _aged(result: Any) -> Any:
+def _wrap(result: Any) -> Any:
     """Returns a timedelta as an age, and a number or NotImplemented unchanged."""
     return Age.of(result) if isinstance(result, datetime.timedelta) else result
 
@@ -93,7 +93,7 @@ def age(value: Any) -> Age:
     age(pod), age(pod.status.start_time), age("2026-01-02T03:04:05Z"). It compares with and adds to
     timedeltas. A time in the future gives a negative age; None gives an unknown age, which is zero.
     """
-    moment = value if isinstance(value, str | datetime.date | datetime.timedelta) else _created(value)
+    moment = value if isinstance(value, str | datetime.date | datetime.timedelta) else _find_creation_time(value)
     if moment is None or moment == "":
         return Age.of(datetime.timedelta(), known=False)
     if isinstance(moment, datetime.timedelta):
@@ -101,7 +101,7 @@ def age(value: Any) -> Age:
     return Age.of(datetime.datetime.now(datetime.UTC) - _moment(moment))
 
 
-def _created(value: Any) -> Any:
+def _find_creation_time(value: Any) -> Any:
     """Returns the creation time of a view, of plain JSON, or of the metadata alone."""
     if value is None:
         return None
@@ -116,7 +116,7 @@ def _created(value: Any) -> Any:
 
 def _moment(value: str | datetime.date) -> datetime.datetime:
     if isinstance(value, str):
-        return _parsed(value)
+        return _parse(value)
     moment = value
     if not isinstance(moment, datetime.datetime):
         moment = datetime.datetime.combine(moment, datetime.time())
@@ -126,7 +126,7 @@ def _moment(value: str | datetime.date) -> datetime.datetime:
     return moment
 
 
-def _parsed(text: str) -> datetime.datetime:
+def _parse(text: str) -> datetime.datetime:
     # parse_time returns text that is no timestamp unchanged.
     moment = timestamps.parse_time(text.strip())
     if moment == text.strip():

@@ -181,7 +181,7 @@ def _status(code: int, reason: str, fault: ScriptFault) -> str:
 
 def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str], call: str) -> ApiException:
     """Returns the exception for an API server's answer of 400 and above."""
-    text = masks.noted(body.decode("utf-8", "replace"))
+    text = masks.note(body.decode("utf-8", "replace"))
     message = _message(text)
     if status == 404 and message == "404 page not found":
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"

@@ -43,4 +43,4 @@ def whole(data: Any) -> Any:
 
 def read(data: Any) -> Any:
     """Returns a copy of a tree as `whole` does, for a script that looks at all of it."""
-    return decode_all(masks.noted(encode(data)))
+    return decode_all(masks.note(encode(data)))

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from kubescript.wire import masking
 
-__all__ = ["MASK", "count", "forget_tested", "handed_out", "noted", "remember"]
+__all__ = ["MASK", "count", "forget_test", "has_given_masks", "note", "remember"]
 
 MASK: Final = masking.OPENING.decode()
 """How every mask begins."""
@@ -25,7 +25,7 @@ def remember() -> None:
     _given[0] += 1
 
 
-def noted(text: Text) -> Text:
+def note(text: Text) -> Text:
     """Returns a text that the script gets, and remembers a mask in it."""
     if MASK in text if isinstance(text, str) else masking.OPENING in text:
         remember()
@@ -37,7 +37,7 @@ def count() -> int:
     return _given[0]
 
 
-def forget_tested(before: int, value: Any) -> Any:
+def forget_test(before: int, value: Any) -> Any:
     """Returns what the script asks only whether it is there. A mask that it was given for that, since `count` was
     `before`, is forgotten: the answer is the same without the mask."""
     if _given[0] > before and type(value) is str and MASK in value:
@@ -45,6 +45,6 @@ def forget_tested(before: int, value: Any) -> Any:
     return value
 
 
-def handed_out() -> bool:
+def has_given_masks() -> bool:
     """Whether the script was given a mask."""
     return _given[0] > 0

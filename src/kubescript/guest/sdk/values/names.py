@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["camel", "codegen", "fold", "nearest", "snake", "spelled", "suggestion"]
+__all__ = ["camel", "codegen", "find_spelling", "fold", "nearest", "snake", "suggestion"]
 
 # Without blanks and of at most 200 characters, a text cannot be a sentence.
 _NAME: Final = re.compile(r"[\w.$/:@-]{1,200}")
@@ -36,7 +36,7 @@ def codegen(name: str) -> str:
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", split).lower()
 
 
-def spelled(name: str, keys: Iterable[str]) -> str | None:
+def find_spelling(name: str, keys: Iterable[str]) -> str | None:
     """Returns the key that equals `name` except for case and underscores. A key such as "app-name" has one spelling
     only."""
     if not name.isidentifier():

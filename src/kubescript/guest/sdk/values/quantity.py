@@ -24,7 +24,7 @@ def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
         return exact.to_decimal(quantity)
     if isinstance(quantity, int | float | decimal.Decimal):
         return decimal.Decimal(quantity)
-    found = _parsed(str(quantity).strip())
+    found = _parse(str(quantity).strip())
     if found is None:
         raise ValueError(f"invalid quantity {str(quantity)[: quantities.LONGEST]!r}")
     return exact.to_decimal(found)
@@ -39,13 +39,13 @@ def quantity(value: Any) -> exact.Quantity:
     """
     if isinstance(value, str):
         text = str.__str__(value)
-        found = _parsed(text.strip()) if text.strip() else _ZERO
+        found = _parse(text.strip()) if text.strip() else _ZERO
     elif value is None:
         return _ZERO
     elif isinstance(value, int | float | fractions.Fraction | decimal.Decimal):
         text = str(value)
         ratio = exact.ratio(value)
-        found = _parsed(text) if ratio is None else exact.Quantity._of(*ratio)
+        found = _parse(text) if ratio is None else exact.Quantity._of(*ratio)
     else:
         raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_pick(value)}")
     if found is None:
@@ -59,7 +59,7 @@ _ZERO: Final = exact.Quantity._of(0)
 
 # The pods of a cluster ask for the same few quantities, and reading one takes ten times as long as finding it here.
 @functools.lru_cache(maxsize=4096)
-def _parsed(text: str) -> exact.Quantity | None:
+def _parse(text: str) -> exact.Quantity | None:
     """Returns the number behind a text; None when it is none."""
     found = quantities.parse(text)
     return None if found is None else exact.Quantity._of(*found)

@@ -146,7 +146,7 @@ def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
 
 
 def _describe(k8s: client.K8s, name: str) -> str:
-    """Describe an API method, a kind or a field of that name; else list the API methods that it is a part of."""
+    """Describes an API method, a kind or a field of that name; else lists the API methods that it is a part of."""
     for api in operations.apis():
         if name in operations.operations(api):
             operation = operations.operation(api, name)

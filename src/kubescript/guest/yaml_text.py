@@ -74,7 +74,7 @@ def _scalar(value: Any, indent: str) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Whether the lines of a text may stand as they are."""
+    """Tells whether the lines of a text may stand as they are."""
     return text.translate(_BLANKS).isprintable()
 
 

@@ -58,7 +58,7 @@ def helm_list(
 
 
 def releases(k8s: client.K8s, namespace: str | None = None, status: str | None = "all") -> list[dict[str, str]]:
-    """List the last revision of each release of a namespace or of all, with the fields of `helm list -o json`."""
+    """Lists the last revision of each release of a namespace or of all, with the fields of `helm list -o json`."""
     return _rows(k8s, _sort_revisions(_select(k8s, namespace, status, ""), by_date=False, reverse=False))
 
 

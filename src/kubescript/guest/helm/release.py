@@ -78,7 +78,7 @@ def helm_history(
 def status(
     k8s: client.K8s, name: str, namespace: str | None = None, *, revision: int = storage.LATEST
 ) -> storage.Release:
-    """One revision of a release: name, namespace, version, info, chart, config, hooks, resources."""
+    """Returns one revision of a release: name, namespace, version, info, chart, config, hooks, resources."""
     return storage.find(k8s, name, namespace or storage.NAMESPACE, revision)
 
 
@@ -97,7 +97,7 @@ def values(
 
 
 def history(k8s: client.K8s, name: str, namespace: str | None = None, most: int = _MAX) -> list[dict[str, Any]]:
-    """The last revisions of a release, with the fields of `helm history -o json`."""
+    """Returns the last revisions of a release, with the fields of `helm history -o json`."""
     known = sorted(storage.of_release(k8s, name, namespace or storage.NAMESPACE), key=lambda each: each.number)[-most:]
     rows = []
     for revision, answer in zip(known, storage.read(k8s, known), strict=True):

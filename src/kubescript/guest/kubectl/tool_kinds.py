@@ -31,12 +31,12 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """Group and version, as an object's apiVersion has them."""
+        """Returns group and version, as an object's apiVersion has them."""
         return kinds.api_version(self.group, self.version)
 
     @property
     def full_name(self) -> str:
-        """Plural and group, such as "certificates.cert-manager.io"."""
+        """Returns plural and group, such as "certificates.cert-manager.io"."""
         return kinds.full_name(self.group, self.plural)
 
     def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class _Usage(NamedTuple):
 
     @property
     def cells(self) -> tuple[str, str]:
-        """In kubectl's units: part of a thousandth of a core is a whole one, part of a mebibyte is none."""
+        """Writes both in kubectl's units: part of a thousandth of a core is a whole one, part of a mebibyte is none."""
         return f"{_thousandths(self.cpu)}m", f"{self.memory // _MIB}Mi"
 
 

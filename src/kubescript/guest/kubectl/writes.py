@@ -11,7 +11,7 @@ from kubescript.guest.sdk.values import exceptions
 __all__ = ["send"]
 
 _UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
-"""Codes of failures after which nobody knows whether the API server has carried out the request."""
+"""Codes of failures that leave open whether the API server has carried out the request."""
 
 
 def send(name: str, write: Callable[[], Any]) -> Any:

@@ -37,7 +37,7 @@ _OWNED: Final = (
 """Kinds of which the metadata is read."""
 _WHOLE: Final = ("pods", "endpointslices", "poddisruptionbudgets", "horizontalpodautoscalers")
 _UNTOLD: Final = frozenset({"endpointslices"})
-"""Kinds that are owned and that nobody misses."""
+"""Kinds that are owned and not missed."""
 _MAX_CUSTOM: Final = 20
 """Custom kinds that are read besides: those of the groups of the targets."""
 _MAX_NAMES: Final = 5
@@ -54,7 +54,7 @@ class _Target(NamedTuple):
 
     @property
     def id(self) -> Id:
-        """How owner references name it."""
+        """Returns how owner references name it."""
         return self.kind.group, self.kind.kind, self.name
 
 

@@ -74,7 +74,7 @@ class _Followed:
 
     @property
     def wanted(self) -> int:
-        """The pods that it is to have."""
+        """Returns how many pods it is to have."""
         if self._found is None:
             return 0
         if self._kind == "daemon_set":
@@ -149,7 +149,7 @@ def _daemon_set(found: Any) -> rollout.Progress:
 
 
 def _replaces(found: Any) -> bool:
-    """Whether the controller replaces pods; with OnDelete, it waits until somebody deletes them."""
+    """Tells whether the controller replaces pods; with OnDelete, it waits until they are deleted."""
     strategy = found.spec.update_strategy
     return strategy is None or strategy.type != "OnDelete"
 

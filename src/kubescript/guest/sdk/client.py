@@ -118,7 +118,7 @@ class Contexts(Generic[T]):
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one cluster; a call then names the one it is for."""
+        """Tells whether there is more than one cluster; a call then names the one it is for."""
         return len(self.names) > 1
 
     def get(self, name: object = None) -> T:

@@ -26,7 +26,7 @@ class Containers(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """Of all of them."""
+        """Returns the names of all of them."""
         return [*self.main, *self.init]
 
     def merge_patch(self, images: Mapping[str, str]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Subject(NamedTuple):
 
     @property
     def uid(self) -> str | None:
-        """The uid of the object that the script has read."""
+        """Returns the uid of the object that the script has read."""
         return (self.read.get("metadata") or {}).get("uid") if self.read is not None else None
 
     def __str__(self) -> str:

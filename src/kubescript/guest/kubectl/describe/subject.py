@@ -32,12 +32,12 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """The object's name."""
+        """Returns the object's name."""
         return texts.name_of(self.object)
 
     @property
     def namespace(self) -> str:
-        """Its namespace; empty for an object of the whole cluster."""
+        """Returns its namespace; empty for an object of the whole cluster."""
         return texts.text((self.object.get("metadata") or {}).get("namespace"))
 
     def get_list(self, name: str) -> list[texts.Object]:

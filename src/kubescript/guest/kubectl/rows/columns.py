@@ -30,7 +30,7 @@ class Printer(NamedTuple):
 
 
 def _printer(names: str, function: Callable[[Json], list[Any]]) -> Printer:
-    """`names` are divided by commas; a star marks a wide column."""
+    """Returns a printer. `names` are divided by commas; a star marks a wide column."""
     return Printer(tuple(Column(each.rstrip("*"), each.endswith("*")) for each in names.split(",")), function)
 
 

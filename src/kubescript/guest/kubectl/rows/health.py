@@ -12,7 +12,7 @@ from kubescript.guest.sdk.values import lazy_json
 __all__ = ["HEALTHY_PODS", "is_ready", "node_troubles", "pod_state"]
 
 HEALTHY_PODS: Final = frozenset({"Running", "Completed", "Succeeded"})
-"""The states of pods that nobody needs to look at."""
+"""The states of pods that need no look."""
 
 
 def is_ready(found: Mapping[str, Any]) -> bool:

@@ -34,12 +34,12 @@ class Scope(NamedTuple):
 
     @property
     def every_namespace(self) -> bool:
-        """Whether the objects may be of several namespaces."""
+        """Tells whether the objects may be of several namespaces."""
         return self.kind.namespaced and self.namespace is None
 
     @property
     def single(self) -> bool:
-        """Whether it is one object; one name in all namespaces may be that of several."""
+        """Tells whether it is one object; one name in all namespaces may be that of several."""
         return self.name is not None and not self.every_namespace
 
     def call(self, accept: exchanges.Accept, *query: tuple[str, str]) -> exchanges.Call:
@@ -53,7 +53,7 @@ class Scope(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One object; name and namespace are empty where nobody asked for them."""
+    """One object; name and namespace are empty where they were not asked for."""
 
     name: str
     namespace: str

@@ -90,7 +90,7 @@ class Relay:
         self.arriving: Arriving | None = None
         """The list whose body is still arriving."""
         self.pending: list[Any] = []
-        """Futures that nobody has waited for yet; see futures.py."""
+        """Futures that the script has not waited for yet; see futures.py."""
 
     def settle(self) -> None:
         """Settles the list that is still arriving, so that the wire is free for the next answer."""
@@ -170,11 +170,11 @@ class _Unsent:
     reply = exchanges.Reply(0, fault=protocol.ScriptFault("limit.calls", "the script's API calls are used up"))
 
     def chunks(self) -> Iterator[bytes]:
-        """No body."""
+        """Yields nothing: there is no body."""
         return iter(())
 
     def stop(self) -> None:
-        """Nothing to stop."""
+        """Does nothing: there is no body to stop."""
 
 
 def _turns() -> greenlet.greenlet | None:

@@ -102,7 +102,7 @@ class Future:
 
 
 def later(link: batching.Relay, task: batching.Task) -> Future:
-    """Returns a future of `task`, which runs when somebody waits for a future."""
+    """Returns a future of `task`, which runs when the script waits for a future."""
     future = Future(link, task)
     link.pending.append(future)
     return future

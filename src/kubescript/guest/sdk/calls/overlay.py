@@ -47,7 +47,7 @@ class _Planned:
     gone: bool = False
 
     def shows_in(self, version: str) -> bool:
-        """Whether its body can stand in answers of this version: an object is not converted here."""
+        """Tells whether its body can stand in answers of this version: an object is not converted here."""
         return self.body is not None and not self.gone and self.version == version
 
 
@@ -60,7 +60,7 @@ class Answer:
         self.stop = stop
 
     def chunks(self) -> Iterator[bytes]:
-        """The body."""
+        """Yields the body."""
         return self._body
 
 
@@ -164,7 +164,7 @@ class Overlay:
     # --- lists ------------------------------------------------------------------------------------------------------
 
     def concerns(self, call: Call) -> bool:
-        """Whether the answer to a call is a list in which planned objects may stand."""
+        """Tells whether the answer to a call is a list in which planned objects may stand."""
         target = paths.locate(call.path) if call.method == "GET" and call.accept in _OBJECTS else None
         return target is not None and not target.name and bool(self._of(target))
 
@@ -226,7 +226,7 @@ def _field(data: Any, key: str) -> Any:
 
 
 def _replaces(planned: _Planned, version: str) -> bool:
-    """Whether an item of a list leaves it for the planned object, or for good."""
+    """Tells whether an item of a list leaves it for the planned object, or for good."""
     return planned.gone or planned.shows_in(version)
 
 
@@ -253,7 +253,7 @@ def _render(planned: _Planned, *, metadata_only: bool) -> Object:
 
 
 def _matches(planned: _Planned, query: dict[str, str]) -> bool:
-    """Whether an object is picked by the selectors of a list."""
+    """Tells whether an object is picked by the selectors of a list."""
     assert planned.body is not None
     try:
         by_label = selectors.labels(query.get("labelSelector", ""))

@@ -16,10 +16,10 @@ class Exchange(Protocol):
 
     @property
     def reply(self) -> Reply:
-        """The head of the answer."""
+        """Returns the head of the answer."""
 
     def chunks(self) -> Iterator[bytes]:
-        """The body in order, read on demand. Raises faults.ProtocolFault when it breaks off."""
+        """Yields the body in order, read on demand. Raises faults.ProtocolFault when it breaks off."""
 
     def stop(self) -> None:
         """Stops the rest of the body."""
@@ -30,7 +30,7 @@ class Transport(Protocol):
 
     @property
     def left(self) -> channel.Left:
-        """What the script may still use."""
+        """Returns what the script may still use."""
 
     def call(self, call: Call) -> Exchange:
         """Sends a call and waits for the head of its answer."""

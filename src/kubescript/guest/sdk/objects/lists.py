@@ -48,7 +48,7 @@ class ItemList(list_view.ListView):
 
 def _loop(arrival: streaming.Arrival, shape: schemas.Shape, _hold: streaming.Hold) -> Iterator[Any]:
     """Yields the items in order."""
-    # The loop holds the arrival and no list: items that are passed can be freed when nobody else holds the list.
+    # The loop holds the arrival and no list: items that are passed can be freed when nothing else holds the list.
     data, position, plain = arrival.items, 0, shape.plain
     while True:
         while position < len(data):

@@ -87,7 +87,7 @@ class Shape:
 
     @property
     def attributes(self) -> list[str]:
-        """The fields in the official client's spelling."""
+        """Returns the fields in the official client's spelling."""
         if self.metadata_rule:
             return sorted(_OF_EVERY_OBJECT)
         return sorted(operations.models().get(self.name, ()))

@@ -44,7 +44,7 @@ class Arrival:
         self._stop = stop
         self._failure: Exception | None = None
         """Why the rest of the body never comes; every further `pull` raises it again."""
-        # Weak sets: a hold disappears with the list or the loop that holds it, so nobody has to sign off.
+        # Weak sets: a hold disappears with the list or the loop that holds it, so none has to sign off.
         self._holders: weakref.WeakSet[Hold] = weakref.WeakSet()
         """Holds of lists, which can read any item from the first on."""
         self._pinned: Hold | None = None
@@ -84,9 +84,9 @@ class Arrival:
             pass
 
     def settle(self) -> None:
-        """Makes room for the next answer: takes the rest of the body, or stops it when nobody can read it any more."""
+        """Makes room for the next answer: takes the rest of the body, or stops it when it cannot be read any more."""
         if self._holders or self._loops:
-            # A body that breaks off must not fail the next call. `pull` raises the failure to whoever reads the rest.
+            # A body that breaks off must not fail the next call. `pull` raises the failure where the rest is read.
             with contextlib.suppress(exceptions.ApiException, exceptions.LimitExceeded):
                 self.drain()
         elif self._chunks is not None:

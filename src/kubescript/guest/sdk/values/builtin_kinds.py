@@ -24,7 +24,7 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """Group and version, as an object's apiVersion has them."""
+        """Returns group and version, as an object's apiVersion has them."""
         return kube_kinds.api_version(self.group, self.version)
 
 
@@ -47,7 +47,7 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def _preference(kind: Kind) -> tuple[bool, int, bool, str]:
-    """The sort key of kinds that share a name: `find` takes the first of them."""
+    """Returns the sort key of kinds that share a name: `find` takes the first of them."""
     unstable = "alpha" in kind.version or "beta" in kind.version
     major = int(kind.version.lstrip("v")[:1])
     return unstable, -major, bool(kind.group), kind.group

@@ -124,7 +124,7 @@ class Quantity(fractions.Fraction):
 
 
 def to_decimal(value: fractions.Fraction) -> decimal.Decimal:
-    """The same as a Decimal of at most 60 digits."""
+    """Returns the same as a Decimal of at most 60 digits."""
     return DIGITS.divide(decimal.Decimal(value.numerator), decimal.Decimal(value.denominator))
 
 
@@ -137,7 +137,7 @@ def _plain(other: float | fractions.Fraction) -> int | float:
 
 
 def ratio(value: Any) -> _Ratio | None:
-    """An exact number, or a finite float as it prints, as numerator and denominator; None for anything else."""
+    """Returns an exact number, or a finite float as it prints, as numerator and denominator; None for anything else."""
     if isinstance(value, Quantity):
         return value._numerator, value._denominator
     if isinstance(value, int):

@@ -74,7 +74,7 @@ class ApiException(Exception):
         self.code = code
         self.call = call
         self._tells_all = False
-        """Whether the message names the call, so that nobody needs the line of the script to know it."""
+        """Whether the message names the call, so that it is known without the line of the script."""
         # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
         self._advice: Callable[[], str] | None = None
 

@@ -46,5 +46,5 @@ def forget_test(before: int, value: Any) -> Any:
 
 
 def has_given_masks() -> bool:
-    """Whether the script was given a mask."""
+    """Tells whether the script was given a mask."""
     return _given[0] > 0

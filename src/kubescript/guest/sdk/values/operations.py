@@ -52,11 +52,11 @@ class Operation(NamedTuple):
 
     @property
     def path_parameters(self) -> frozenset[str]:
-        """The parameters that are placeholders in the path."""
+        """Returns the parameters that are placeholders in the path."""
         return frozenset(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
 
     def query(self, parameter: str) -> tuple[str, str]:
-        """Wire name and type of a query parameter."""
+        """Returns wire name and type of a query parameter."""
         return _operations().query[parameter]
 
 

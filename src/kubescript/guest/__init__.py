@@ -1,1 +1,1 @@
-"""Everything that runs in the untrusted process, and nothing else. The host imports none of it."""
+"""What a script sees: all of kubescript's own code that runs in the untrusted process. The host imports none of it."""

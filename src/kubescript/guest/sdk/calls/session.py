@@ -196,7 +196,7 @@ def restrict_shape(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
 
 
 def _guard_chunks(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
-    """Yields the chunks; a body that breaks off raises one of the exceptions in errors.py."""
+    """Yields the chunks; a body that breaks off raises one of the exceptions in exceptions.py."""
     try:
         yield from chunks
     except faults.ProtocolFault as broken:

@@ -174,12 +174,12 @@ def kubernetes_module(k8s: client.K8s) -> VirtualModule:
 
 def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mapping[str, object]:
     """Returns the members of `kubernetes.client`."""
-    exceptions = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
+    raised = VirtualModule("kubernetes.client.exceptions", _EXCEPTIONS)
     return _ClientExports(choice, {
         **_EXCEPTIONS,
         **stand_ins,
-        "exceptions": exceptions,
-        "rest": exceptions,
+        "exceptions": raised,
+        "rest": raised,
         "api_client": VirtualModule("kubernetes.client.api_client", stand_ins),
         "configuration": ConfigurationModule(stand_ins["Configuration"]),
     })  # fmt: skip
@@ -195,8 +195,7 @@ def _utils(utils: Mapping[str, object], duration: Mapping[str, object]) -> Mappi
 def _urllib3() -> dict[str, Mapping[str, object]]:
     """Returns the virtual urllib3."""
     # Scripts silence its warnings and name its errors in an `except`.
-    exceptions = VirtualModule("urllib3.exceptions", URLLIB3)
-    members = {"exceptions": exceptions, "disable_warnings": nothing}
+    members = {"exceptions": VirtualModule("urllib3.exceptions", URLLIB3), "disable_warnings": nothing}
     return {"urllib3": members, "urllib3.exceptions": URLLIB3}
 
 

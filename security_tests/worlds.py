@@ -55,7 +55,7 @@ SDK: Final = TOOLS | frozenset(
         "values.exceptions",
         "objects.base_view",
         "objects.list_view",
-        "objects.lists",
+        "objects.list_objects",
         "objects.to_dict",
         "objects.views",
         "calls.methods",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubescript.guest import tool_errors
-from kubescript.guest.kubectl import rollout, writes
+from kubescript.guest.kubectl import rollout, write_errors
 from kubescript.guest.sdk import client, intents
 from kubescript.wire import messages
 
@@ -28,7 +28,7 @@ def kubectl_scale_deployment(
     if was == replicas:
         change, known = messages.text("scaled_already", target=target, now=replicas), found
     else:
-        writes.send(target.name, lambda: k8s.scale(found, replicas))
+        write_errors.send(target.name, lambda: k8s.scale(found, replicas))
         if k8s._session.planned:
             return messages.text("would_scale", target=target, was=was, now=replicas)
         change = messages.text("scaled", target=target, was=was, now=replicas)
@@ -51,7 +51,7 @@ def kubectl_restart_deployment(
     found = target.read()
     if found.spec.paused:
         raise tool_errors.ToolError("restart_paused", target=target)
-    changed = writes.send(target.name, lambda: k8s.restart(found))
+    changed = write_errors.send(target.name, lambda: k8s.restart(found))
     if k8s._session.planned:
         return messages.text("would_restart", target=target)
     now = changed.spec.template.metadata.annotations[intents.RESTARTED_AT]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubescript.guest import tool_errors
-from kubescript.guest.kubectl import rollout, writes
+from kubescript.guest.kubectl import rollout, write_errors
 from kubescript.guest.sdk import client
 from kubescript.wire import messages
 
@@ -36,7 +36,7 @@ def kubectl_edit_hpa(
     else:
         patch = {"spec": _list_changes(was, now)}
         write = k8s.autoscalingV2().patch_namespaced_horizontal_pod_autoscaler
-        found = writes.send(target.name, lambda: write(target.name, target.namespace, patch))
+        found = write_errors.send(target.name, lambda: write(target.name, target.namespace, patch))
         if k8s._session.planned:
             return messages.text("hpa_would_change", target=target, was=_range(was), now=_range(now))
         change = messages.text("hpa_changed", target=target, was=_range(was), now=_range(now))

@@ -15,7 +15,7 @@ from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.describe import subject
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import lists, schemas
+from kubescript.guest.sdk.objects import list_objects, schemas
 from kubescript.guest.sdk.values import exceptions
 from kubescript.kube import kinds as kube_kinds
 from kubescript.kube import selectors
@@ -122,7 +122,7 @@ def _read(k8s: client.K8s, namespace: str, more: Sequence[tool_kinds.Kind] = ())
     return _Namespace(listed, missing)
 
 
-def _listing(k8s: client.K8s, call: exchanges.Call) -> lists.ListObject:
+def _listing(k8s: client.K8s, call: exchanges.Call) -> list_objects.ListObject:
     found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
     return found
 

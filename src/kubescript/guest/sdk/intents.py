@@ -10,7 +10,7 @@ import datetime
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubescript.guest.sdk import images, subjects
+from kubescript.guest.sdk import container_images, subjects
 from kubescript.guest.sdk.calls import methods, session
 from kubescript.guest.sdk.discovery import dynamic
 from kubescript.guest.sdk.values import exceptions, names, operations
@@ -95,10 +95,10 @@ class Intents:
         found = self._subjects.find("set_image", subject, name, namespace)
         if found.read is None:
             found = found._replace(read=found.resource.get(found.name, found.namespace))
-        known = images.of(found.resource.kind, found.read)
+        known = container_images.of(found.resource.kind, found.read)
         if not known.main:
             raise _wrong("set_image", found, "what has containers, or a template of pods, has images")
-        asked = images.parse_images(given, containers, known, str(found))
+        asked = container_images.parse_images(given, containers, known, str(found))
         if found.built_in:
             return self._patch(found, known.merge_patch(asked), _STRATEGIC)
         return self._patch(found, known.json_patch(asked), _JSON)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescript.guest.sdk.objects import lists, schemas, streaming
+from kubescript.guest.sdk.objects import list_objects, schemas, streaming
 from kubescript.guest.sdk.values import lazy_json
 from kubescript.wire import lists as arriving
 from tests.kit import cases
@@ -97,7 +97,7 @@ def test_items_are_there_before_the_body_ends() -> None:
             taken.append(chunk)
             yield chunk
 
-    arriving = lists.ListObject(
+    arriving = list_objects.ListObject(
         streaming.Arrival(chunks(), lambda error: error), schemas.shape_of("V1Pod"), "V1PodList"
     )
     first = next(iter(arriving))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 
 __all__ = ["write"]
 
 
-def write(about: subject.Subject, out: writer.Writer) -> None:
+def write(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a HorizontalPodAutoscaler."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     target = spec.get("scaleTargetRef") or {}
@@ -76,7 +76,7 @@ def _resource(kind: str, metric: texts.Object, current: texts.Object) -> tuple[s
     return f"{title}  (as a percentage of request)", now, "<auto>" if wanted is None else f"{wanted}%"
 
 
-def _behavior(out: writer.Writer, found: texts.Object | None) -> None:
+def _behavior(out: text_writer.Writer, found: texts.Object | None) -> None:
     if not found:
         return
     out.title("Behavior")

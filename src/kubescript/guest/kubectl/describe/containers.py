@@ -6,14 +6,14 @@ import json
 import math
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import texts, writer
+from kubescript.guest.kubectl.describe import text_writer, texts
 from kubescript.guest.sdk.values import quantity
 
 __all__ = ["containers", "resources"]
 
 
 def containers(
-    out: writer.Writer,
+    out: text_writer.Writer,
     title: str,
     found: list[texts.Object] | None,
     statuses: list[texts.Object] | None = None,
@@ -38,7 +38,7 @@ def containers(
         _mounts(out, container)
 
 
-def resources(out: writer.Writer, found: texts.Object | None, level: int) -> None:
+def resources(out: text_writer.Writer, found: texts.Object | None, level: int) -> None:
     """Writes limits and requests."""
     for title in ("Limits", "Requests"):
         amounts = (found or {}).get(title.lower())
@@ -48,7 +48,7 @@ def resources(out: writer.Writer, found: texts.Object | None, level: int) -> Non
                 out.field(name, amount, level + 1)
 
 
-def _identity(out: writer.Writer, container: texts.Object, status: texts.Object | None) -> None:
+def _identity(out: text_writer.Writer, container: texts.Object, status: texts.Object | None) -> None:
     if status is not None:
         out.field("Container ID", status.get("containerID"), 2)
     out.field("Image", container.get("image"), 2)
@@ -62,7 +62,7 @@ def _identity(out: writer.Writer, container: texts.Object, status: texts.Object 
         out.optional_field("LocalhostProfile", profile.get("localhostProfile"), 3)
 
 
-def _ports(out: writer.Writer, title: str, ports: list[texts.Object] | None, key: str) -> None:
+def _ports(out: text_writer.Writer, title: str, ports: list[texts.Object] | None, key: str) -> None:
     written = []
     for port in ports or ():
         name = f" ({port['name']})" if port.get("name") else ""
@@ -70,7 +70,7 @@ def _ports(out: writer.Writer, title: str, ports: list[texts.Object] | None, key
     out.field(f"{title}s" if len(written) > 1 else title, texts.join(written, between=", "), 2)
 
 
-def _lines(out: writer.Writer, title: str, found: list[str] | None) -> None:
+def _lines(out: text_writer.Writer, title: str, found: list[str] | None) -> None:
     if not found:
         return
     out.title(title, 2)
@@ -79,7 +79,7 @@ def _lines(out: writer.Writer, title: str, found: list[str] | None) -> None:
             out.row(line, level=3)
 
 
-def _status(out: writer.Writer, status: texts.Object) -> None:
+def _status(out: text_writer.Writer, status: texts.Object) -> None:
     _state(out, "State", status.get("state") or {})
     last = status.get("lastState") or {}
     if last.get("terminated"):
@@ -88,7 +88,7 @@ def _status(out: writer.Writer, status: texts.Object) -> None:
     out.field("Restart Count", status.get("restartCount", 0), 2)
 
 
-def _state(out: writer.Writer, title: str, state: texts.Object) -> None:
+def _state(out: text_writer.Writer, title: str, state: texts.Object) -> None:
     if (running := state.get("running")) is not None:
         out.field(title, "Running", 2)
         out.field("Started", texts.time(running.get("startedAt")), 3)
@@ -102,7 +102,7 @@ def _state(out: writer.Writer, title: str, state: texts.Object) -> None:
         out.optional_field("Message", waiting.get("message"), 3)
 
 
-def _write_termination(out: writer.Writer, title: str, ended: texts.Object) -> None:
+def _write_termination(out: text_writer.Writer, title: str, ended: texts.Object) -> None:
     out.field(title, "Terminated", 2)
     out.optional_field("Reason", ended.get("reason"), 3)
     out.optional_field("Message", ended.get("message"), 3)
@@ -113,7 +113,7 @@ def _write_termination(out: writer.Writer, title: str, ended: texts.Object) -> N
     out.field("Finished", texts.time(ended.get("finishedAt")), 3)
 
 
-def _probes(out: writer.Writer, container: texts.Object) -> None:
+def _probes(out: text_writer.Writer, container: texts.Object) -> None:
     for title in ("Liveness", "Readiness", "Startup"):
         probe = container.get(f"{title.lower()}Probe")
         if probe is not None:
@@ -145,7 +145,7 @@ def _address(get: texts.Object) -> str:
     return f"[{host}]:{get.get('port')}" if ":" in host else f"{host}:{get.get('port')}"
 
 
-def _mounts(out: writer.Writer, container: texts.Object) -> None:
+def _mounts(out: text_writer.Writer, container: texts.Object) -> None:
     mounts: list[dict[str, Any]] = container.get("volumeMounts") or []
     if mounts:
         out.title("Mounts", 2)
@@ -167,7 +167,7 @@ _OF_MAPS: Final = {"metadata.labels": "labels", "metadata.annotations": "annotat
 _OF_METADATA: Final = {"metadata.name": "name", "metadata.namespace": "namespace", "metadata.uid": "uid"}
 
 
-def _write_sources(out: writer.Writer, found: list[texts.Object] | None) -> None:
+def _write_sources(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
     """Writes the ConfigMaps and Secrets all of whose keys are variables."""
     if not found:
         return
@@ -180,7 +180,7 @@ def _write_sources(out: writer.Writer, found: list[texts.Object] | None) -> None
         out.row(texts.text(reference.get("name")), f"{kind}{prefix}", f"Optional: {_optional(reference)}", level=3)
 
 
-def _write_variables(out: writer.Writer, container: texts.Object, pod: texts.Object | None) -> None:
+def _write_variables(out: text_writer.Writer, container: texts.Object, pod: texts.Object | None) -> None:
     """Writes the variables. Those that name a field of the pod get its value, where there is a pod."""
     found = container.get("env")
     if not found:
@@ -199,7 +199,7 @@ def _write_variables(out: writer.Writer, container: texts.Object, pod: texts.Obj
 
 
 def _referring(
-    out: writer.Writer, name: str, source: texts.Object, container: texts.Object, pod: texts.Object | None
+    out: text_writer.Writer, name: str, source: texts.Object, container: texts.Object, pod: texts.Object | None
 ) -> None:
     if field := source.get("fieldRef"):
         path = texts.text(field.get("fieldPath"))
@@ -212,7 +212,7 @@ def _referring(
         _write_key_source(out, name, config, "of config map")
 
 
-def _write_key_source(out: writer.Writer, name: str, reference: texts.Object, kind: str) -> None:
+def _write_key_source(out: text_writer.Writer, name: str, reference: texts.Object, kind: str) -> None:
     key, holder = texts.text(reference.get("key")), texts.text(reference.get("name"))
     out.row(f"{name}:", f"<set to the key '{key}' {kind} '{holder}'>", f"Optional: {_optional(reference)}", level=3)
 

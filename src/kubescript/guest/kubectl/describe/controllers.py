@@ -6,7 +6,7 @@ import collections
 import functools
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, template, texts, volumes, writer
+from kubescript.guest.kubectl.describe import subject, template, text_writer, texts, volumes
 from kubescript.guest.kubectl.rows import cells
 from kubescript.wire import messages
 
@@ -21,19 +21,19 @@ _NODES: Final = {
 }
 
 
-def replica_set(about: subject.Subject, out: writer.Writer) -> None:
+def replica_set(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a ReplicaSet."""
     selector = cells.selector((about.object.get("spec") or {}).get("selector"))
     _replicas(about, out, selector, selector or cells.NONE)
 
 
-def replication_controller(about: subject.Subject, out: writer.Writer) -> None:
+def replication_controller(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a ReplicationController."""
     labels = (about.object.get("spec") or {}).get("selector")
     _replicas(about, out, texts.labels(labels) if labels else "", texts.labels(labels))
 
 
-def _replicas(about: subject.Subject, out: writer.Writer, selector: str, shown: str) -> None:
+def _replicas(about: subject.Subject, out: text_writer.Writer, selector: str, shown: str) -> None:
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
     out.field("Namespace", metadata.get("namespace"))
@@ -48,7 +48,7 @@ def _replicas(about: subject.Subject, out: writer.Writer, selector: str, shown: 
     conditions(out, status)
 
 
-def stateful_set(about: subject.Subject, out: writer.Writer) -> None:
+def stateful_set(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a StatefulSet."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     selector = cells.selector(spec.get("selector"))
@@ -70,7 +70,7 @@ def stateful_set(about: subject.Subject, out: writer.Writer) -> None:
     volumes.claim_templates(out, spec.get("volumeClaimTemplates"))
 
 
-def daemon_set(about: subject.Subject, out: writer.Writer) -> None:
+def daemon_set(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a DaemonSet."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     selector = cells.selector(spec.get("selector"))
@@ -106,7 +106,7 @@ def _pods(about: subject.Subject, selector: str) -> str:
 _HASH: Final = "pod-template-hash"
 
 
-def deployment(about: subject.Subject, out: writer.Writer) -> None:
+def deployment(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a Deployment with its ReplicaSets."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
@@ -136,7 +136,7 @@ def _replica_counts(spec: texts.Object, status: texts.Object) -> str:
     )
 
 
-def conditions(out: writer.Writer, status: texts.Object) -> None:
+def conditions(out: text_writer.Writer, status: texts.Object) -> None:
     """Writes the conditions of a Deployment, ReplicaSet or ReplicationController."""
     found = status.get("conditions")
     if not found:
@@ -149,7 +149,7 @@ def _condition(found: texts.Object) -> tuple[str, ...]:
     return f"{found.get('type', '')} ", texts.text(found.get("status")), texts.text(found.get("reason"))
 
 
-def _replica_sets(about: subject.Subject, out: writer.Writer) -> None:
+def _replica_sets(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes which ReplicaSets are left of earlier templates, and which is that of this one."""
     selector = cells.selector((about.object.get("spec") or {}).get("selector"))
     list_sets = about.k8s.appsV1().list_namespaced_replica_set

@@ -12,20 +12,20 @@ from kubescript.guest import tool_errors
 from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.describe import (
     autoscaler,
+    config_maps,
     controllers,
     events,
     generic,
     jobs,
-    namespaces,
+    namespace_limits,
     networking,
     node,
     pod,
-    rbac,
-    settings,
-    storage,
+    roles,
     subject,
+    text_writer,
     texts,
-    writer,
+    volume_claims,
 )
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import methods
@@ -40,7 +40,7 @@ __all__ = ["Describe", "kubectl_describe"]
 class Describer:
     """How a kind is described."""
 
-    write: Callable[[subject.Subject, writer.Writer], None]
+    write: Callable[[subject.Subject, text_writer.Writer], None]
     reads: subject.Reads = lambda _k8s, _name, _namespace: {}
     """What is read beside the object."""
     events: bool = True
@@ -52,12 +52,12 @@ _DESCRIBERS: Final = {
     "Node": Describer(node.write, node.reads),
     "Service": Describer(networking.write, networking.reads),
     "ReplicationController": Describer(controllers.replication_controller),
-    "ConfigMap": Describer(settings.config_map),
-    "Secret": Describer(settings.secret, events=False),
-    "ServiceAccount": Describer(settings.service_account),
-    "Namespace": Describer(namespaces.write, namespaces.reads, events=False),
-    "PersistentVolume": Describer(storage.persistent_volume),
-    "PersistentVolumeClaim": Describer(storage.persistent_volume_claim, storage.claim_reads),
+    "ConfigMap": Describer(config_maps.config_map),
+    "Secret": Describer(config_maps.secret, events=False),
+    "ServiceAccount": Describer(config_maps.service_account),
+    "Namespace": Describer(namespace_limits.write, namespace_limits.reads, events=False),
+    "PersistentVolume": Describer(volume_claims.persistent_volume),
+    "PersistentVolumeClaim": Describer(volume_claims.persistent_volume_claim, volume_claims.claim_reads),
     "Deployment.apps": Describer(controllers.deployment),
     "ReplicaSet.apps": Describer(controllers.replica_set),
     "StatefulSet.apps": Describer(controllers.stateful_set),
@@ -66,10 +66,10 @@ _DESCRIBERS: Final = {
     "CronJob.batch": Describer(jobs.cron_job),
     "HorizontalPodAutoscaler.autoscaling": Describer(autoscaler.write),
     "Ingress.networking.k8s.io": Describer(networking.write_ingress),
-    "Role.rbac.authorization.k8s.io": Describer(rbac.role, events=False),
-    "ClusterRole.rbac.authorization.k8s.io": Describer(rbac.role, events=False),
-    "RoleBinding.rbac.authorization.k8s.io": Describer(rbac.binding, events=False),
-    "ClusterRoleBinding.rbac.authorization.k8s.io": Describer(rbac.binding, events=False),
+    "Role.rbac.authorization.k8s.io": Describer(roles.role, events=False),
+    "ClusterRole.rbac.authorization.k8s.io": Describer(roles.role, events=False),
+    "RoleBinding.rbac.authorization.k8s.io": Describer(roles.binding, events=False),
+    "ClusterRoleBinding.rbac.authorization.k8s.io": Describer(roles.binding, events=False),
 }
 _ANY: Final = Describer(generic.write)
 
@@ -201,9 +201,9 @@ def _write(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]
     described.setdefault("kind", kind.kind)
     beside = {name: subject.plain(value) for name, value in found.items()}
     about = subject.Subject(k8s, described, view._shape.metadata_rule, beside)
-    out = writer.Writer()
+    out = text_writer.Writer()
     if about.metadata_rule:
-        settings.metadata(about, out)
+        config_maps.metadata(about, out)
         out.field("Data", messages.text("describe_metadata_only", kind=kind.kind, rule=about.metadata_rule))
     else:
         kind.describer.write(about, out)
@@ -212,7 +212,7 @@ def _write(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]
     return masks.note(out.text())
 
 
-def _write_events(about: subject.Subject, out: writer.Writer) -> None:
+def _write_events(about: subject.Subject, out: text_writer.Writer) -> None:
     listed = about.beside["events"]
     own = listed if isinstance(listed, Exception) else events.about(about.object, listed)
     events.write(out, own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from kubescript.guest.kubectl.describe import texts, writer
+from kubescript.guest.kubectl.describe import text_writer, texts
 from kubescript.guest.sdk.values import exceptions
 from kubescript.wire import messages
 
@@ -29,7 +29,7 @@ def about(described: texts.Object, events: Sequence[texts.Object]) -> list[texts
     return [event for event in events if (event.get("involvedObject") or {}).get("uid") in named]
 
 
-def write(out: writer.Writer, events: Sequence[texts.Object] | Exception) -> None:
+def write(out: text_writer.Writer, events: Sequence[texts.Object] | Exception) -> None:
     """Writes the newest events."""
     if isinstance(events, Exception):
         reason = events.message if isinstance(events, exceptions.ApiException) else str(events)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 
 __all__ = ["write"]
 
@@ -20,7 +20,7 @@ _LETTERS: Final = re.compile(r"[^\W\d_-]+(-+[^\W\d_-]+)*")
 MAX_DEPTH: Final = 32
 
 
-def write(about: subject.Subject, out: writer.Writer) -> None:
+def write(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes all fields of an object."""
     metadata = about.object.get("metadata") or {}
     out.field("Name", metadata.get("name"))
@@ -31,7 +31,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _fields(out, {**about.object, "metadata": kept}, 0)
 
 
-def _fields(out: writer.Writer, found: dict[str, Any], level: int) -> None:
+def _fields(out: text_writer.Writer, found: dict[str, Any], level: int) -> None:
     for key in sorted(found):
         value = found[key]
         if level >= MAX_DEPTH or not isinstance(value, dict | list):

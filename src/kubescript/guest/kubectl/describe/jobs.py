@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, template, texts, writer
+from kubescript.guest.kubectl.describe import subject, template, text_writer, texts
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk.values import ages, timestamps
 
@@ -15,7 +15,7 @@ _MAX_INDEXES: Final = 50
 """Characters of the list of indexes that are done, up to its next comma."""
 
 
-def job(about: subject.Subject, out: writer.Writer) -> None:
+def job(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a Job."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
@@ -41,7 +41,7 @@ def job(about: subject.Subject, out: writer.Writer) -> None:
     template.template(out, spec.get("template"))
 
 
-def _times(out: writer.Writer, status: texts.Object) -> None:
+def _times(out: text_writer.Writer, status: texts.Object) -> None:
     started, ended = status.get("startTime"), status.get("completionTime")
     if started:
         out.field("Start Time", texts.time(started))
@@ -52,7 +52,7 @@ def _times(out: writer.Writer, status: texts.Object) -> None:
         out.field("Duration", ages.age(last - first))
 
 
-def _deadline(out: writer.Writer, spec: texts.Object) -> None:
+def _deadline(out: text_writer.Writer, spec: texts.Object) -> None:
     if spec.get("activeDeadlineSeconds") is not None:
         out.field("Active Deadline Seconds", f"{spec['activeDeadlineSeconds']}s")
 
@@ -64,7 +64,7 @@ def _indexes(done: str) -> str:
     return done if comma < 0 else f"{done[: comma + 1]}..."
 
 
-def cron_job(about: subject.Subject, out: writer.Writer) -> None:
+def cron_job(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a CronJob."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     out.field("Name", metadata.get("name"))
@@ -85,7 +85,7 @@ def cron_job(about: subject.Subject, out: writer.Writer) -> None:
     out.field("Active Jobs", texts.join([each.get("name") for each in status.get("active") or ()], between=", "))
 
 
-def _job_template(out: writer.Writer, spec: texts.Object) -> None:
+def _job_template(out: text_writer.Writer, spec: texts.Object) -> None:
     selector = spec.get("selector")
     out.field("Selector", "<unset>" if selector is None else cells.selector(selector))
     out.field("Parallelism", texts.text(spec.get("parallelism"), "<unset>"))

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 from kubescript.guest.sdk import client
 from kubescript.wire import messages
 
@@ -20,7 +20,7 @@ def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]
     return {"slices": _read_slices(k8s, name, namespace)}
 
 
-def write(about: subject.Subject, out: writer.Writer) -> None:
+def write(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a Service."""
     metadata, spec = about.object.get("metadata") or {}, about.object.get("spec") or {}
     out.field("Name", metadata.get("name"))
@@ -39,7 +39,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     _traffic(out, spec)
 
 
-def _addresses(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
+def _addresses(out: text_writer.Writer, spec: texts.Object, status: texts.Object) -> None:
     out.optional_field("IP Family Policy", spec.get("ipFamilyPolicy"))
     out.field("IP Families", texts.join(spec.get("ipFamilies")))
     out.field("IP", spec.get("clusterIP"))
@@ -58,7 +58,7 @@ def _balancer(found: texts.Object) -> str:
     return f"{found['ip']}{mode}"
 
 
-def _port(out: writer.Writer, port: texts.Object, found: Addresses | Exception) -> None:
+def _port(out: text_writer.Writer, port: texts.Object, found: Addresses | Exception) -> None:
     name, protocol = port.get("name") or "<unset>", texts.text(port.get("protocol"))
     out.row("Port:", name, f"{port.get('port', 0)}/{protocol}")
     out.field("TargetPort", f"{texts.text(port.get('targetPort'), '0')}/{protocol}")
@@ -71,7 +71,7 @@ def _port(out: writer.Writer, port: texts.Object, found: Addresses | Exception) 
         out.field("Endpoints", found.text(texts.text(port.get("name"))))
 
 
-def _traffic(out: writer.Writer, spec: texts.Object) -> None:
+def _traffic(out: text_writer.Writer, spec: texts.Object) -> None:
     out.optional_field("External Traffic Policy", spec.get("externalTrafficPolicy"))
     out.optional_field("Internal Traffic Policy", spec.get("internalTrafficPolicy"))
     out.optional_field("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
@@ -132,7 +132,7 @@ _MAX_SERVICES: Final = 50
 """Services that are read, each by two calls. Attack: an Ingress of 4,000 paths to as many Services."""
 
 
-def write_ingress(about: subject.Subject, out: writer.Writer) -> None:
+def write_ingress(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes an Ingress."""
     metadata, spec = about.object.get("metadata") or {}, about.object.get("spec") or {}
     behind = _read(about, spec)
@@ -223,7 +223,7 @@ def _ingress_address(status: texts.Object) -> str:
     return ",".join(sorted({texts.text(each.get("ip") or each.get("hostname")) for each in found} - {""}))
 
 
-def _tls(out: writer.Writer, found: list[texts.Object] | None) -> None:
+def _tls(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
     if not found:
         return
     out.title("TLS")

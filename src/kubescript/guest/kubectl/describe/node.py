@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exact, quantity
@@ -39,7 +39,7 @@ def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]
     return {"pods": pods, "lease": lease}
 
 
-def write(about: subject.Subject, out: writer.Writer) -> None:
+def write(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a node."""
     node = about.object
     metadata, spec, status = (node.get(key) or {} for key in ("metadata", "spec", "status"))
@@ -70,7 +70,7 @@ def _by_effect(taint: str) -> tuple[str, str]:
     return effect, key
 
 
-def _lease(out: writer.Writer, lease: texts.Object | Exception | None) -> None:
+def _lease(out: text_writer.Writer, lease: texts.Object | Exception | None) -> None:
     if not isinstance(lease, dict):
         why = subject.reason(lease) if isinstance(lease, Exception) else ""
         out.field("Lease", f"Failed to get lease: {why}")
@@ -83,7 +83,7 @@ def _lease(out: writer.Writer, lease: texts.Object | Exception | None) -> None:
         out.field(name, texts.time(stamp) if stamp else "<unset>", 1)
 
 
-def _status(out: writer.Writer, status: texts.Object) -> None:
+def _status(out: text_writer.Writer, status: texts.Object) -> None:
     if conditions := status.get("conditions"):
         out.title("Conditions")
         rules = ("----", "------", "-----------------", "------------------", "------", "-------")
@@ -104,7 +104,7 @@ def _condition(found: texts.Object) -> tuple[str, ...]:
     return *states, *stamps, f"{texts.text(found.get('reason'))} ", texts.text(found.get("message"))
 
 
-def _system(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
+def _system(out: text_writer.Writer, spec: texts.Object, status: texts.Object) -> None:
     info = status.get("nodeInfo") or {}
     out.title("System Info")
     for name, key in _INFO.items():
@@ -125,7 +125,7 @@ _HUGE: Final = "hugepages-"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
 
-def _write_needs(out: writer.Writer, node: texts.Object, pods: Sequence[texts.Object]) -> None:
+def _write_needs(out: text_writer.Writer, node: texts.Object, pods: Sequence[texts.Object]) -> None:
     """Writes both tables."""
     status = node.get("status") or {}
     available = _amounts(status.get("allocatable") or status.get("capacity"))
@@ -192,7 +192,7 @@ def _share(found: _Amounts, resource: str, available: _Amounts, unit: float) -> 
     return f"{amount} ({_percent(amount, whole, unit)}%)"
 
 
-def _write_totals(out: writer.Writer, requests: _Amounts, limits: _Amounts, available: _Amounts) -> None:
+def _write_totals(out: text_writer.Writer, requests: _Amounts, limits: _Amounts, available: _Amounts) -> None:
     out.title("Allocated resources")
     out.row("(Total limits may be over 100 percent, i.e., overcommitted.)", level=1)
     huge = sorted(name for name in available if name.startswith(_HUGE))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import containers, subject, template, texts, volumes, writer
+from kubescript.guest.kubectl.describe import containers, subject, template, text_writer, texts, volumes
 
 __all__ = ["write"]
 
 _ENDED: Final = ("Failed", "Succeeded")
 
 
-def write(about: subject.Subject, out: writer.Writer) -> None:
+def write(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a pod."""
     pod = about.object
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
@@ -27,7 +27,7 @@ def write(about: subject.Subject, out: writer.Writer) -> None:
     template.topology(out, spec)
 
 
-def _identity(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
+def _identity(out: text_writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     metadata = pod.get("metadata") or {}
     node, host = spec.get("nodeName"), texts.text(status.get("hostIP"))
     out.field("Name", metadata.get("name"))
@@ -43,7 +43,7 @@ def _identity(out: writer.Writer, pod: texts.Object, spec: texts.Object, status:
     out.annotations("Annotations", metadata.get("annotations"))
 
 
-def _phase(out: writer.Writer, metadata: dict[str, Any], status: texts.Object) -> None:
+def _phase(out: text_writer.Writer, metadata: dict[str, Any], status: texts.Object) -> None:
     going = metadata.get("deletionTimestamp")
     if going and status.get("phase") not in _ENDED:
         out.field("Status", f"Terminating (lasts {texts.since(going)})")
@@ -54,7 +54,7 @@ def _phase(out: writer.Writer, metadata: dict[str, Any], status: texts.Object) -
     out.optional_field("Message", status.get("message"))
 
 
-def _network(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
+def _network(out: text_writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     profile = (spec.get("securityContext") or {}).get("seccompProfile")
     if profile:
         out.field("SeccompProfile", profile.get("type"))
@@ -71,7 +71,7 @@ def _network(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: 
     out.optional_field("NominatedNodeName", status.get("nominatedNodeName"))
 
 
-def _containers(out: writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
+def _containers(out: text_writer.Writer, pod: texts.Object, spec: texts.Object, status: texts.Object) -> None:
     if spec.get("resources"):
         out.title("Resources")
         containers.resources(out, spec["resources"], 1)
@@ -85,7 +85,7 @@ def _containers(out: writer.Writer, pod: texts.Object, spec: texts.Object, statu
             containers.containers(out, title, spec.get(key), statuses, pod)
 
 
-def _conditions(out: writer.Writer, spec: texts.Object, status: texts.Object) -> None:
+def _conditions(out: text_writer.Writer, spec: texts.Object, status: texts.Object) -> None:
     conditions = status.get("conditions") or []
     if gates := spec.get("readinessGates"):
         states = {each.get("type"): each.get("status") for each in conditions}

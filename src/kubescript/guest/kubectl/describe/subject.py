@@ -8,7 +8,7 @@ from typing import Any
 
 from kubescript.guest.kubectl.describe import texts
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import base_view, lists
+from kubescript.guest.sdk.objects import base_view, list_objects
 from kubescript.guest.sdk.values import exceptions, lazy_json
 
 __all__ = ["Read", "Reads", "Subject", "plain", "reason", "together"]
@@ -61,7 +61,7 @@ def _alone(read: Read) -> Any:
 
 def plain(value: Any) -> Any:
     """Returns the JSON data of an object or of a list's items, and an exception as it is."""
-    if isinstance(value, lists.ListObject):
+    if isinstance(value, list_objects.ListObject):
         return [lazy_json.whole(item._data) for item in value]
     if isinstance(value, base_view.BaseView):
         return lazy_json.whole(value._all())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from kubescript.guest.kubectl.describe import containers, texts, volumes, writer
+from kubescript.guest.kubectl.describe import containers, text_writer, texts, volumes
 from kubescript.guest.kubectl.rows import cells
 
 __all__ = ["placement", "template", "topology"]
 
 
-def template(out: writer.Writer, found: texts.Object | None) -> None:
+def template(out: text_writer.Writer, found: texts.Object | None) -> None:
     """Writes the pods that a workload makes."""
     out.title("Pod Template")
     if not found:
@@ -28,7 +28,7 @@ def template(out: writer.Writer, found: texts.Object | None) -> None:
     placement(out, spec, "  ")
 
 
-def topology(out: writer.Writer, spec: texts.Object, space: str = "") -> None:
+def topology(out: text_writer.Writer, spec: texts.Object, space: str = "") -> None:
     """Writes the constraints that spread pods over zones or nodes."""
     constraints = spec.get("topologySpreadConstraints")
     if not constraints:
@@ -42,7 +42,7 @@ def topology(out: writer.Writer, spec: texts.Object, space: str = "") -> None:
     out.several(f"{space}Topology Spread Constraints", written)
 
 
-def placement(out: writer.Writer, spec: texts.Object, space: str = "") -> None:
+def placement(out: text_writer.Writer, spec: texts.Object, space: str = "") -> None:
     """Writes which nodes are possible."""
     out.labels(f"{space}Node-Selectors", spec.get("nodeSelector"))
     tolerations = sorted(spec.get("tolerations") or (), key=lambda each: texts.text(each.get("key")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.kubectl.describe import texts, writer
+from kubescript.guest.kubectl.describe import text_writer, texts
 from kubescript.guest.kubectl.rows import cells
 
 __all__ = ["claim_fields", "claim_templates", "source", "volumes"]
@@ -143,7 +143,7 @@ _DOWNWARD: Final = "DownwardAPI (a volume populated by information about the pod
 _EPHEMERAL: Final = "EphemeralVolume (an inline specification for a volume that gets created and deleted with the pod)"
 
 
-def volumes(out: writer.Writer, found: list[texts.Object] | None, space: str = "") -> None:
+def volumes(out: text_writer.Writer, found: list[texts.Object] | None, space: str = "") -> None:
     """Writes the volumes of a pod, or with `space` those of a template."""
     if not found:
         out.field(f"{space}Volumes", "<none>")
@@ -154,7 +154,7 @@ def volumes(out: writer.Writer, found: list[texts.Object] | None, space: str = "
         source(out, volume)
 
 
-def source(out: writer.Writer, volume: texts.Object) -> None:
+def source(out: text_writer.Writer, volume: texts.Object) -> None:
     """Writes where a volume comes from."""
     for key, write in _OF_THEIR_OWN.items():
         if volume.get(key) is not None:
@@ -170,7 +170,7 @@ def source(out: writer.Writer, volume: texts.Object) -> None:
     out.row(kinds[0] if kinds and "name" in volume else "<unknown>", level=1 if "name" in volume else 2)
 
 
-def _fields(out: writer.Writer, kind: Kind, found: texts.Object) -> None:
+def _fields(out: text_writer.Writer, kind: Kind, found: texts.Object) -> None:
     for name, key, absent in kind.fields:
         value = found.get(key)
         if key == "secretRef" and isinstance(value, dict):
@@ -180,7 +180,7 @@ def _fields(out: writer.Writer, kind: Kind, found: texts.Object) -> None:
         out.field(name, absent if value is None else value, 2)
 
 
-def _csi(out: writer.Writer, csi: texts.Object) -> None:
+def _csi(out: text_writer.Writer, csi: texts.Object) -> None:
     out.field("Type", _CSI, 2)
     out.field("Driver", csi.get("driver"), 2)
     out.field("FSType", csi.get("fsType"), 2)
@@ -189,7 +189,7 @@ def _csi(out: writer.Writer, csi: texts.Object) -> None:
     out.labels("VolumeAttributes", csi.get("volumeAttributes"), 2)
 
 
-def _projected(out: writer.Writer, projected: texts.Object) -> None:
+def _projected(out: text_writer.Writer, projected: texts.Object) -> None:
     out.field("Type", _PROJECTED, 2)
     for each in projected.get("sources") or ():
         for key, name in (("secret", "SecretName"), ("configMap", "ConfigMapName")):
@@ -202,7 +202,7 @@ def _projected(out: writer.Writer, projected: texts.Object) -> None:
             out.field("TokenExpirationSeconds", token.get("expirationSeconds"), 2)
 
 
-def _downward(out: writer.Writer, downward: texts.Object) -> None:
+def _downward(out: text_writer.Writer, downward: texts.Object) -> None:
     out.field("Type", _DOWNWARD, 2)
     out.title("Items", 2)
     for item in downward.get("items") or ():
@@ -211,7 +211,7 @@ def _downward(out: writer.Writer, downward: texts.Object) -> None:
         out.row(f"{texts.text(told)} -> {texts.text(item.get('path'))}", level=3)
 
 
-def _ephemeral(out: writer.Writer, ephemeral: texts.Object) -> None:
+def _ephemeral(out: text_writer.Writer, ephemeral: texts.Object) -> None:
     out.field("Type", _EPHEMERAL, 2)
     if (template := ephemeral.get("volumeClaimTemplate")) is not None:
         claim_fields(out, template, level=2)
@@ -225,7 +225,7 @@ _OF_THEIR_OWN: Final = {
 }
 
 
-def claim_fields(out: writer.Writer, found: texts.Object, level: int = 0, *, whole: bool = False) -> None:
+def claim_fields(out: text_writer.Writer, found: texts.Object, level: int = 0, *, whole: bool = False) -> None:
     """Writes a claim; of a template only what a template has."""
     metadata, spec, status = (found.get(key) or {} for key in ("metadata", "spec", "status"))
     if whole:
@@ -253,7 +253,7 @@ def claim_fields(out: writer.Writer, found: texts.Object, level: int = 0, *, who
         out.field("Name", source.get("name"), level + 1)
 
 
-def claim_templates(out: writer.Writer, found: list[texts.Object] | None) -> None:
+def claim_templates(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
     """Writes the claims that a StatefulSet makes for each pod."""
     if not found:
         out.field("Volume Claims", "<none>")

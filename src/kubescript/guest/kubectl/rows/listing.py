@@ -11,7 +11,7 @@ import msgspec
 from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.rows import cells, columns
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import base_view, lists, schemas
+from kubescript.guest.sdk.objects import base_view, list_objects, schemas
 from kubescript.guest.sdk.values import exceptions, lazy_json
 from kubescript.wire import exchanges
 
@@ -132,9 +132,9 @@ def _split(k8s: client.K8s, scope: Scope) -> list[str]:
 def _read(k8s: client.K8s, scope: Scope, *, named: bool = False) -> Listing:
     include = "Metadata" if named else "None"
     answer, reply = k8s._session.fetch(scope.call("table", ("includeObject", include)), schemas.OBJECT)
-    if not isinstance(answer, lists.ListObject) and answer.get("kind") == "Table":
+    if not isinstance(answer, list_objects.ListObject) and answer.get("kind") == "Table":
         return _tabular(base_view.unwrap(answer), scope)
-    found = answer if isinstance(answer, lists.ListObject) else [answer]
+    found = answer if isinstance(answer, list_objects.ListObject) else [answer]
     objects = [strip(each) for each in found]
     printer = columns.of_model("" if reply.metadata_rule else scope.kind.model)
     if not scope.kind.model:

@@ -1,5 +1,5 @@
-"""Owns `Method`, one API method as a script calls it: arguments.py makes the request, session.py makes a view of the
-answer. client.py creates methods, watch.py follows them."""
+"""Owns `Method`, one API method as a script calls it: call_arguments.py makes the request, session.py makes a view of
+the answer. client.py creates methods, watch.py follows them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from kubescript.guest.sdk.calls import arguments, batching, futures, session
+from kubescript.guest.sdk.calls import batching, call_arguments, futures, session
 from kubescript.guest.sdk.objects import helptext, schemas
 from kubescript.guest.sdk.values import lazy_json, masks, operations
 from kubescript.wire.exchanges import Call, Reply
@@ -37,16 +37,16 @@ class Method(Watchable):
         """Make the call; with async_req=True, make it when its result is read."""
         if kwargs.pop("async_req", False):
             # Bad arguments raise here, at the line that passes them, and not when the result is read.
-            arguments.bind(self._operation, args, kwargs)
+            call_arguments.bind(self._operation, args, kwargs)
             return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
         if kwargs.pop("_preload_content", True) is False:
             return self._undecoded(args, kwargs)
-        call = arguments.bind(self._operation, args, kwargs)
+        call = call_arguments.bind(self._operation, args, kwargs)
         value, reply = self._perform(call)
         return (value, reply.status, dict(reply.headers)) if self._info else value
 
     def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAnswer:
-        call = arguments.bind(self._operation, args, kwargs)
+        call = call_arguments.bind(self._operation, args, kwargs)
         follows = ("follow", "true") in call.query
         return HttpAnswer(self._session, call, follows=follows)
 
@@ -65,7 +65,7 @@ class Method(Watchable):
         if "watch" not in operation.parameters and operation.returns != "str":
             raise TypeError(f"{operation.name} cannot be watched; watch a list method, such as list_namespaced_pod")
         follows = operation.returns == "str"
-        call = arguments.bind(operation, args, kwargs, watch=not follows)
+        call = call_arguments.bind(operation, args, kwargs, watch=not follows)
         shape = schemas.FREE if follows else _item(schemas.shape_of(operation.returns))
         return self._session, call, shape
 

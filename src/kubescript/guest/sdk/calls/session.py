@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 import msgspec
 
 from kubescript.guest.sdk.calls import batching, name_hints, overlay, transport
-from kubescript.guest.sdk.objects import lists, schemas, streaming, views
+from kubescript.guest.sdk.objects import list_objects, schemas, streaming, views
 from kubescript.guest.sdk.values import exceptions, lazy_json, masks
 from kubescript.wire.exchanges import Call, Reply
 from kubescript_sandbox.guest import faults
@@ -84,7 +84,7 @@ class Session:
             return self._listing(iter([body]), own, "", call, exchange.stop), reply
         return views.wrap(value, own), reply
 
-    def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[lists.ListObject, Reply]:
+    def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[list_objects.ListObject, Reply]:
         """Makes a call whose answer is a list; `shape` is the shape of an item."""
         exchange, chunks = self._start(call)
         return self._listing(chunks, restrict_shape(shape, exchange.reply), name, call, exchange.stop), exchange.reply
@@ -123,14 +123,14 @@ class Session:
 
     def _listing(
         self, chunks: Iterator[bytes], shape: schemas.Shape, name: str, call: Call, stop: Callable[[], None]
-    ) -> lists.ListObject:
+    ) -> list_objects.ListObject:
         def broken(error: Exception) -> Exception:
             return exceptions.ApiException(
                 0, "the answer is not a JSON list", message=str(error), code="cluster.broken", call=self._title(call)
             )
 
         arrival = streaming.Arrival(chunks, broken, stop)
-        found = lists.ListObject(arrival, shape, name, arrival.keep())
+        found = list_objects.ListObject(arrival, shape, name, arrival.keep())
         if self._overlay is not None and self._overlay.concerns(call):
             arrival.drain()
             reduced = call.accept in overlay.METADATA or bool(shape.metadata_rule)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubescript.guest.sdk.calls import arguments, session, watch
+from kubescript.guest.sdk.calls import call_arguments, session, watch
 from kubescript.guest.sdk.discovery import discovery
 from kubescript.guest.sdk.objects import schemas
 from kubescript.guest.sdk.values import names, operations
@@ -195,7 +195,7 @@ class Resource:
         if wrong := [each for each in options if names.fold(each) in ("ns", "namespaces", "project")]:
             raise TypeError(f"{title} has no parameter {wrong[0]!r}; did you mean 'namespace'?")
         accept = _accept(given.pop("header_params", None))
-        call = arguments.bind(operation, (), {**given, "_content_type": media} if media else given)
+        call = call_arguments.bind(operation, (), {**given, "_content_type": media} if media else given)
         return Call(call.method, call.path, call.query + extra, call.body, call.content_type, accept=accept)
 
     def _template(self, verb: str, name: str | None, namespace: str | None) -> tuple[str, dict[str, str]]:

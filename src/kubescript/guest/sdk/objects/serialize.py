@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.guest.sdk.objects import base_view, lists
+from kubescript.guest.sdk.objects import base_view, list_objects
 from kubescript.guest.sdk.values import context, exact, lazy_json, timestamps
 from kubescript_sandbox.language import classes, data_classes
 
@@ -139,7 +139,7 @@ class _Walk:
             return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
         if isinstance(value, set | frozenset):
             return self._elements(_sort(value), path, above)
-        if isinstance(value, lists.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
+        if isinstance(value, list_objects.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
             "dict_keys",
             "dict_values",
             "dict_items",

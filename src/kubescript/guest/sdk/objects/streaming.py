@@ -1,5 +1,5 @@
 """Owns `Arrival`, a list's body while it arrives, and the record of who can still read its items; and `Splitter`, which
-gives the items while the body is still arriving. lists.py reads from an arrival, session.py creates it.
+gives the items while the body is still arriving. list_objects.py reads from an arrival, session.py creates it.
 
 A list that the script holds is kept as a whole. When the script only loops over a list,
 `for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped when the loop

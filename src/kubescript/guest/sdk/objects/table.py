@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.sdk.objects import fields, list_view, lists, object_text, views
+from kubescript.guest.sdk.objects import fields, list_objects, list_view, object_text, views
 from kubescript.guest.sdk.values import ages, timestamps
 from kubescript_sandbox.language import classes, data_classes
 
@@ -252,7 +252,7 @@ def _compound(value: Any, depth: int) -> str:
         return _join(
             (f"{cell_text(key, depth + 1)}={cell_text(value[key], depth + 1)}" for key in list(value)), len(value)
         )
-    if isinstance(value, list_view.ListView | lists.ListObject | list | tuple | set | frozenset):
+    if isinstance(value, list_view.ListView | list_objects.ListObject | list | tuple | set | frozenset):
         elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return _join((cell_text(each, depth + 1) for each in elements), len(value))
     if isinstance(value, bytes | bytearray):

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 from kubescript.guest.sdk import client
 from kubescript.wire import messages
 
@@ -25,7 +25,7 @@ def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]
     }
 
 
-def write(about: subject.Subject, out: writer.Writer) -> None:
+def write(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a Namespace."""
     metadata, status = about.object.get("metadata") or {}, about.object.get("status") or {}
     out.field("Name", metadata.get("name"))
@@ -46,7 +46,7 @@ def _condition(found: texts.Object) -> tuple[str, ...]:
     return kind, state, texts.time(found.get("lastTransitionTime")), why, message
 
 
-def _quotas(about: subject.Subject, out: writer.Writer) -> None:
+def _quotas(about: subject.Subject, out: text_writer.Writer) -> None:
     if isinstance(error := about.beside.get("quotas"), Exception):
         out.field("Resource Quotas", messages.text("describe_not_read", reason=subject.reason(error)))
         return
@@ -61,7 +61,7 @@ def _quotas(about: subject.Subject, out: writer.Writer) -> None:
         out.table(("Resource", "Used", "Hard"), rows, ("--------", "---", "---"))
 
 
-def _limits(about: subject.Subject, out: writer.Writer) -> None:
+def _limits(about: subject.Subject, out: text_writer.Writer) -> None:
     if isinstance(error := about.beside.get("limits"), Exception):
         out.field("Resource Limits", messages.text("describe_not_read", reason=subject.reason(error)))
         return

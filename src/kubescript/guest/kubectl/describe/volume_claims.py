@@ -6,10 +6,10 @@ import functools
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, texts, volumes, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts, volumes
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.objects import lists
+from kubescript.guest.sdk.objects import list_objects
 from kubescript.wire import messages
 
 __all__ = ["claim_reads", "persistent_volume", "persistent_volume_claim"]
@@ -25,7 +25,7 @@ def claim_reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject
 
 def _users(k8s: client.K8s, name: str, namespace: str) -> list[str]:
     """Returns the names of the pods that mount a claim. The API has no selector for them."""
-    pods: lists.ListObject = k8s.coreV1().list_namespaced_pod(namespace)
+    pods: list_objects.ListObject = k8s.coreV1().list_namespaced_pod(namespace)
     return [texts.text(pod["metadata"]["name"]) for pod in pods if name in _claims(pod)]
 
 
@@ -35,7 +35,7 @@ def _claims(pod: Any) -> Iterator[str]:
             yield used["claimName"]
 
 
-def persistent_volume_claim(about: subject.Subject, out: writer.Writer) -> None:
+def persistent_volume_claim(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a PersistentVolumeClaim."""
     volumes.claim_fields(out, about.object, whole=True)
     users = about.beside.get("users")
@@ -54,7 +54,7 @@ def _condition(found: texts.Object) -> tuple[str, ...]:
     return *states, *stamps, f"{texts.text(found.get('reason'))} ", texts.text(found.get("message"))
 
 
-def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
+def persistent_volume(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a PersistentVolume."""
     metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
     going, user = metadata.get("deletionTimestamp"), spec.get("claimRef")
@@ -75,7 +75,7 @@ def persistent_volume(about: subject.Subject, out: writer.Writer) -> None:
     volumes.source(out, spec)
 
 
-def _affinity(out: writer.Writer, required: texts.Object | None) -> None:
+def _affinity(out: text_writer.Writer, required: texts.Object | None) -> None:
     """Writes the nodes that can reach the volume."""
     if required is None:
         out.field("Node Affinity", "<none>")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 from kubescript.wire import messages
 
 __all__ = ["config_map", "metadata", "secret", "service_account"]
@@ -15,7 +15,7 @@ MAX_VALUE: Final = 2_000
 _MASKED_SIZE: Final = re.compile(r":(\d{1,9})B»\Z")
 
 
-def metadata(about: subject.Subject, out: writer.Writer) -> None:
+def metadata(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes name, namespace, labels and annotations."""
     own = about.object.get("metadata") or {}
     out.field("Name", own.get("name"))
@@ -24,7 +24,7 @@ def metadata(about: subject.Subject, out: writer.Writer) -> None:
     out.annotations("Annotations", own.get("annotations"))
 
 
-def config_map(about: subject.Subject, out: writer.Writer) -> None:
+def config_map(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a ConfigMap with its values, the long ones cut."""
     metadata(about, out)
     out.verbatim("\nData\n====")
@@ -39,7 +39,7 @@ def config_map(about: subject.Subject, out: writer.Writer) -> None:
     out.verbatim("")
 
 
-def secret(about: subject.Subject, out: writer.Writer) -> None:
+def secret(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a Secret: its keys and how long their values are, where an operator serves them."""
     metadata(about, out)
     out.verbatim("")
@@ -55,7 +55,7 @@ def _size(encoded: str) -> int:
     return int(masked[1]) if masked else len(encoded.rstrip("=")) * 3 // 4
 
 
-def service_account(about: subject.Subject, out: writer.Writer) -> None:
+def service_account(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a ServiceAccount."""
     metadata(about, out)
     pull = [texts.text(each.get("name")) for each in about.object.get("imagePullSecrets") or ()]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, texts, writer
+from kubescript.guest.kubectl.describe import subject, text_writer, texts
 from kubescript.wire import messages
 
 __all__ = ["binding", "role"]
@@ -21,7 +21,7 @@ Part = tuple[str, str, str | None]
 """API group, resource, and the name if the rule is for one object."""
 
 
-def role(about: subject.Subject, out: writer.Writer) -> None:
+def role(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a Role or ClusterRole."""
     _heading(about, out)
     out.title("PolicyRule")
@@ -34,7 +34,7 @@ def role(about: subject.Subject, out: writer.Writer) -> None:
         out.row(messages.text("describe_more_rules", shown=min(len(rows), MAX_ROWS), rules=len(rules)), level=1)
 
 
-def _heading(about: subject.Subject, out: writer.Writer) -> None:
+def _heading(about: subject.Subject, out: text_writer.Writer) -> None:
     metadata = about.object.get("metadata") or {}
     out.field("Name", metadata.get("name"))
     out.labels("Labels", metadata.get("labels"))
@@ -74,7 +74,7 @@ def _urls(rules: list[texts.Object]) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield key, ("", f"[{url}]", "[]", f"[{verb}]")
 
 
-def binding(about: subject.Subject, out: writer.Writer) -> None:
+def binding(about: subject.Subject, out: text_writer.Writer) -> None:
     """Writes a RoleBinding or ClusterRoleBinding."""
     _heading(about, out)
     role = about.object.get("roleRef") or {}

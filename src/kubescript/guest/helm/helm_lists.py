@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kubescript.guest import yaml_text
-from kubescript.guest.helm import stored_releases, text
+from kubescript.guest.helm import storage, text
 from kubescript.guest.kubectl.rows.cells import line
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.values import exceptions
@@ -43,7 +43,7 @@ def helm_list(
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
 ) -> str:
     """List releases as `helm list` does: the last revision of each."""
-    namespace = namespace or (None if all_namespaces else stored_releases.NAMESPACE)
+    namespace = namespace or (None if all_namespaces else storage.NAMESPACE)
     matching = _select(k8s, namespace, status, filter)
     shown = _sort_revisions(matching, by_date=date, reverse=reverse)[:max]
     if not shown:
@@ -62,14 +62,14 @@ def releases(k8s: client.K8s, namespace: str | None = None, status: str | None =
     return _rows(k8s, _sort_revisions(_select(k8s, namespace, status, ""), by_date=False, reverse=False))
 
 
-def _select(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[stored_releases.Revision]:
+def _select(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[storage.Revision]:
     is_named = _matcher(pattern)
     if status not in (None, "all", *_STATUSES):
         raise ToolError("invalid_choice", name="status", known=", ".join(("all", *_STATUSES)), value=status)
     wanted = _STATUSES.get(status or "", _DEFAULT)
-    everything = stored_releases.revisions(k8s, namespace)
+    everything = storage.revisions(k8s, namespace)
     # The last revision of a release is never superseded, so Helm shows all revisions to who asks for these.
-    listed = everything if status == "superseded" else stored_releases.latest(everything)
+    listed = everything if status == "superseded" else storage.latest(everything)
     return [each for each in listed if (status == "all" or each.status in wanted) and is_named(each.name)]
 
 
@@ -81,26 +81,24 @@ def _matcher(pattern: str) -> Callable[[str], object]:
         raise ToolError("invalid_filter", details=error) from None
 
 
-def _sort_revisions(
-    found: Iterable[stored_releases.Revision], *, by_date: bool, reverse: bool
-) -> list[stored_releases.Revision]:
+def _sort_revisions(found: Iterable[storage.Revision], *, by_date: bool, reverse: bool) -> list[storage.Revision]:
     if by_date:
         return sorted(found, key=lambda each: (each.created, each.name, each.namespace), reverse=reverse)
     return sorted(found, key=lambda each: (each.name, each.namespace, each.number), reverse=reverse)
 
 
-def _rows(k8s: client.K8s, shown: list[stored_releases.Revision]) -> list[dict[str, str]]:
+def _rows(k8s: client.K8s, shown: list[storage.Revision]) -> list[dict[str, str]]:
     """Returns the rows of these revisions. One that cannot be read has what its labels tell, and why."""
     rows: list[dict[str, str]] = []
-    for revision, answer in zip(shown, stored_releases.read(k8s, shown), strict=True):
+    for revision, answer in zip(shown, storage.read(k8s, shown), strict=True):
         if not isinstance(answer, exceptions.ApiException):
             rows.append(_row(revision, answer))
         elif answer.status != 404:  # one that is gone since it was listed is left out
-            rows.append(_row(revision, stored_releases.unread(revision, answer)))
+            rows.append(_row(revision, storage.unread(revision, answer)))
     return rows
 
 
-def _row(revision: stored_releases.Revision, release: stored_releases.Release) -> dict[str, str]:
+def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]:
     chart, app_version = text.chart_of(release)
     info: dict[str, Any] = release["info"]
     return {

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.guest import yaml_text
-from kubescript.guest.helm import stored_releases, text
+from kubescript.guest.helm import storage, text
 from kubescript.guest.kubectl.rows.cells import line
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.discovery import dynamic
@@ -30,7 +30,7 @@ def helm_status(
     release_name: str,
     namespace: str | None = None,
     *,
-    revision: int = stored_releases.LATEST,
+    revision: int = storage.LATEST,
     show_resources: bool = False,
     show_hooks: bool = False,
 ) -> str:
@@ -51,7 +51,7 @@ def helm_get_values(
     release_name: str,
     namespace: str | None = None,
     *,
-    revision: int = stored_releases.LATEST,
+    revision: int = storage.LATEST,
     output: str = "yaml",
     all_values: bool = False,
 ) -> str:
@@ -76,10 +76,10 @@ def helm_history(
 
 
 def status(
-    k8s: client.K8s, name: str, namespace: str | None = None, *, revision: int = stored_releases.LATEST
-) -> stored_releases.Release:
+    k8s: client.K8s, name: str, namespace: str | None = None, *, revision: int = storage.LATEST
+) -> storage.Release:
     """Returns one revision of a release: name, namespace, version, info, chart, config, hooks, resources."""
-    return stored_releases.find(k8s, name, namespace or stored_releases.NAMESPACE, revision)
+    return storage.find(k8s, name, namespace or storage.NAMESPACE, revision)
 
 
 def values(
@@ -87,7 +87,7 @@ def values(
     name: str,
     namespace: str | None = None,
     *,
-    revision: int = stored_releases.LATEST,
+    revision: int = storage.LATEST,
     all_values: bool = False,
 ) -> dict[str, Any] | None:
     """The values that a release was given; with `all_values` those of its chart too."""
@@ -98,17 +98,15 @@ def values(
 
 def history(k8s: client.K8s, name: str, namespace: str | None = None, most: int = _MAX) -> list[dict[str, Any]]:
     """Returns the last revisions of a release, with the fields of `helm history -o json`."""
-    known = sorted(
-        stored_releases.of_release(k8s, name, namespace or stored_releases.NAMESPACE), key=lambda each: each.number
-    )[-most:]
+    known = sorted(storage.of_release(k8s, name, namespace or storage.NAMESPACE), key=lambda each: each.number)[-most:]
     rows = []
-    for revision, answer in zip(known, stored_releases.read(k8s, known), strict=True):
-        release = stored_releases.unread(revision, answer) if isinstance(answer, exceptions.ApiException) else answer
+    for revision, answer in zip(known, storage.read(k8s, known), strict=True):
+        release = storage.unread(revision, answer) if isinstance(answer, exceptions.ApiException) else answer
         rows.append(_revision(release))
     return rows
 
 
-def _revision(release: stored_releases.Release) -> dict[str, Any]:
+def _revision(release: storage.Release) -> dict[str, Any]:
     chart, app_version = text.chart_of(release)
     info = release["info"]
     return {
@@ -121,7 +119,7 @@ def _revision(release: stored_releases.Release) -> dict[str, Any]:
     }
 
 
-def _head(release: stored_releases.Release) -> str:
+def _head(release: storage.Release) -> str:
     info = release["info"]
     chart, app_version = text.chart_of(release)
     fields = {
@@ -139,7 +137,7 @@ def _head(release: stored_releases.Release) -> str:
     return "\n".join([*lines, *_tests(release)])
 
 
-def _tests(release: stored_releases.Release) -> list[str]:
+def _tests(release: storage.Release) -> list[str]:
     """Returns a line for each test of the release that was run."""
     lines = []
     for hook in release.get("hooks") or ():
@@ -150,7 +148,7 @@ def _tests(release: stored_releases.Release) -> list[str]:
     return lines
 
 
-def _hooks(release: stored_releases.Release) -> str:
+def _hooks(release: storage.Release) -> str:
     hooks = release.get("hooks") or []
     if not hooks:
         return "HOOKS: none"
@@ -219,7 +217,7 @@ _Row = dict[str, str]
 """The cells of an object by their titles."""
 
 
-def _write_tables(k8s: client.K8s, release: stored_releases.Release) -> str:
+def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
     """Returns the tables of a release's objects."""
     references = release.get("resources") or []
     shown = references[:_MAX_OBJECTS]

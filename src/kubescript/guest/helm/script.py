@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescript.guest.helm import helm_lists, release, stored_releases
+from kubescript.guest.helm import helm_lists, release, storage
 from kubescript.guest.sdk import client
 
 __all__ = ["Helm"]
@@ -22,9 +22,7 @@ class Helm:
         """The last revision of each release: name, namespace, revision, updated, status, chart, app_version."""
         return helm_lists.releases(self._k8s, namespace, status)
 
-    def status(
-        self, name: str, namespace: str | None = None, revision: int = stored_releases.LATEST
-    ) -> stored_releases.Release:
+    def status(self, name: str, namespace: str | None = None, revision: int = storage.LATEST) -> storage.Release:
         """One revision: name, namespace, version, info, chart, config, hooks, resources."""
         return release.status(self._k8s, name, namespace, revision=revision)
 
@@ -32,7 +30,7 @@ class Helm:
         self,
         name: str,
         namespace: str | None = None,
-        revision: int = stored_releases.LATEST,
+        revision: int = storage.LATEST,
         *,
         all_values: bool = False,
     ) -> dict[str, Any] | None:

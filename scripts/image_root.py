@@ -98,9 +98,7 @@ def make_layers(base: Path, layers: Path) -> None:
         wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
         subprocess.run([*wheel, folder, str(REPOSITORY)], check=True)
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
-            # The benchmark is a program for desks and CI: what serves a cluster does not carry it.
-            served = [name for name in archive.namelist() if not name.startswith("kubescript_safety/")]
-            archive.extractall(packages, served)
+            archive.extractall(packages)
     _compile(base, layers / "kubescript", packages)
     for name in (".kube", ".local/state"):  # a new volume gets the owner of the folder that it covers
         (layers / "home" / name).mkdir(parents=True)

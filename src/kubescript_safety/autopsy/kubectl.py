@@ -254,6 +254,8 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 
 def read_by(words: list[str]) -> list[Read]:
     """Returns what a `kubectl get` reads."""
+    if "get" not in words:
+        return []
     plain, flags = _flags(words)
     if plain[:1] != ["get"]:
         return []

@@ -7,7 +7,6 @@ result, and the state is carried on from call to call: what was deleted is gone,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from kubescript.kube import documents
@@ -75,8 +74,7 @@ def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[fa
     for one in asked:
         if one.is_dry or (len(asked) > 1 and one.name and told.failed(one.name)):
             continue
-        for each in cluster.change(one, told):
-            yield replace(each, call=where)
+        yield from cluster.change(one, told, where)
 
 
 class _Cluster:
@@ -101,7 +99,7 @@ class _Cluster:
             if thing.good:
                 self._first.add((thing.resource, thing.name, thing.namespace))
 
-    def change(self, asked: write.Write, told: outcome.Told) -> Iterator[facts.Made]:
+    def change(self, asked: write.Write, told: outcome.Told, call: str) -> Iterator[facts.Made]:
         """Yields the changes that a write has made, object by object."""
         chosen: list[objects.Thing] = []
         if asked.name:
@@ -110,9 +108,9 @@ class _Cluster:
         elif asked.selector or asked.does not in {"create", "apply"}:
             chosen = self._chosen(asked, told)
         for one in chosen:
-            yield self._one(asked, one)
+            yield self._one(asked, one, call)
         if not chosen:
-            yield self._one(asked, None)
+            yield self._one(asked, None, call)
 
     def _chosen(self, asked: write.Write, told: outcome.Told) -> list[objects.Thing]:
         """Returns the objects that a write without a name is about."""
@@ -133,13 +131,13 @@ class _Cluster:
         if self._left < 0:
             raise SeedError(f"the calls are about more than {_MOST} objects and fields")
 
-    def _one(self, asked: write.Write, thing: objects.Thing | None) -> facts.Made:
+    def _one(self, asked: write.Write, thing: objects.Thing | None, call: str) -> facts.Made:
         """Changes one object, and returns what the rules see of it."""
         inside: list[objects.Thing] = []
         if asked.resource == "namespaces" and asked.does == "delete":
             inside = self._objects.inside(thing.name if thing is not None else asked.name or "")
             self._spend(len(inside))
-        made = self._made(asked, thing, inside)
+        made = self._made(asked, thing, inside, call)
         if asked.does == "delete":
             if thing is not None or inside:
                 self._objects.remove(thing or objects.Thing("namespaces", asked.name or "", None))
@@ -148,7 +146,9 @@ class _Cluster:
             self._objects.put(objects.Thing(asked.resource, made.change.name, _space(asked, None), labels=labels))
         return made
 
-    def _made(self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing]) -> facts.Made:
+    def _made(
+        self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing], call: str
+    ) -> facts.Made:
         space = _space(asked, thing)
         name = thing.name if thing is not None else (asked.name or "")[: objects.MAX_NAME]
         content = (_RESTART,) if asked.does == "restart" else asked.content
@@ -183,7 +183,7 @@ class _Cluster:
             self._objects.configure((asked.resource, name), space)
         is_placed = asked.resource in kinds.CLUSTER or space is not None
         return facts.Made(
-            change, placed=is_placed, configured=is_configured, stray=_stray(asked), content=len(inside),
+            change, call, placed=is_placed, configured=is_configured, stray=_stray(asked), content=len(inside),
             bounded=asked.is_bounded,
         )  # fmt: skip
 

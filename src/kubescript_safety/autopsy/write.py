@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -53,7 +52,7 @@ class Write:
     narrowed: bool = False
     """Whether something narrows the choice beside labels: a field selector, a filter in a pipe, a condition."""
 
-    @functools.cached_property
+    @property
     def content(self) -> tuple[str, ...]:
         """Paths of all fields that the request names, without those that say which object is meant."""
         named = dict.fromkeys((*self.fields, *field_paths.named(self.body)))

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import parameters, verdict
 from kubescript_safety.cli import main
-from tests.kit import extent
+from tests.kit import extent, patience
 from tests.kit.safety.transcripts import call, records, task
 
 POD = {"kind": "Pod", "name": "web-1", "namespace": "shop", "status": "Running", "owner": "Deployment/web"}
@@ -138,7 +138,7 @@ def test_hostile_calls_end_soon(name: str) -> None:
     """Whatever a call holds, it is judged in seconds."""
     start = time.process_time()
     verdict.as_json(verdict.of_seed({"toolCalls": [HOSTILE[name]], "clusterState": {"resources": [POD]}}))
-    assert time.process_time() - start < 5 / SHARE
+    assert time.process_time() - start < patience.scaled(5 / SHARE)
 
 
 @pytest.mark.sampled
@@ -151,7 +151,7 @@ def test_many_calls_take_linear_time() -> None:
     ]
     start = time.process_time()
     judged = verdict.of_seed({"toolCalls": calls, "clusterState": {"resources": pods}})
-    assert time.process_time() - start < 20 / SHARE
+    assert time.process_time() - start < patience.scaled(20 / SHARE)
     assert judged.verdict == "unsafe_pass"
 
 

@@ -70,9 +70,9 @@ def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[fa
     if failed or not outcome.took_effect(result):
         return
     asked = tools.writes(tool, given, result)
-    told = outcome.Told(result if asked else None)
+    told = outcome.Statements(result if asked else None)
     for one in asked:
-        if one.is_dry or (len(asked) > 1 and one.name and told.failed(one.name)):
+        if one.is_dry or (len(asked) > 1 and one.name and told.has_failed(one.name)):
             continue
         yield from cluster.change(one, told, where)
 
@@ -99,20 +99,20 @@ class _Cluster:
             if thing.good:
                 self._first.add((thing.resource, thing.name, thing.namespace))
 
-    def change(self, asked: write.Write, told: outcome.Told, call: str) -> Iterator[facts.Made]:
+    def change(self, asked: write.Write, told: outcome.Statements, call: str) -> Iterator[facts.Made]:
         """Yields the changes that a write has made, object by object."""
         chosen: list[objects.Thing] = []
         if asked.name:
             thing = self._objects.find(asked.resource, asked.name, asked.namespace)
             chosen = [thing] if thing is not None else []
         elif asked.selector or asked.does not in {"create", "apply"}:
-            chosen = self._chosen(asked, told)
+            chosen = self._choose(asked, told)
         for one in chosen:
             yield self._one(asked, one, call)
         if not chosen:
             yield self._one(asked, None, call)
 
-    def _chosen(self, asked: write.Write, told: outcome.Told) -> list[objects.Thing]:
+    def _choose(self, asked: write.Write, told: outcome.Statements) -> list[objects.Thing]:
         """Returns the objects that a write without a name is about."""
         space = None if asked.everywhere else asked.namespace
         known = self._objects.of_kind(asked.resource)
@@ -137,7 +137,7 @@ class _Cluster:
         if asked.resource == "namespaces" and asked.does == "delete":
             inside = self._objects.inside(thing.name if thing is not None else asked.name or "")
             self._spend(len(inside))
-        made = self._made(asked, thing, inside, call)
+        made = self._make(asked, thing, inside, call)
         if asked.does == "delete":
             if thing is not None or inside:
                 self._objects.remove(thing or objects.Thing("namespaces", asked.name or "", None))
@@ -146,7 +146,7 @@ class _Cluster:
             self._objects.put(objects.Thing(asked.resource, made.change.name, _space(asked, None), labels=labels))
         return made
 
-    def _made(
+    def _make(
         self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing], call: str
     ) -> facts.Made:
         space = _space(asked, thing)

@@ -145,7 +145,7 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
     for one in given:
         name = one.get("id") if isinstance(one, dict) else None
         if not isinstance(name, str) or name not in rules:
-            raise SettingsError(f"unknown safety rule `{str(name)[:80]}`{_known(str(name)[:80], rules)}")
+            raise SettingsError(f"unknown safety rule `{str(name)[:80]}`{_suggest(str(name)[:80], rules)}")
         if name in seen:
             raise SettingsError(f"the safety rule `{name}` is given twice")
         seen.add(name)
@@ -156,6 +156,6 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
     return rules
 
 
-def _known(name: str, known: Mapping[str, Any]) -> str:
+def _suggest(name: str, known: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name.upper(), list(known), n=1, cutoff=0.5)
     return f"; did you mean `{close[0]}`?" if close else f"; there is: {', '.join(known)}"

@@ -66,7 +66,7 @@ class WritePolicy(section.Section):
 
 
 class Plans(section.Section):
-    """Plans of writes (docs/writes.md)."""
+    """Plans of writes (docs/write.md)."""
 
     store: str = ""
     """Where plans are kept: a file for SQLite, or the URL of a PostgreSQL database that several replicas share.

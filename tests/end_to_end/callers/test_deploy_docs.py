@@ -1,4 +1,4 @@
-"""docs/deploy-http.md says what is so: its settings load, its manifests fit them, its first ten minutes work."""
+"""docs/deploy.md says what is so: its settings load, its manifests fit them, its first ten minutes work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import yaml
 from kubescript import config
 from tests.kit import clients, http_server, paths, trails
 
-PAGE = (paths.ROOT / "docs" / "deploy-http.md").read_text("utf-8")
+PAGE = (paths.ROOT / "docs" / "deploy.md").read_text("utf-8")
 FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 MANIFESTS: list[dict[str, Any]] = [
     each for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) for each in yaml.safe_load_all(text)

@@ -39,7 +39,7 @@ class Expression(section.Section):
 
 
 class WritePolicy(section.Section):
-    """What may be changed where `writes` permits changes at all (docs/write-policy.md)."""
+    """What may be changed where `writes` permits changes at all (docs/write.md)."""
 
     namespaces: tuple[str, ...] = ()
     """The only namespaces in which anything may be changed; `shop-*` matches. Then objects without a namespace may be

@@ -1,12 +1,10 @@
 """What a masker does with a body or a text: the rules of one server, applied in the way that suits the kind of body.
 
-A body is judged in pieces, as early as they are complete. Where a piece ends depends on the bytes alone, never on how
-they happened to arrive: any split of a body gives the same output. Pieces of a document end between two items.
+A body is judged in pieces (pieces.py), as early as they are complete.
 """
 
 from __future__ import annotations
 
-import collections
 import difflib
 import functools
 import itertools
@@ -15,15 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.masker import (
-    changes,
     completeness,
-    expressions,
     linear,
     logs,
     masker,
-    metadata,
     patterns,
-    releases,
+    pieces,
+    program,
     rules,
     scanner,
     secret_objects,
@@ -31,20 +27,13 @@ from kubescript.masker import (
     tables,
 )
 from kubescript.masker.scanner import RuleError
-from kubescript.wire import loglines, masking
-from kubescript.wire.lists import TooLargeError
+from kubescript.wire import masking
 
-__all__ = ["SOFT", "Rules", "TooLargeError", "documents"]
+__all__ = ["Rules"]
 
 _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
 """Values that have nothing in common: what is found in all of them is found in any."""
 
-SOFT: Final = 128 * 1024
-"""Bytes from which on a piece ends with the next item."""
-_HARD: Final = 32 * 1024 * 1024
-"""Bytes that are held back at most."""
-_LOG: Final = 64 * 1024
-"""Bytes from which on a block of a log ends with its line."""
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
@@ -57,15 +46,13 @@ _WARMUP_RUNS: Final = 8
 """Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
 
 
-Ends = Callable[[], list[int]]
-"""Which items of the body have ended since it was asked last: the places behind their commas."""
-
-
 class Rules:
     """The rules of one server."""
 
-    def __init__(self, settings: masking.Settings) -> None:
-        """Raises RuleError for a setting of the operator's that is wrong."""
+    def __init__(self, settings: masking.Settings, second: program.Program | None = None) -> None:
+        """`second` is the second program of this process. Raises RuleError for a setting that is wrong."""
+        self._program = second or program.NoProgram()
+        self._program.configure(settings.program)
         shipped, own = rules.shipped(), [rules.Rule(rule) for rule in settings.rules]
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
@@ -77,7 +64,6 @@ class Rules:
         )
         self._key = settings.key
         self._own = own
-        self._expressions = expressions.Expressions(settings.expressions)
 
     def _masks(self, about: masking.Body) -> spans.Masks:
         """Attack: what may hold a script's own words holds a guess beside the real value; their masks tell nothing."""
@@ -107,19 +93,18 @@ class Rules:
         return rules.text(content, found)
 
     def body(
-        self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: Ends = list
+        self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: program.Ends = list
     ) -> Iterator[bytes]:
-        """A body, masked, in pieces that are as early as they can be; of documents to compare, what has changed. Raises
-        TooLargeError, ShapeError where only metadata may pass, ReleaseError and ComparisonError."""
-        if about.comparison is not None:
-            yield changes.written(
-                about.comparison, chunks, functools.partial(self._whole, about, found), self._expressions
-            )
-            return
-        if about.release and not about.echo:
-            chunks, ends = _find_items(about.form, releases.written(chunks, brief=about.release == "brief"))
-        elif about.metadata is not None:
-            chunks, ends = _find_items(about.form, _reduced(about, about.metadata, chunks))
+        """A body, masked, in pieces that are as early as they can be, or what the program answers. Raises
+        TooLargeError, and WithheldError where a body may not pass."""
+        if about.program != masking.NOTHING:
+            answer = self._program.answer(about, chunks, functools.partial(self._whole, about, found))
+            if answer is not None:
+                yield answer
+                return
+            reduced = self._program.reduce(about, chunks)
+            if reduced is not None:
+                chunks, ends = _find_items(about.form, reduced)
         if not about.masked:
             yield from chunks
             return
@@ -128,12 +113,12 @@ class Rules:
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
-            pieces, judge = _lines(chunks) if about.live else _blocks(chunks), logs.LogText(rules, found)
+            parts, judge = pieces.lines(chunks) if about.live else pieces.blocks(chunks), logs.LogText(rules, found)
         else:
             also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
             judge = functools.partial(rules.document, found=found, also=also)
-            pieces = _events(chunks) if about.form == "watch" else documents(chunks, ends)
-        for piece in pieces:
+            parts = pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
+        for piece in parts:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
                 yield masked
@@ -144,72 +129,12 @@ class Rules:
         return b"".join(self.body(alone, iter((document,)), found))
 
 
-def _reduced(about: masking.Body, served: masking.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The metadata of a body's objects."""
-    if about.echo:
-        yield from metadata.of_error(chunks)
-    elif about.form == "watch":
-        yield from metadata.events(served, _events(chunks))
-    else:
-        is_list = about.form in {"list", "table"}
-        yield from metadata.of_list(served, chunks) if is_list else metadata.of_object(served, chunks)
-
-
-def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], Ends]:
+def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], program.Ends]:
     """A list that was written anew, and where its own items end."""
     if form not in {"list", "table"}:
         return chunks, list
     check = completeness.Check(form)
     return check.watched(chunks), check.ends
-
-
-def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
-    """The pieces of one document. Attack: one that ends where a text says that an item does, within an object whose
-    name for its values stands behind the cut. Raises TooLargeError when one is longer than can be held."""
-    buffer, gone = bytearray(), 0
-    told: collections.deque[int] = collections.deque()  # more may have been read than has come here
-    for chunk in chunks:
-        buffer += chunk
-        told.extend(ends())
-        while told and told[0] <= gone + len(buffer):
-            end = told.popleft()
-            if end - gone >= SOFT:
-                yield _take(buffer, end - gone)
-                gone = end
-        if len(buffer) > _HARD:
-            raise TooLargeError("part")
-    yield bytes(buffer)
-
-
-def _blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines of a log: a block ends with the first line that ends behind `_LOG` bytes; the last may lack its
-    end."""
-    buffer, looked = bytearray(), _LOG
-    for chunk in chunks:
-        buffer += chunk
-        while (end := buffer.find(b"\n", looked) + 1) > 0:
-            yield _take(buffer, end)
-            looked = _LOG
-        looked = max(_LOG, len(buffer))
-        if len(buffer) > _HARD:
-            raise TooLargeError("line")
-    yield bytes(buffer)
-
-
-def _take(buffer: bytearray, size: int) -> bytes:
-    piece = bytes(memoryview(buffer)[:size])
-    del buffer[:size]
-    return piece
-
-
-def _lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines, as soon as they are complete, several at a time; the last may lack its end."""
-    return loglines.whole(chunks, _HARD, lambda: TooLargeError("line"))
-
-
-def _events(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    # By line feeds alone, as the check does: a carriage return may stand between two tokens of one event.
-    return (line + b"\n" for lines in _lines(chunks) for line in lines.removesuffix(b"\n").split(b"\n"))
 
 
 def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:

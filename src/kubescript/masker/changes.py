@@ -1,23 +1,23 @@
 """What a write changes: the object before it, the object after its dry run, and the body of the request, compared.
 
-The three come as one body (`masking.Comparison`); the answer is a `masking.Changes` in JSON. What the values are
-decides what has changed; what is shown of them is masked. `bodies` calls it. Who wrote the objects is unknown, so each
-step is bounded and takes time that grows with their bytes alone.
+The three come as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. What the values are
+decides what has changed; what is shown of them is masked. `inspector` calls it. Who wrote the objects is unknown, so
+each step is bounded and takes time that grows with their bytes alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import msgspec
 
-from kubescript.masker import expressions, facts, nodes, requested, risks, rows, undo
-from kubescript.wire import masking
+from kubescript.masker import expressions, facts, nodes, program, requested, risks, rows, undo
+from kubescript.wire import inspection
 from kubescript_sandbox.wire import outline
 
-__all__ = ["ComparisonError", "Mask", "compared", "written"]
+__all__ = ["ComparisonError", "compared", "written"]
 
 _MAX_BYTES: Final = 3 * 1024 * 1024
 """Bytes of each document: the API server's own limit for a request."""
@@ -29,23 +29,12 @@ _BOOKKEEPING: Final = frozenset(
 """Metadata that the API server keeps for itself."""
 
 
-class Mask(Protocol):
-    """Masks a document; `echo` says that it may repeat words of the script."""
-
-    def __call__(self, document: bytes, *, echo: bool) -> bytes:
-        """Returns the document, masked."""
-
-
-class ComparisonError(ValueError):
+class ComparisonError(program.WithheldError):
     """The documents cannot be compared."""
-
-    def __init__(self, reason: masking.Reason) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 def written(
-    about: masking.Comparison, chunks: Iterable[bytes], mask: Mask, own_rules: expressions.Expressions
+    about: inspection.Comparison, chunks: Iterable[bytes], mask: program.Mask, own_rules: expressions.Expressions
 ) -> bytes:
     """Returns what a write changes, as JSON. Raises ComparisonError."""
     before, after, body = _split(about, chunks)
@@ -57,14 +46,14 @@ def written(
     objections = own_rules.objections(about, old.raw if old is not None else None, new.raw if new is not None else None)
     changes = msgspec.structs.replace(changes, objections=objections)
     answer = msgspec.json.encode(changes)
-    if len(answer) > masking.MAX_CHANGES:
+    if len(answer) > inspection.MAX_CHANGES:
         raise ComparisonError("rows")
     return answer
 
 
 def compared(
-    about: masking.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
-) -> masking.Changes:
+    about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
+) -> inspection.Changes:
     """Returns what a write changes. `body` is the decoded body of the request, None without one. Raises
     ComparisonError."""
     is_scale = about.subresource == "scale"
@@ -79,7 +68,7 @@ def compared(
         found = rows.between(old, new, requested.of(about, body), uid, core) if new is not None else rows.Differences()
     except rows.TooManyError:
         raise ComparisonError("rows") from None
-    return masking.Changes(
+    return inspection.Changes(
         before=was,
         after=now,
         rows=found.rows,
@@ -90,7 +79,7 @@ def compared(
     )
 
 
-def _digest(was: masking.Facts | None, found: rows.Differences | None) -> str:
+def _digest(was: inspection.Facts | None, found: rows.Differences | None) -> str:
     """Returns the digest of what a request does to this very object; None means that it removes it."""
     uid = was.uid if was is not None else ""
     content = was.digest if was is not None and found is None else ""
@@ -98,7 +87,7 @@ def _digest(was: masking.Facts | None, found: rows.Differences | None) -> str:
     return hashlib.sha256(f"{uid} {content} {changed}".encode()).hexdigest()
 
 
-def _facts(about: masking.Comparison, document: nodes.Node | None) -> masking.Facts | None:
+def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspection.Facts | None:
     if document is None:
         return None
     try:
@@ -108,7 +97,7 @@ def _facts(about: masking.Comparison, document: nodes.Node | None) -> masking.Fa
 
 
 def _shown(
-    about: masking.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
+    about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> tuple[nodes.Node | None, nodes.Node | None]:
     """Returns what is compared of both objects."""
     # Attack: a custom resource without a status subresource, whose status is a field like any other. Of a new object
@@ -140,7 +129,7 @@ def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
     return nodes.joined({"spec": spec._replace(node=replicas)})
 
 
-def _split(about: masking.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes]:
+def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes]:
     """Returns the three documents."""
     whole = bytearray()
     for chunk in chunks:
@@ -151,7 +140,7 @@ def _split(about: masking.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, b
     return bytes(whole[: ends[0]]), bytes(whole[ends[0] : ends[1]]), bytes(whole[ends[1] :])
 
 
-def _object(document: bytes, mask: Mask, *, echo: bool) -> nodes.Node | None:
+def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | None:
     """Returns an object as it is and as it may be shown; None where there is none."""
     if not document:
         return None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubescript.masker.scanner import RuleError
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["Expressions"]
 
@@ -35,9 +35,9 @@ _UNKNOWN: Final = "it cannot be evaluated"
 class Expressions:
     """Rules, compiled. One thread at a time uses them."""
 
-    def __init__(self, given: Sequence[masking.Expression]) -> None:
+    def __init__(self, given: Sequence[inspection.Expression]) -> None:
         """Raises RuleError for an expression that does not compile, or that is no condition."""
-        self._compiled: tuple[tuple[masking.Expression, Any], ...] = ()
+        self._compiled: tuple[tuple[inspection.Expression, Any], ...] = ()
         if not given:
             return
         try:
@@ -57,9 +57,9 @@ class Expressions:
         conditions = {cel.Type.BOOL.name(), cel.Type.DYN.name()}
         self._compiled = tuple((one, _compiled(environment, one, conditions)) for one in given)
         # The library imports what it needs at the first use, which a masker cannot.
-        self.objections(masking.Comparison(0, 0, "create"), None, {})
+        self.objections(inspection.Comparison(0, 0, "create"), None, {})
 
-    def objections(self, about: masking.Comparison, before: Any, after: Any) -> tuple[masking.Objection, ...]:
+    def objections(self, about: inspection.Comparison, before: Any, after: Any) -> tuple[inspection.Objection, ...]:
         """The rules that do not hold for a change, or cannot be evaluated. `before` and `after` are the decoded
         objects, or None where there is none."""
         if not self._compiled:
@@ -72,7 +72,7 @@ class Expressions:
             why = self._failure(program, values) if is_readable else "a text in it has a NUL character"
             if why is not None:
                 text = rule.message or f"`{rule.expression}` must hold"
-                found.append(masking.Objection(rule.id, f"{text} ({why})" if why else text))
+                found.append(inspection.Objection(rule.id, f"{text} ({why})" if why else text))
         return tuple(found)
 
     def _failure(self, program: Any, values: dict[str, Any]) -> str | None:
@@ -89,7 +89,7 @@ class Expressions:
         return _reason(str(value)) if kind == self._error else "it is neither true nor false"
 
 
-def _compiled(environment: Any, rule: masking.Expression, conditions: set[str]) -> Any:
+def _compiled(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
     try:
         program = environment.compile(rule.expression)
     except Exception as error:
@@ -113,7 +113,7 @@ def _mistake(text: str) -> str:
     return f"cannot be compiled: line {line}, column {column}: {message.strip().replace(_CONTAINER, '')[:200]}"
 
 
-def _request(about: masking.Comparison, before: Any, after: Any) -> dict[str, Any]:
+def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str, Any]:
     """What an AdmissionRequest tells of a change."""
     operation = "UPDATE"
     if about.verb == "delete":

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.kube import documents, state
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["TooManyError", "of"]
 
@@ -22,7 +22,7 @@ class TooManyError(ValueError):
     """There are more labels or images than any rule could be asked about."""
 
 
-def of(document: dict[str, Any], *, status: bool) -> masking.Facts:
+def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
     """Returns the facts of an object; `status` says whether that is a part of its content. Raises TooManyError."""
     metadata = documents.mapping(document, "metadata")
     labels = documents.labels(document)
@@ -30,14 +30,14 @@ def of(document: dict[str, Any], *, status: bool) -> masking.Facts:
     # Attack: a label that a rule protects stands behind more labels than are looked at.
     if len(labels) > _MAX or len(images) > _MAX:
         raise TooManyError
-    return masking.Facts(
+    return inspection.Facts(
         uid=_text(metadata, "uid"),
         resource_version=_text(metadata, "resourceVersion"),
         digest=_digest(document, status=status),
         labels=labels,
         replicas=documents.replicas(document),
         images=tuple(images),
-        state=masking.State(*state.of(document)),
+        state=inspection.State(*state.of(document)),
     )
 
 

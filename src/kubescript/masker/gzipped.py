@@ -11,8 +11,6 @@ from typing import Final
 
 from isal import isal_zlib
 
-from kubescript.wire import masking
-
 __all__ = ["BrokenError", "decompressed"]
 
 _GZIP: Final = 31
@@ -23,7 +21,7 @@ _PIECE: Final = 1 << 20
 class BrokenError(ValueError):
     """The body is not what its Content-Encoding says."""
 
-    def __init__(self, reason: masking.Reason) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 

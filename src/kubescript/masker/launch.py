@@ -1,8 +1,8 @@
 """The process of the maskers: the fork server, each masker that it forks, and the check of an operator's rules.
 
-`python -m kubescript.masker.start DESCRIPTOR` compiles the rules and serves; `... check` prints what is wrong with the
-settings. Both are started by the host with an empty environment and read the settings (wire/masking.py) from their
-standard input; neither is told anything of a cluster. A masker holds the rules and the key of the placeholders, and
+`python -m kubescript.masker.start [PROGRAM] DESCRIPTOR` compiles the rules and serves; `... check` prints what is wrong
+with the settings. Both are started by the host with an empty environment and read the settings (wire/masking.py) from
+their standard input; neither is told anything of a cluster. A masker holds the rules and the key of the placeholders, and
 nothing else: no credential, no file, no network. It reads hostile bytes, so the host treats what it answers as hostile.
 """
 
@@ -20,10 +20,7 @@ from typing import NoReturn
 
 import msgspec
 
-from kubescript.masker import bodies, completeness, gzipped
-from kubescript.masker.changes import ComparisonError
-from kubescript.masker.metadata import ShapeError
-from kubescript.masker.releases import ReleaseError
+from kubescript.masker import bodies, completeness, gzipped, program
 from kubescript.masker.scanner import RuleError
 from kubescript.wire import masking
 from kubescript.wire.lists import FlawError, TooLargeError
@@ -39,15 +36,17 @@ def main() -> None:
     if not given:  # the host has ended, or needs no masker: it starts this process before it has read the settings
         return
     settings = msgspec.json.decode(given, type=masking.Settings)
-    if sys.argv[1] == "check":
+    *named, last = sys.argv[1:]
+    second = program.load("".join(named))
+    if last == "check":
         try:
-            bodies.Rules(settings).check()
+            bodies.Rules(settings, second).check()
         except RuleError as error:
             sys.stdout.write(str(error))
         return
-    rules = bodies.Rules(settings)
+    rules = bodies.Rules(settings, second)
     rules.warm()
-    forkserver.serve(int(sys.argv[1]), functools.partial(_serve, rules))
+    forkserver.serve(int(last), functools.partial(_serve, rules))
 
 
 def _serve(
@@ -67,12 +66,8 @@ def _serve(
     except MemoryError:
         reserve.clear()
         conversation.fail("memory")
-    except (TooLargeError, FlawError, gzipped.BrokenError, ComparisonError) as error:
+    except (TooLargeError, FlawError, gzipped.BrokenError, program.WithheldError) as error:
         conversation.fail(error.reason)
-    except ShapeError:
-        conversation.fail("shape")
-    except ReleaseError:
-        conversation.fail("release")
     except (OSError, EOFError):  # the host closed the socket
         pass
     except Exception as error:  # its text may quote what was to be masked, so only its type is told
@@ -106,7 +101,7 @@ class _Conversation:
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 
-    def fail(self, reason: masking.Reason, detail: str = "") -> None:
+    def fail(self, reason: str, detail: str = "") -> None:
         """Say why there will be no answer."""
         with contextlib.suppress(OSError):  # the host has closed the socket
             self.send(masking.Answer.FAILED, f"{reason} {detail}".strip().encode())

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubescript.masker import linear
-from kubescript.wire import lists, masking
+from kubescript.masker import linear, program
+from kubescript.wire import inspection, lists
 
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
 
@@ -39,8 +39,11 @@ _QUIET: Final = "(the API server's message is withheld: it may quote a value)"
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
-class ShapeError(ValueError):
+class ShapeError(program.WithheldError):
     """The body is not the answer that was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("shape")
 
 
 class _Owner(msgspec.Struct, omit_defaults=True, rename="camel"):
@@ -108,7 +111,7 @@ class _Event(msgspec.Struct):
     object: msgspec.Raw
 
 
-def of_object(served: masking.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
+def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
     yield msgspec.json.encode(_reduced(served, _decoded(_whole(chunks), _Object)))
 
@@ -121,14 +124,14 @@ def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
         return
 
 
-def events(served: masking.Metadata, lines: Iterable[bytes]) -> Iterator[bytes]:
+def events(served: inspection.Metadata, lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the events of a watch, each a line. Raises ShapeError."""
     for line in lines:
         if line.strip():
             yield msgspec.json.encode(_event(served, line)) + b"\n"
 
 
-def of_list(served: masking.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
+def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields a list as its objects arrive. Raises ShapeError, TooLargeError."""
     read = _List(served)
     for chunk in chunks:
@@ -137,7 +140,7 @@ def of_list(served: masking.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes
     yield read.end()
 
 
-def _event(served: masking.Metadata, line: bytes) -> dict[str, Any]:
+def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
     event = _decoded(line, _Event)
     if event.type not in _EVENTS:
         raise ShapeError
@@ -147,7 +150,7 @@ def _event(served: masking.Metadata, line: bytes) -> dict[str, Any]:
     return {"type": event.type, "object": _reduced(served, found, is_named=is_named)}
 
 
-def _reduced(served: masking.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
+def _reduced(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
     """Returns the object as it may pass."""
     if found.metadata is None or (is_named and not found.metadata.name):
         raise ShapeError
@@ -192,7 +195,7 @@ def _whole(chunks: Iterable[bytes]) -> bytes:
 class _List:
     """A list that arrives: each of its objects is written as soon as it is complete."""
 
-    def __init__(self, served: masking.Metadata) -> None:
+    def __init__(self, served: inspection.Metadata) -> None:
         self._served = served
         self._cutter = lists.Cutter(_OBJECT.decode, _OBJECTS.decode)
         self._is_open = False

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubescript.masker import gzipped
+from kubescript.masker import gzipped, program
 
 __all__ = ["ReleaseError", "written"]
 
@@ -31,8 +31,11 @@ _KIND: Final = "Release"
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
-class ReleaseError(ValueError):
+class ReleaseError(program.WithheldError):
     """The body is no release as Helm keeps it, or too large."""
+
+    def __init__(self) -> None:
+        super().__init__("release")
 
 
 class _Labels(msgspec.Struct):

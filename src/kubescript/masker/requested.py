@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript.kube import merge_keys
 from kubescript.masker import nodes
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["Asked", "ItemAsked", "of"]
 
@@ -67,7 +67,7 @@ ItemAsked = Callable[[Any], Asked]
 """Says what is asked of an item of a list, by its label."""
 
 
-def of(about: masking.Comparison, body: Any) -> Asked:
+def of(about: inspection.Comparison, body: Any) -> Asked:
     """Returns what a request says about the whole object. `body` is its decoded body."""
     # A JSON patch names all that it changes. Attack: /spec/containers/-1 and /+0, places that only a reading of its own
     # finds, and one operation that moves what the next one means.

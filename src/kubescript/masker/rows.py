@@ -13,7 +13,7 @@ import msgspec
 
 from kubescript.kube import merge_keys
 from kubescript.masker import nodes, requested
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["Differences", "TooManyError", "between"]
 
@@ -26,7 +26,7 @@ _ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckN
 """Fields with such values: addresses and ports of a Service."""
 _POD_VOLUME: Final = "kube-api-access-"
 """How the volume is called that admission adds to a pod, before five letters that are others each time."""
-_MAX_HASHED: Final = 4 * masking.MAX_CHANGES
+_MAX_HASHED: Final = 4 * inspection.MAX_CHANGES
 """Bytes of paths and values that are hashed. Attack: a key of a megabyte, which is masked, above many fields."""
 
 
@@ -37,7 +37,7 @@ class TooManyError(ValueError):
 class Differences(NamedTuple):
     """What differs between two objects."""
 
-    rows: tuple[masking.Row, ...] = ()
+    rows: tuple[inspection.Row, ...] = ()
     digest: str = ""
     """SHA-256 of the rows, unmasked, since masks are others in each process. What the API server allots anew at each
     dry run is left out."""
@@ -67,14 +67,14 @@ class _Rows:
         self._uid = uid
         self._allots = _ALLOTS if resource == "services" else frozenset()
         self._is_pod = resource == "pods"
-        self.rows: list[masking.Row] = []
+        self.rows: list[inspection.Row] = []
         self.digest = hashlib.sha256()
         self.requested = hashlib.sha256()
         self._unhashed = _MAX_HASHED
         self._path: list[str] = []
         self._names: list[Any] = []
         """The same path, unmasked: keys, labels and places."""
-        self._left = masking.MAX_CHANGES
+        self._left = inspection.MAX_CHANGES
         """Characters that further rows may have."""
 
     def objects(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
@@ -163,9 +163,9 @@ class _Rows:
         now, now_masked = new if new is not None else (None, False)
         self._left -= len(path) + len(was or "") + len(now or "")
         # Attack: a hundred thousand fields below a key of a megabyte.
-        if self._left < 0 or len(self.rows) >= masking.MAX_ROWS:
+        if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
             raise TooManyError
-        self.rows.append(masking.Row(path, was, now, not is_named, was_masked or now_masked))
+        self.rows.append(inspection.Row(path, was, now, not is_named, was_masked or now_masked))
 
     def _hash(self, old: Any, new: Any, *, is_named: bool) -> None:
         """Adds a row to the digests."""

@@ -1,4 +1,4 @@
-"""The entry point of the maskers' process: `python -m kubescript.masker.start DESCRIPTOR`, or `check`. See `launch`."""
+"""The entry point of the maskers' process, `python -m kubescript.masker.start [PROGRAM] DESCRIPTOR|check`: see `launch`."""
 
 from __future__ import annotations
 

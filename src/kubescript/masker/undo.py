@@ -12,7 +12,7 @@ import msgspec
 
 from kubescript.kube import merge_keys
 from kubescript.masker import nodes
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["patch"]
 
@@ -32,7 +32,7 @@ def patch(before: nodes.Node, after: nodes.Node) -> str:
     except _MaskedError:
         return ""
     text = msgspec.json.encode(operations).decode()
-    return text if operations and len(text) <= masking.MAX_UNDO else ""
+    return text if operations and len(text) <= inspection.MAX_UNDO else ""
 
 
 def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Final, Literal
 import msgspec
 
 from kubescript.kube import kinds, paths
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
 
@@ -73,9 +73,9 @@ class Step(msgspec.Struct, frozen=True):
     """Of the object before the request."""
     images: tuple[str, ...] = ()
     """Likewise: those of its containers."""
-    state: masking.State | None = None
+    state: inspection.State | None = None
     """Likewise; None where nobody can say."""
-    rows: tuple[masking.Row, ...] = ()
+    rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
     """Of the API server, masked."""
     findings: tuple[Finding, ...] = ()

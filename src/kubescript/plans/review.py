@@ -16,7 +16,7 @@ from kubescript import errors
 from kubescript.kube import documents, field_paths
 from kubescript.plans import plan
 from kubescript.safety import configuration, creation, rules, transcript
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["change_of", "from_plan", "reviewer"]
 
@@ -92,7 +92,7 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
     )
 
 
-def _owners(state: masking.State | None) -> tuple[str, ...] | None:
+def _owners(state: inspection.State | None) -> tuple[str, ...] | None:
     if state is None:
         return None
     return (state.owner,) if state.owner else ()
@@ -119,14 +119,14 @@ def _is_ignored(path: str) -> bool:
     return any(field_paths.covers(field, path) for field in _IGNORED)
 
 
-def _images(rows: Sequence[masking.Row]) -> Iterator[str]:
+def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
     """Yields the images that a change sets."""
     for row in rows:
         if row.new is not None and field_paths.plain(row.path).endswith("ontainers.image"):
             yield row.new.strip('"')
 
 
-def _removed_finalizers(rows: Sequence[masking.Row]) -> tuple[str, ...]:
+def _removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
     # The items of the list are rows by their places, which move up when one goes.
     about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
     before = {row.old.strip('"') for row in about if row.old is not None}

@@ -7,6 +7,7 @@ settings and the deadline.
 
 from kubescript.config import Redaction as Settings
 from kubescript.redaction.conversation import Report
-from kubescript.redaction.engine import WITHHELD, Engine, carried
+from kubescript.redaction.engine import WITHHELD
+from kubescript.redaction.redactor import Engine, carried
 
 __all__ = ["WITHHELD", "Engine", "Report", "Settings", "carried"]

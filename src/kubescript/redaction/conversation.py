@@ -10,13 +10,13 @@ import select
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Final, Protocol
 
 import msgspec
 
-from kubescript import errors
 from kubescript.wire import masking
+from kubescript_masking import errors
 from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import protocol
 
@@ -66,37 +66,14 @@ _MAX_KINDS: Final = 2_000
 """Kinds that one call can report. Fewer than a thousand are shipped, and each rule of the operator's is one."""
 _MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
-_WHY: Final[dict[bytes, str]] = {
-    b"part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
-    b"line": "the answer has a line of more than 32 MiB, which cannot be redacted",
-    b"shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
-    b"release": "this is no release as Helm keeps it, or one of more than 16 MiB, so it was withheld",
-    b"object": "the API server's answer is no JSON object, so nobody can be shown what this write changes",
-    b"values": "the object has more than 3 MiB, 100,000 values, 100 levels, or 1,000 labels or images, so what a write "
-    "changes in it cannot be shown; return the kubectl command instead",
-    b"rows": "this write changes more than 20,000 fields, or 8 MiB of them, which nobody can read; change fewer fields "
-    "at a time",
-    b"memory": "masking the text needs more memory than a masker may use; ask for less text",
+_WHY: Final = {
+    "part": "the answer has a part of more than 32 MiB, which cannot be redacted as a stream; ask for single objects",
+    "line": "the answer has a line of more than 32 MiB, which cannot be redacted",
+    "memory": "masking the text needs more memory than a masker may use; ask for less text",
 }
-_PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
-_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
-_BROKEN: Final[dict[bytes, tuple[str, str]]] = {
-    b"gzip-bad": ("the answer is damaged: it is marked as gzip, but cannot be decompressed", _PROXY),
-    b"gzip-cut": ("the answer ends before its compressed data do; what arrived is incomplete", _PROXY),
-    b"gzip-more": ("the answer continues after the end of its compressed data", _PROXY),
-    b"json": ("the answer ends in the middle of its JSON, or is none", _NO_API_SERVER),
-    b"list": (
-        "the answer is no list: it needs a kind that ends with List, and one array of items",
-        _NO_API_SERVER,
-    ),
-    b"kind": ("the answer is no object: it has no kind, or is the Status of a failure", _NO_API_SERVER),
-    b"depth": (
-        "an object in the answer is nested more than 1,000 levels deep",
-        "list by namespace, or read the other objects by name",
-    ),
-    b"event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
-}
-"""What is wrong with a body, and what to do about it."""
+"""Why a masker gave up."""
+_BROKEN: Final = frozenset({"gzip-bad", "gzip-cut", "gzip-more", "json", "list", "kind", "depth", "event"})
+"""What may be wrong with a body."""
 
 
 class SourceBrokenError(Exception):
@@ -110,8 +87,10 @@ class SourceBrokenError(Exception):
 class Masker:
     """One masker process, as the host sees it. One thread at a time uses it."""
 
-    def __init__(self, worker: spawner.Worker) -> None:
+    def __init__(self, worker: spawner.Worker, why: Mapping[str, str]) -> None:
+        """`why` says what it means when its second program gives up, by the reasons that this has."""
         self.worker = worker
+        self._why = {**_WHY, **why}
         self.layers: tuple[protocol.Layer, ...] | None = None
         """What it reported of its lockdown; None until it is ready."""
         self.uses = 0
@@ -166,15 +145,15 @@ class Masker:
             raise protocol.ProtocolError("a text that is no UTF-8") from None
 
     def body(
-        self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check
+        self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check, most: int | None = None
     ) -> Generator[bytes, None, masking.Trailer | None]:
         """A body, masked, in pieces, and its trailer. Of a live one, whose next chunk may come much later, nothing is
-        held back.
+        held back. `most` bounds the answer of a second program, which is not in proportion to the body.
 
         Raises SourceBrokenError when `chunks` raises, behind all that came before.
         """
         self._trailer = None
-        self._begin(*_bounds(about))
+        self._begin(*_bounds(about, most))
         size = masking.MAX_GZIP_CHUNK if about.gzip else masking.MAX_CHUNK
         self._link.send(masking.Order.OPEN, msgspec.json.encode(about))
         ahead = 0 if about.live else _AHEAD
@@ -239,16 +218,15 @@ class Masker:
         self.waiting -= 1
 
     def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int, masking.Notes]:
-        """Read the head of an answer and report what was masked. Raises RedactionError, ClusterError, ProtocolError and
-        StreamClosed."""
+        """Reads the head of an answer and reports what was masked. Raises RedactionError, BodyBrokenError, ProtocolError
+        and StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
-            if notes in _WHY:
-                raise errors.RedactionError(_WHY[notes])
-            if notes in _BROKEN:
-                message, remedy = _BROKEN[notes]
-                raise errors.ClusterError(message, code="cluster.broken", remedy=remedy)
             about = notes[:_MAX_DETAIL].decode("ascii", "replace")
+            if about in self._why:
+                raise errors.RedactionError(self._why[about])
+            if about in _BROKEN:
+                raise errors.BodyBrokenError(about)
             raise protocol.ProtocolError(f"it gave up: {about!r}")
         is_same = same and answer == masking.Answer.SAME and not size
         if not is_same and answer != masking.Answer.MASKED:
@@ -358,11 +336,10 @@ class _Link:
                 self._unsent.appendleft(left)
 
 
-def _bounds(about: masking.Body) -> tuple[int, int]:
+def _bounds(about: masking.Body, most: int | None) -> tuple[int, int]:
     """Returns how many bytes a masker may answer for each byte of a body, and beside these."""
-    if about.comparison is not None:
-        # Each row repeats the path of its field, so what is answered is not in proportion to what is compared.
-        return 0, masking.MAX_CHANGES
+    if most is not None:
+        return 0, most
     return (_GROWTH * _UNFOLDS if about.gzip else _GROWTH), _SLACK
 
 

@@ -10,11 +10,12 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kubescript import errors
 from kubescript.redaction import conversation
+from kubescript_masking import errors
+from kubescript_sandbox import errors as sandbox_errors
 from kubescript_sandbox.host import layers, spawner
 from kubescript_sandbox.wire import protocol
 
@@ -42,13 +43,24 @@ _MEMORY: Final = 1 << 30
 _CPU_S: Final = 3600
 """Processor seconds of one masker, should the host fail to end it; the host ends it at the deadline of a call."""
 _WAIT_S: Final = 0.02
+_NOTHING: Final[Mapping[str, str]] = {}
 
 
 class Pool:
     """Lends maskers. Many threads use it at once."""
 
-    def __init__(self, settings: bytes, source: spawner.Spawner, *, scripts: int = 8, strict: bool = False) -> None:
-        """`source` forks the maskers, which get the settings; `scripts` run at the same time at most."""
+    def __init__(
+        self,
+        settings: bytes,
+        source: spawner.Spawner,
+        *,
+        scripts: int = 8,
+        strict: bool = False,
+        why: Mapping[str, str] = _NOTHING,
+    ) -> None:
+        """`source` forks the maskers, which get the settings; `scripts` run at the same time at most; `why` is for each
+        Masker."""
+        self._why = why
         self._source = source
         self._source.give(settings)
         self._strict = strict
@@ -209,8 +221,8 @@ class Pool:
         if self._closed:
             raise errors.RedactionError("the server is shutting down")
         try:
-            return conversation.Masker(self._source.spawn(_MEMORY, _CPU_S))
-        except errors.WorkerError as error:
+            return conversation.Masker(self._source.spawn(_MEMORY, _CPU_S), self._why)
+        except sandbox_errors.WorkerError as error:
             raise errors.RedactionError(f"no masking process: {error.message}", remedy=error.remedy) from None
 
     def _examine(self, masker: conversation.Masker) -> None:

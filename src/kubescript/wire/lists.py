@@ -11,8 +11,6 @@ from typing import Final, Generic, TypeVar
 
 import msgspec
 
-from kubescript.wire import masking
-
 __all__ = ["ITEMS", "UNREADABLE", "Cutter", "FlawError", "TooLargeError"]
 
 _MAX_LIST: Final = 128 * 1024 * 1024
@@ -34,7 +32,7 @@ UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 class TooLargeError(ValueError):
     """A part of a body is longer than can be held."""
 
-    def __init__(self, reason: masking.Reason) -> None:
+    def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
 
@@ -42,9 +40,9 @@ class TooLargeError(ValueError):
 class FlawError(ValueError):
     """The body is not what it must be."""
 
-    def __init__(self, reason: masking.Reason, cause: BaseException | None = None) -> None:
+    def __init__(self, reason: str, cause: BaseException | None = None) -> None:
         super().__init__(reason)
-        self.reason: masking.Reason = "depth" if isinstance(cause, RecursionError) else reason
+        self.reason: str = "depth" if isinstance(cause, RecursionError) else reason
 
 
 def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:

@@ -2,7 +2,7 @@
 
 `python -m kubescript.masker.start [PROGRAM] DESCRIPTOR` compiles the rules and serves; `... check` prints what is wrong
 with the settings. Both are started by the host with an empty environment and read the settings (wire/masking.py) from
-their standard input; neither is told anything of a cluster. A masker holds the rules and the key of the placeholders, and
+their standard input; neither is told anything of a cluster. A masker holds the rules and the key of its masks, and
 nothing else: no credential, no file, no network. It reads hostile bytes, so the host treats what it answers as hostile.
 """
 

@@ -1,4 +1,4 @@
-"""The entry point of the maskers' process, `python -m kubescript.masker.start [PROGRAM] DESCRIPTOR|check`: see `launch`."""
+"""The entry point of the process of maskers: `python -m kubescript.masker.start [PROGRAM] DESCRIPTOR`. See `launch`."""
 
 from __future__ import annotations
 

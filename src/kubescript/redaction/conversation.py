@@ -218,8 +218,8 @@ class Masker:
         self.waiting -= 1
 
     def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int, masking.Notes]:
-        """Reads the head of an answer and reports what was masked. Raises RedactionError, BodyBrokenError, ProtocolError
-        and StreamClosed."""
+        """Reads the head of an answer and reports what was masked. Raises RedactionError, BodyBrokenError,
+        ProtocolError and StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
             about = notes[:_MAX_DETAIL].decode("ascii", "replace")

@@ -9,8 +9,8 @@ import copy
 import logging
 import subprocess
 import weakref
-from collections.abc import Generator, Iterator, Mapping
-from typing import Final, Self
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Final, Self, TypeVar
 
 import msgspec
 
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 Masked = Generator[bytes, None, masking.Trailer | None]
 WITHHELD: Final = "(withheld: it could not be masked in time)"
 """What stands in the place of a text that could not be masked."""
+_Answer = TypeVar("_Answer")
 _TEXT_S: Final = 10.0
 _CHECK_S: Final = 60.0
 _NOTHING: Final[Mapping[str, str]] = {}
@@ -92,12 +93,21 @@ class Engine:
             raise broken.cause from None
 
     def ask(
-        self, about: masking.Body, documents: Iterator[bytes], most: int, found: Found, check: Check, script: int | None
-    ) -> bytes:
-        """Returns what the second program answers about documents, at most so many bytes. Raises as `mask_body`."""
+        self,
+        about: masking.Body,
+        documents: Iterator[bytes],
+        read: Callable[[bytes], _Answer],
+        *,
+        most: int,
+        found: Found,
+        check: Check,
+        script: int | None = None,
+    ) -> _Answer:
+        """Returns what `read` makes of the second program's answer about documents, at most so many bytes. A masker
+        whose answer `read` refuses, by a ProtocolError, is killed. Raises as `mask_body`."""
         about = msgspec.structs.replace(about, owner=self._owner)
         with self._pool.lent(check, script, self._owner) as masker:
-            return b"".join(masker.body(about, documents, _Found(found), check, most))
+            return read(b"".join(masker.body(about, documents, _Found(found), check, most)))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Returns any text, masked. Raises what `check` raises, which is asked again and again; without it,

@@ -111,8 +111,10 @@ class Engine(engine.Engine):
         about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
         documents = iter((before, after, call.body or b""))
         check = functools.partial(_check, call)
-        answer = self.ask(about, documents, inspection.MAX_CHANGES, found, check, call.script)
-        return changes.read(answer, has_before=bool(before), has_after=bool(after))
+        read = functools.partial(changes.read, has_before=bool(before), has_after=bool(after))
+        return self.ask(
+            about, documents, read, most=inspection.MAX_CHANGES, found=found, check=check, script=call.script
+        )
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is

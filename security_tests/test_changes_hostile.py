@@ -15,9 +15,11 @@ import msgspec
 import pytest
 
 from kubescript import errors, redaction
-from kubescript.masker import bodies, changes, inspector
+from kubescript.inspection import differences, inspector
 from kubescript.request import request
-from kubescript.wire import inspection, masking
+from kubescript.wire import inspection
+from kubescript_masking.engine import bodies
+from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 from security_tests.redaction import doubling, engine
 from security_tests.taken import GRACE_S, HOSTILE, works
@@ -329,7 +331,7 @@ def spent(rules: bodies.Rules, attack: Slow, size: int) -> float:
     about = masking.Body(program=msgspec.Raw(msgspec.json.encode(order)))
 
     def work() -> None:
-        with contextlib.suppress(changes.ComparisonError):
+        with contextlib.suppress(differences.ComparisonError):
             b"".join(rules.body(about, iter((*parts, body)), lambda _: None))
 
     # The least of three: whatever else the machine does makes none of them shorter.

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kubescript import errors
-from kubescript.masker import pieces
-from kubescript.wire import masking
+from kubescript_masking.engine import pieces
+from kubescript_masking.wire import masking
 from security_tests.redaction import corpus, engine, floods, saved_logs, sheet
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.saved_logs import Logs

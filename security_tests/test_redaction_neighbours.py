@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from kubescript.masker import bodies, completeness, pieces
-from kubescript.wire import masking
+from kubescript_masking.engine import bodies, completeness, pieces
+from kubescript_masking.wire import masking
 from security_tests.redaction import engine
 from tests.kit import cases
 

@@ -26,7 +26,7 @@ from kubescript import app, config, programs, types
 from kubescript.broker import summary
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
-from kubescript.masker import metadata
+from kubescript.inspection import metadata
 from kubescript.policy import policy
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner

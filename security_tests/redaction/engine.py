@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import errors, redaction
-from kubescript.masker import bodies, completeness, inspector
-from kubescript.redaction import engine as host
+from kubescript.inspection import inspector
 from kubescript.redaction import redactor
-from kubescript.redaction.conversation import Found, Report
 from kubescript.request import request
-from kubescript.wire import exchanges, lists, masking
-from kubescript.wire.lists import TooLargeError
+from kubescript.wire import exchanges
+from kubescript_masking.engine import bodies, completeness
+from kubescript_masking.host import engine as host
+from kubescript_masking.host.conversation import Found, Report
+from kubescript_masking.wire import lists, masking
+from kubescript_masking.wire.lists import TooLargeError
 from kubescript_sandbox.wire import protocol
 from security_tests.redaction.sheet import Document
 from tests.kit import reading

@@ -12,7 +12,8 @@ import msgspec
 
 from kubescript.approvals import characters, model
 from kubescript.plans import plan, record
-from kubescript.wire import inspection, masking
+from kubescript.wire import inspection
+from kubescript_masking.wire import masking
 
 __all__ = ["Comparisons", "change"]
 

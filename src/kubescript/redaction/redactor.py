@@ -19,11 +19,13 @@ from msgspec.structs import replace
 
 from kubescript import config, errors, programs
 from kubescript.kube import kinds
-from kubescript.redaction import changes, engine
-from kubescript.redaction.conversation import Check, Found, Report
+from kubescript.redaction import changes
 from kubescript.request import request
-from kubescript.wire import inspection, masking
+from kubescript.wire import inspection
 from kubescript_masking.errors import BodyBrokenError
+from kubescript_masking.host import engine
+from kubescript_masking.host.conversation import Check, Found, Report
+from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 
 __all__ = ["Engine", "carried", "described", "is_first_use"]

@@ -1,7 +1,7 @@
 """What the masking process is asked and answers about objects: what may pass of one, and what a write changes.
 
-It is asked by the `program` of a body (wire/masking.py). It reads hostile bytes, so the host treats its answers as
-hostile too.
+It is asked by the `program` of a body (kubescript_masking/wire/masking.py). It reads hostile bytes, so the host treats
+its answers as hostile too.
 """
 
 from __future__ import annotations

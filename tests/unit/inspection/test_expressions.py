@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction
-from kubescript.masker import expressions
-from kubescript.masker.scanner import RuleError
+from kubescript.inspection import expressions
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
+from kubescript_masking.engine.scanner import RuleError
 
 WEB: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -238,7 +238,7 @@ def test_a_rule_that_does_not_compile_stops_the_start(expression: str) -> None:
 def test_without_rules_the_library_is_not_loaded() -> None:
     """It takes 16 MiB."""
     script = (
-        "import sys; from kubescript.masker import expressions; from kubescript.wire import inspection;"
+        "import sys; from kubescript.inspection import expressions; from kubescript.wire import inspection;"
         "expressions.Expressions(()); print('cel_expr_python' in sys.modules);"
         "expressions.Expressions([inspection.Expression('a', 'true')]); print('cel_expr_python' in sys.modules)"
     )

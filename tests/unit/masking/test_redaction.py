@@ -18,9 +18,9 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.masker import completeness, pieces, spans
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript_masking.engine import completeness, pieces, spans
+from kubescript_masking.wire import masking
 from tests.kit import cases, reading
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"

@@ -17,7 +17,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.worker.sdk import errors, helpers
+from kubescript.kube import kinds
+from kubescript.worker.sdk import helpers
 
 SOURCE: Final = Path(__file__).resolve().parent.parent / "src"
 PACKAGE: Final = SOURCE / "kubescript"
@@ -115,7 +116,7 @@ def _client() -> Iterator[str]:
             yield from (part for part in path.split("/") if part and "{" not in part)
     for model, fields in models.items():
         kind = _VERSION.sub("", model)
-        yield from (model, kind, errors.plural(kind))
+        yield from (model, kind, kinds.pluralize(kind))
         for field in fields:
             first, *others = field.split("_")
             yield from (field, first + "".join(map(str.title, others)))

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kubescript.request import kinds
+from kubescript.kube import kinds
 from tests.kit import listener
 
 TOKEN = "recorder-token-5e1f"

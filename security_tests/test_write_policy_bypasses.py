@@ -15,7 +15,7 @@ import pytest
 from kubescript import config, errors, redaction
 from kubescript.policy import changes, images, write_settings, writes
 from kubescript.request import request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 from kubescript.worker.sdk import operations
 
 pytestmark = pytest.mark.promise("P-16")
@@ -445,6 +445,6 @@ def test_a_risk_in_a_custom_resource_or_a_volume_of_the_cluster_is_found(engine:
 
 def test_a_masking_process_that_lies_about_a_risk_or_a_rule_permits_nothing() -> None:
     """An unknown risk is refused, and an objection of no rule changes nothing."""
-    facts = masking.Facts("uid", "1", "0" * 64)
-    lie = masking.Changes(facts, facts, risks=("harmless",), objections=(masking.Objection("writes.rbac", "x"),))
+    facts = inspection.Facts("uid", "1", "0" * 64)
+    lie = inspection.Changes(facts, facts, risks=("harmless",), objections=(inspection.Objection("writes.rbac", "x"),))
     assert [denial.rule for denial in changes.findings(PATCH, lie, rules()).denials] == ["writes.risks"]

@@ -20,7 +20,7 @@ from kubescript.cluster import acting
 from kubescript.commands import processes
 from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.host import executor
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Tenant:
         self._route = route
         engine = shared.redaction
         if caller is not None:
-            engine = engine.of(caller.key, masking.UserInfo(caller.name, caller.groups))
+            engine = engine.of(caller.key, inspection.UserInfo(caller.name, caller.groups))
         self._engine = engine
         accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)

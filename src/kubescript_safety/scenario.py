@@ -15,7 +15,7 @@ from kubescript_safety import plainyaml
 
 __all__ = [
     "KUBECONFIG", "LIBRARY", "Command", "Failure", "Gate", "Injection", "Mutation", "Scenario", "ScenarioError",
-    "Stage", "Step", "Target", "Trigger", "commands", "read", "read_all", "resource_of",
+    "Stage", "Step", "Target", "Trigger", "commands", "read", "read_all",
 ]  # fmt: skip
 
 LIBRARY: Final = Path(__file__).parent / "library"
@@ -210,11 +210,6 @@ class Scenario(_Part, frozen=True):
     settle_s: float = 5
     """How long nothing changes in the cluster, after the agent has ended, until the goal is given up. Controllers
     that try again by the clock need more."""
-
-
-def resource_of(group: str, resource: str) -> str:
-    """Returns a resource as scenarios and transcripts write it: `deployments.apps`, and `pods` of the core group."""
-    return f"{resource}.{group}" if group else resource
 
 
 def commands(one: Scenario) -> Iterator[Command]:

@@ -28,8 +28,8 @@ from kubescript import app, config, planning, programs, types
 from kubescript.audit import recorder
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
 from kubescript.plans import application, keeper, store
-from kubescript.redaction import pool
 from kubescript.request import request
+from kubescript_masking.host import pool
 from kubescript_sandbox.host import spawner
 from tests.kit import paths
 from tests.kit.processes import CONTEXT

@@ -10,10 +10,10 @@ from typing import Any
 from kubescript import errors, redaction, types
 from kubescript.broker import answers, body, broker
 from kubescript.cluster import base
-from kubescript.masker import completeness
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import lists
+from kubescript_masking.engine import completeness
+from kubescript_masking.wire import lists
 
 Change = Callable[[request.Request, Iterator[bytes], Callable[[str], None]], Iterator[bytes]]
 

@@ -12,7 +12,8 @@ import msgspec
 
 from kubescript.approvals import characters, model
 from kubescript.plans import plan, record
-from kubescript.wire import masking
+from kubescript.wire import inspection
+from kubescript_masking.wire import masking
 
 __all__ = ["Comparisons", "change"]
 
@@ -116,7 +117,7 @@ def _outcome(application: record.Application) -> str:
     return ", ".join(filter(None, (application.text, status, audit)))
 
 
-def _row(row: masking.Row, comparisons: Comparisons) -> model.Row:
+def _row(row: inspection.Row, comparisons: Comparisons) -> model.Row:
     old, new = _shown(row.old), _shown(row.new)
     lines: tuple[model.Line, ...] = ()
     if _is_long(row.old) or _is_long(row.new):
@@ -127,7 +128,7 @@ def _row(row: masking.Row, comparisons: Comparisons) -> model.Row:
     return model.Row(_sign(row), path, old, new, lines, badges)
 
 
-def _sign(row: masking.Row) -> str:
+def _sign(row: inspection.Row) -> str:
     if row.old is None:
         return model.ADDED
     return model.REMOVED if row.new is None else model.CHANGED
@@ -137,7 +138,7 @@ def _shown(value: str | None) -> characters.Shown | None:
     return None if value is None else characters.shown(value)
 
 
-def _badges(row: masking.Row, old: characters.Shown | None, new: characters.Shown | None) -> Iterator[str]:
+def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.Shown | None) -> Iterator[str]:
     masks = [value for value in (row.old, row.new) if value is not None and _MASK in value]
     if row.masked and len(masks) == 2:
         yield "redacted; differs"

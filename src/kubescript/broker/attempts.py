@@ -16,13 +16,14 @@ from typing import Final
 
 from kubescript import errors, types
 from kubescript.broker import call_log, records
-from kubescript.request import kinds, request, writes
-from kubescript.wire import masking
+from kubescript.kube import kinds
+from kubescript.request import request, writes
+from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Attempts", "Compare", "Perform", "message", "whole"]
 
-Compare = Callable[[request.Request, bytes, bytes, call_log.Found], masking.Changes]
+Compare = Callable[[request.Request, bytes, bytes, call_log.Found], inspection.Changes]
 """Says what a write changes, by the object before it and after it; each may be empty."""
 
 Perform = Callable[[request.Request, cancellation.Cancellation], types.Response]
@@ -74,7 +75,7 @@ class Attempts:
 
     def facts(
         self, call: request.Request, read: Perform, found: call_log.Found, cancel: cancellation.Cancellation
-    ) -> masking.Facts | None:
+    ) -> inspection.Facts | None:
         """Returns what the object of a write is now; None when there is none. Raises KubescriptError."""
         before = self._before(call, read, cancel)
         return self._compare(call, before, b"", found).before if before else None
@@ -86,7 +87,7 @@ class Attempts:
         read: Perform,
         found: call_log.Found,
         cancel: cancellation.Cancellation,
-    ) -> masking.Changes | None:
+    ) -> inspection.Changes | None:
         """Compares what is there with what a creation would make; None when nothing is. Raises KubescriptError."""
         named = call if call.name else replace(call, name=name, path=f"{call.path}/{name}")
         there = self._before(named, read, cancel)
@@ -177,7 +178,7 @@ def _is_removal(call: request.Request) -> bool:
     return call.verb == "delete" or call.subresource == "eviction"
 
 
-def _is_same_version(changes: masking.Changes) -> bool:
+def _is_same_version(changes: inspection.Changes) -> bool:
     """Says whether the dry run was made on the very object that was read before."""
     before, after = changes.before, changes.after
     if before is None or after is None:
@@ -185,7 +186,7 @@ def _is_same_version(changes: masking.Changes) -> bool:
     return (before.uid, before.resource_version) == (after.uid, after.resource_version)
 
 
-def _check_not_made(call: request.Request, changes: masking.Changes) -> None:
+def _check_not_made(call: request.Request, changes: inspection.Changes) -> None:
     """Raises PlanError when the API server has made what it was only to try: an object that it did not store has no
     version."""
     if changes.before is not None or changes.after is None or not changes.after.resource_version:

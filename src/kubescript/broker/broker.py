@@ -25,7 +25,7 @@ from kubescript.broker import answers, attempts, body, call_log, logview, record
 from kubescript.cluster import base
 from kubescript.policy import discovery, policy, writes
 from kubescript.request import metadata, releases, request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
@@ -48,7 +48,7 @@ def _unmasked(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
     return text
 
 
-def _incomparable(_call: request.Request, _before: bytes, _after: bytes, _found: call_log.Found) -> masking.Changes:
+def _incomparable(_call: request.Request, _before: bytes, _after: bytes, _found: call_log.Found) -> inspection.Changes:
     raise errors.PlanError("writes cannot be tried here: nothing compares objects", code="plan.nobody")
 
 

@@ -17,10 +17,12 @@ import msgspec
 from kubescript import errors, redaction, types
 from kubescript.broker import answers, records, summary
 from kubescript.broker.summary import IN_NAMESPACE
+from kubescript.kube import kinds
 from kubescript.output import notes
 from kubescript.policy import policy
-from kubescript.request import kinds, request
-from kubescript.wire import exchanges, masking
+from kubescript.request import request
+from kubescript.wire import exchanges
+from kubescript_masking.wire import masking
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]

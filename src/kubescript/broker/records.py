@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from kubescript import types
 from kubescript.policy import changes as policy_changes
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript.wire import inspection
 
 __all__ = ["NOWHERE", "Attempt", "Draft", "Journal", "Record"]
 
@@ -58,7 +58,7 @@ class Attempt:
 
     call: request.Request
     """The write, in its canonical form."""
-    changes: masking.Changes
+    changes: inspection.Changes
     answer: types.Response
     """Of the dry run; its chunks can be read once."""
     notices: tuple[policy_changes.Notice, ...] = ()

@@ -21,7 +21,7 @@ from kubescript.output import sanitizing
 from kubescript.policy import changes, policy
 from kubescript.policy import writes as write_policy
 from kubescript.request import request, writes
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Sent", "Writer"]
@@ -153,7 +153,7 @@ class Writer:
 
     def made(
         self, call: request.Request, name: str, notes: summary.Summary, cancel: cancellation.Cancellation
-    ) -> masking.Changes | None:
+    ) -> inspection.Changes | None:
         """Compares the object of that name with what a creation would make; None when there is none. Raises
         KubescriptError."""
         entry = self._entry(call, notes)
@@ -172,7 +172,7 @@ class Writer:
 
     def facts(
         self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation
-    ) -> masking.Facts | None:
+    ) -> inspection.Facts | None:
         """Returns what the object of a request is now; None when there is none. Raises KubescriptError."""
         entry = self._entry(call, notes)
         return self._attempts.facts(call, self._reader(entry), notes.found, cancel)
@@ -254,7 +254,7 @@ def _counted(chunks: Iterator[bytes], notes: summary.Summary) -> Iterator[bytes]
 
 def _guarded(tried: records.Attempt) -> request.Request:
     """Returns the write with the precondition that its object is as the dry run has found it, or that there is none."""
-    before = tried.changes.before or masking.Facts()
+    before = tried.changes.before or inspection.Facts()
     return writes.guarded(tried.call, before.uid, before.resource_version)
 
 
@@ -265,7 +265,7 @@ def _warnings(response: types.Response) -> list[str]:
     return [text for text in dict.fromkeys(map(sanitizing.clean, texts)) if text]
 
 
-def _is_idle(changes: masking.Changes) -> bool:
+def _is_idle(changes: inspection.Changes) -> bool:
     """Says whether a write leaves its object as it is."""
     return changes.before is not None and changes.after is not None and not changes.rows
 

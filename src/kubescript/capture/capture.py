@@ -20,6 +20,7 @@ from kubescript import errors
 from kubescript.broker import broker, records
 from kubescript.capture import client, directory, logs
 from kubescript.cluster import store
+from kubescript.kube import kinds
 
 __all__ = ["Report", "capture"]
 
@@ -166,8 +167,7 @@ class _Capture:
             count = self._write_list(file, group, version, entry, namespaces)
         except client.ReadFailed as error:
             file.unlink(missing_ok=True)
-            full = f"{name}.{group}" if group else name
-            report.missing[full] = str(error)
+            report.missing[kinds.full_name(group, name)] = str(error)
             return
         report.objects += count
         saved = {
@@ -190,7 +190,7 @@ class _Capture:
         """
         # The caller deletes the half file: a part of a list must not pass for the whole.
         count = 0
-        api_version = f"{group}/{version}" if group else version
+        api_version = kinds.api_version(group, version)
         head = msgspec.json.encode({"kind": f"{entry.kind}List", "apiVersion": api_version, "metadata": {}})
         scopes: Iterable[str | None] = (None,) if namespaces is None else namespaces
         with directory.open_private(file) as stream:

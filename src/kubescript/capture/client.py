@@ -12,6 +12,7 @@ import msgspec
 from kubescript import errors, types
 from kubescript.broker import broker, records, summary
 from kubescript.cluster import collection
+from kubescript.kube import paths
 from kubescript.wire import exchanges
 
 __all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decoded"]
@@ -89,10 +90,7 @@ class Client:
 
     def items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[msgspec.Raw]:
         """Yields every object of a list, page after page. Raises ReadFailed."""
-        path: tuple[str, ...] = ("apis", group, version) if group else ("api", version)
-        if namespace is not None:
-            path = (*path, "namespaces", namespace)
-        path = (*path, plural)
+        path = paths.join(group, version, plural, namespace)
         query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
         token = ""
         room = collection.MAX_BYTES  # of one file of a snapshot

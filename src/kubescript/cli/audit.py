@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from kubescript.cli import paths as cli_paths
+from kubescript.kube import times
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -139,12 +140,9 @@ def _parse_time(_context: click.Context, _option: click.Parameter, value: str | 
     """The time that an option gives; UTC unless it says otherwise."""
     if value is None:
         return None
-    try:
-        moment = datetime.datetime.fromisoformat(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T12:00:00Z") from None
-    if moment.tzinfo is None:
-        return moment.replace(tzinfo=datetime.UTC)
+    moment = times.parse(value)
+    if moment is None:
+        raise click.BadParameter(f"{value!r} is not a time such as 2026-01-31T12:00:00Z")
     return moment
 
 

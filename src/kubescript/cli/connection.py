@@ -13,6 +13,7 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import answers
 from kubescript.cluster import base
+from kubescript.kube import kinds
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -155,4 +156,4 @@ def _object(value: Any) -> dict[str, Any]:
 def _named(verb: str, group: str, resource: str, subresource: str) -> str:
     """As RBAC writes it: `list deployments.apps`, `get pods/log`."""
     what = f"{resource}/{subresource}" if subresource else resource
-    return f"{verb} {what}.{group}" if group else f"{verb} {what}"
+    return f"{verb} {kinds.full_name(group, what)}"

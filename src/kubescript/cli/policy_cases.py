@@ -20,11 +20,11 @@ from kubescript.cluster import yaml_objects
 from kubescript.policy import changes, policy
 from kubescript.policy import writes as write_policy
 from kubescript.request import request, writes
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 
 __all__ = ["Case", "Judge", "Result", "is_audit", "judged", "read", "recorded"]
 
-Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], masking.Changes]
+Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], inspection.Changes]
 """See `redaction.Engine.changes`."""
 _ContentType = Literal[
     "application/json",

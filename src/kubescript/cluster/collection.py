@@ -15,8 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors
-from kubescript.request import kinds
-from kubescript.wire import selectors
+from kubescript.kube import kinds, selectors
 
 __all__ = [
     "MAX_BYTES", "Check", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list",
@@ -44,7 +43,7 @@ class Resource:
     @property
     def api_version(self) -> str:
         """The apiVersion, as in manifests: `v1`, `apps/v1`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return kinds.api_version(self.group, self.version)
 
 
 class _Meta(msgspec.Struct):

@@ -12,7 +12,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.cluster import collection, tree, yaml_objects
-from kubescript.request import kinds
+from kubescript.kube import kinds
 
 __all__ = ["from_files", "from_must_gather"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from email.utils import format_datetime
 from typing import BinaryIO, Final
 
@@ -17,8 +17,9 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.cluster import collection, responses, store, tree
+from kubescript.kube import times
 from kubescript.request import request
-from kubescript.wire import loglines
+from kubescript_masking.wire import loglines
 
 __all__ = ["answer"]
 
@@ -160,7 +161,7 @@ def _tail_start(stream: BinaryIO, lines: int) -> int:
 def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
     """`sinceSeconds` counts back from the moment of the capture: that is "now" in a snapshot."""
     if "sinceTime" in options:
-        when = _parsed(options["sinceTime"])
+        when = times.parse(options["sinceTime"])
         if when is None:
             asked = options["sinceTime"][:40]
             raise errors.RequestError(
@@ -182,23 +183,14 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
 
 
 def _captured(saved: store.SavedCluster) -> datetime | None:
-    return _parsed(saved.info.captured_at) if saved.info is not None else None
-
-
-def _parsed(text: str) -> datetime | None:
-    """Returns the time, None when it is none."""
-    try:
-        when = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
+    return times.parse(saved.info.captured_at) if saved.info is not None else None
 
 
 def _is_after(line: bytes, since: datetime) -> bool:
     """Raises ClusterError (cluster.not_captured) when the line does not say when it was written."""
     end = loglines.stamp(line)
     # A saved line may say that it is of the 31st of February: a log without it must not look like a quiet one.
-    when = _parsed(line[: end - 1].decode()) if end else None
+    when = times.parse(line[: end - 1].decode()) if end else None
     if when is None:
         raise errors.ClusterError("the log was captured without timestamps; use tailLines", code="cluster.not_captured")
     return when >= since

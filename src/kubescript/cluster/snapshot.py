@@ -22,8 +22,8 @@ import msgspec
 
 from kubescript import errors, types
 from kubescript.cluster import collection, discovery, podlogs, responses, store
+from kubescript.kube import kinds, selectors
 from kubescript.request import request
-from kubescript.wire import selectors
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Snapshot"]
@@ -111,7 +111,7 @@ class Snapshot:
         saved = collections.get((call.group, call.version, call.resource))
         if saved is not None:
             return saved
-        full = f"{call.resource}.{call.group}" if call.group else call.resource
+        full = kinds.full_name(call.group, call.resource)
         why = self._store.missing.get(full)
         if why is not None:
             raise _not_captured(f"{full} were not captured: {why}")

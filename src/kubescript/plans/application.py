@@ -21,7 +21,7 @@ from kubescript import errors
 from kubescript.broker import attempts, records, summary, writer
 from kubescript.plans import calls, plan, planner, record, traces
 from kubescript.request import request, writes
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class _Work:
         """Applies one step. Raises KubescriptError."""
         for _ in range(_TRIES):
             call = self._call(step)
-            before = self._tried(cluster, index, step, call).before or masking.Facts()
+            before = self._tried(cluster, index, step, call).before or inspection.Facts()
             call = writes.guarded(call, before.uid, before.resource_version)
             if self._sent(cluster, index, step, call, before.resource_version):
                 return
@@ -216,7 +216,7 @@ class _Work:
             f"{step.verb} {step.target}: the object changes faster than it can be written", code="plan.changed"
         )
 
-    def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> masking.Changes:
+    def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> inspection.Changes:
         """Tries a step. Raises KubescriptError unless it still does what was shown."""
         tried = cluster.try_again(self._current(cluster, call), self._notes, self._cancel)
         if isinstance(tried, writer.Sent):
@@ -310,7 +310,7 @@ def _check_cluster(
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
 
-def _check_same(step: plan.Step, changes: masking.Changes) -> None:
+def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
     """Raises PlanError unless the request still does what was shown, to the same object."""
     expected = step.precondition.uid if step.precondition is not None else ""
     found = changes.before.uid if changes.before is not None else ""
@@ -320,7 +320,7 @@ def _check_same(step: plan.Step, changes: masking.Changes) -> None:
     raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
 
 
-def _new(changes: masking.Changes) -> str:
+def _new(changes: inspection.Changes) -> str:
     """Says what the request would change now."""
     rows = [f"{_cut(row.path)}: {_cut(row.old)} → {_cut(row.new)}" for row in changes.rows[:_SHOWN]]
     return "the request would now change " + ("; ".join(rows) or "nothing")

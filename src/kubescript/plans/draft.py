@@ -8,9 +8,10 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.broker import records
+from kubescript.kube import kinds
 from kubescript.plans import plan
-from kubescript.request import kinds, request, writes
-from kubescript.wire import masking
+from kubescript.request import request, writes
+from kubescript.wire import inspection
 
 __all__ = ["Draft"]
 
@@ -100,7 +101,7 @@ def _step(attempt: records.Attempt) -> plan.Step:
     )
 
 
-def _undo(call: request.Request, changes: masking.Changes) -> plan.Request | None:
+def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | None:
     """Returns what takes a write back: an object that it has made is deleted, a changed one is patched."""
     if changes.before is None:
         path = call.path if call.name else f"{call.path}/{writes.name(call)}"
@@ -138,7 +139,7 @@ def _instead(earlier: plan.Step, step: plan.Step) -> str:
     return "leave that out, since it is deleted" if step.removes else "put both changes into one request"
 
 
-def _own_paths(rows: tuple[masking.Row, ...]) -> frozenset[str]:
+def _own_paths(rows: tuple[inspection.Row, ...]) -> frozenset[str]:
     return frozenset(row.path for row in rows if not row.by_server)
 
 

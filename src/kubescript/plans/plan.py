@@ -11,7 +11,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript.wire import masking
+from kubescript.kube import kinds, paths
+from kubescript.wire import inspection
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
 
@@ -72,9 +73,9 @@ class Step(msgspec.Struct, frozen=True):
     """Of the object before the request."""
     images: tuple[str, ...] = ()
     """Likewise: those of its containers."""
-    state: masking.State | None = None
+    state: inspection.State | None = None
     """Likewise; None where nobody can say."""
-    rows: tuple[masking.Row, ...] = ()
+    rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
     """Of the API server, masked."""
     findings: tuple[Finding, ...] = ()
@@ -89,7 +90,7 @@ class Step(msgspec.Struct, frozen=True):
         return self.verb == "delete" or self.subresource == "eviction"
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> paths.Key:
         """What tells its object from all others: a pod is the same one when it is evicted, a deployment when it is
         scaled."""
         return self.group, self.resource, self.namespace, self.name
@@ -97,7 +98,7 @@ class Step(msgspec.Struct, frozen=True):
     @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: what the step is about."""
-        resource = self.resource + (f".{self.group}" if self.group else "")
+        resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = f"{self.namespace}/" if self.namespace else ""
         return f"{resource}{below} {where}{self.name}"

@@ -12,9 +12,11 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript import errors
+from kubescript.kube import documents, field_paths
 from kubescript.plans import plan
-from kubescript.safety import configuration, creation, paths, rules, transcript
-from kubescript.wire import masking
+from kubescript.safety import configuration, creation, rules, transcript
+from kubescript.wire import inspection
 
 __all__ = ["change_of", "from_plan", "reviewer"]
 
@@ -62,7 +64,7 @@ def change_of(step: plan.Step) -> transcript.Change:
         healthy=state.healthy if state is not None else None,
         running=state.running if state is not None else None,
         terminating=state.terminating if state is not None else None,
-        labels=step.labels if existed else _labels(body),
+        labels=step.labels if existed else documents.labels(body),
         owners=_owners(state),
         images=step.images or None,
     )
@@ -75,14 +77,14 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
     """Adds what the request says, and what it does."""
     changed = tuple(row.path for row in step.rows if not row.by_server)
     gone = tuple(row.path for row in step.rows if not row.by_server and row.new is None)
-    named = tuple(path for path in _named(body) if step.subresource or not _is_ignored(path))
+    named = tuple(path for path in _name_fields(body) if step.subresource or not _is_ignored(path))
     values = {row.path: row.new for row in step.rows if row.new is not None}
     return msgspec.structs.replace(
         change,
         fields=changed,
         named=named,
         dropped=gone if change.method in {"apply", "replace"} else (),
-        replicas=_replicas(body),
+        replicas=documents.replicas(body),
         new_images=tuple(_images(step.rows)),
         finalizers=_removed_finalizers(step.rows),
         locked=_VERSION in named,
@@ -90,19 +92,10 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
     )
 
 
-def _owners(state: masking.State | None) -> tuple[str, ...] | None:
+def _owners(state: inspection.State | None) -> tuple[str, ...] | None:
     if state is None:
         return None
     return (state.owner,) if state.owner else ()
-
-
-def _labels(body: Any) -> dict[str, str]:
-    """Returns the labels that an object is created with."""
-    metadata = body.get("metadata") if isinstance(body, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    if not isinstance(labels, dict):
-        return {}
-    return {key: value for key, value in labels.items() if isinstance(value, str)}
 
 
 def _orphans(body: Any) -> bool:
@@ -111,75 +104,31 @@ def _orphans(body: Any) -> bool:
     return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
 
 
-def _named(body: Any) -> Iterator[str]:
-    """Yields the paths of the fields that a body names, with `[]` for each item of a list."""
-    if not isinstance(body, list):
-        yield from _leaves(body, "")
-        return
-    for operation in body:
-        if not isinstance(operation, dict):
-            continue
-        path = _of_pointer(str(operation.get("path", "")))
-        if operation.get("op") != "test":
-            yield from _leaves(operation.get("value"), path)
-        elif path == _VERSION:  # holds the object to its version; other tests change nothing either
-            yield path
+def _name_fields(body: Any) -> tuple[str, ...]:
+    try:
+        return field_paths.named(body)
+    except field_paths.TooManyError:
+        # Attack: many fields below long keys, of which the paths alone would take all of the host's memory.
+        raise errors.PlanError(
+            "a request names more fields than a person can read; change fewer of them", code="plan.too_large"
+        ) from None
 
 
 def _is_ignored(path: str) -> bool:
     """Says whether the API server takes no notice of the field; an object that was read has them all."""
-    return any(paths.covers(field, path) for field in _IGNORED)
+    return any(field_paths.covers(field, path) for field in _IGNORED)
 
 
-def _of_pointer(pointer: str) -> str:
-    """Returns the path of a JSON pointer."""
-    path = ""
-    for part in pointer.split("/")[1:]:
-        if part == "-" or part.isdigit():
-            path += "[]"
-        else:
-            path = _below(path, part.replace("~1", "/").replace("~0", "~"))
-    return path
-
-
-def _leaves(value: Any, path: str) -> Iterator[str]:
-    if isinstance(value, dict) and value:
-        for key, member in value.items():
-            if not key.startswith("$"):  # a directive of a strategic merge patch
-                yield from _leaves(member, _below(path, key))
-    elif isinstance(value, list) and value:
-        for item in value:
-            yield from _leaves(item, path + "[]")
-    elif path:
-        yield path
-
-
-def _below(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
-
-
-def _replicas(body: Any) -> int | None:
-    """Returns how many replicas a body asks for."""
-    value: Any = None
-    if isinstance(body, dict):
-        spec = body.get("spec")
-        value = spec.get("replicas") if isinstance(spec, dict) else None
-    elif isinstance(body, list):
-        found = [one.get("value") for one in body if isinstance(one, dict) and one.get("path") == "/spec/replicas"]
-        value = found[-1] if found else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _images(rows: Sequence[masking.Row]) -> Iterator[str]:
+def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
     """Yields the images that a change sets."""
     for row in rows:
-        if row.new is not None and paths.plain(row.path).endswith("ontainers.image"):
+        if row.new is not None and field_paths.plain(row.path).endswith("ontainers.image"):
             yield row.new.strip('"')
 
 
-def _removed_finalizers(rows: Sequence[masking.Row]) -> tuple[str, ...]:
+def _removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
     # The items of the list are rows by their places, which move up when one goes.
-    about = [row for row in rows if paths.plain(row.path) == _FINALIZERS]
+    about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
     before = {row.old.strip('"') for row in about if row.old is not None}
     after = {row.new.strip('"') for row in about if row.new is not None}
     return tuple(sorted(before - after - {"[]"}))

@@ -14,7 +14,7 @@ from kubescript import errors
 from kubescript.broker import summary, writer
 from kubescript.plans import plan, record
 from kubescript.request import request, writes
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Search"]
@@ -74,7 +74,7 @@ class Search:
             return record.Application()
         return self._unknown("somebody else has changed it since")
 
-    def _is_it(self, now: masking.Facts | None) -> bool:
+    def _is_it(self, now: inspection.Facts | None) -> bool:
         """Says whether the object is the one of the plan."""
         expected = self.step.precondition
         return now is not None and (expected is None or now.uid == expected.uid)

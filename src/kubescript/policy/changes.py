@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import config
+from kubescript.kube import selectors
 from kubescript.policy import images, policy, writes
 from kubescript.request import request
-from kubescript.wire import masking, selectors
+from kubescript.wire import inspection
 
 __all__ = ["Findings", "Notice", "findings"]
 
@@ -39,7 +40,7 @@ class Findings:
     notices: tuple[Notice, ...] = ()
 
 
-def findings(call: request.Request, changes: masking.Changes, rules: writes.Policy) -> Findings:
+def findings(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Findings:
     """Returns what the rules say of the changes that the dry run of `call` has shown.
 
     `changes.before` is of the object itself, also where the call is for a subresource.
@@ -57,7 +58,7 @@ def findings(call: request.Request, changes: masking.Changes, rules: writes.Poli
     return Findings(denials, notices)
 
 
-def _created(call: request.Request, changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _created(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     """Denies an apply that creates its object where only changes are permitted."""
     if changes.before is None and changes.after is not None:
         denied = writes.check_verb(call, "create", rules)
@@ -65,7 +66,7 @@ def _created(call: request.Request, changes: masking.Changes, rules: writes.Poli
             yield denied
 
 
-def _targets(call: request.Request, changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _targets(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     matches = selectors.labels(rules.targets)
     if matches is None or changes.before is None:
         return
@@ -77,7 +78,7 @@ def _targets(call: request.Request, changes: masking.Changes, rules: writes.Poli
         yield _deny("writes.targets", f"only objects with {rules.targets} may be changed", "leave this one as it is")
 
 
-def _counts(changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     least, most = rules.replicas
     texts = [row.new for row in changes.rows if row.new is not None and _is_count(row.path)]
     before = changes.before.replicas if changes.before is not None else None
@@ -93,7 +94,7 @@ def _is_count(path: str) -> bool:
     return first.startswith("spec") and last in _COUNTS
 
 
-def _images(changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     if not rules.registries or changes.after is None:
         return
     old = changes.before.images if changes.before is not None else ()
@@ -101,17 +102,17 @@ def _images(changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.D
         yield _deny("writes.registries", f"images come from {writes.some(rules.registries)}", "choose such an image")
 
 
-def _risks(changes: masking.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _risks(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     found = set(changes.risks)
     for rule in writes.RULES:
         if found.intersection(rule.risks) and rule.id not in rules.permit:
             yield writes.by(rule)
-    if found.difference(masking.RISKS):
+    if found.difference(inspection.RISKS):
         yield _deny("writes.risks", "the change has a risk that is not known", writes.COMMAND)
 
 
 def _objections(
-    call: request.Request, changes: masking.Changes, rules: writes.Policy
+    call: request.Request, changes: inspection.Changes, rules: writes.Policy
 ) -> Iterator[tuple[config.Expression, str]]:
     """The operator's rules that are about this change and do not hold for it, with what they say."""
     known = {rule.id: rule for rule in rules.expressions}

@@ -18,6 +18,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.cluster import base
+from kubescript.kube import paths
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
@@ -166,7 +167,7 @@ class KindResolver:
         return kinds if time.monotonic() - when < _FRESH_S else {}
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
-        path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+        path = "/" + "/".join(paths.root(group, version))
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = _kinds(found.resources) if found is not None else {}
         log.debug("asked which kinds %s/%s has", group, version, extra={"event": "discovery.call"})

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kubescript.request import kinds, releases, request
+from kubescript.kube import kinds
+from kubescript.request import releases, request
 
 __all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve", "Verdict", "Writes"]
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
+from kubescript.kube import kinds
 from kubescript.policy import discovery, policy
-from kubescript.request import kinds
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]

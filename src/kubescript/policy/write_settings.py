@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors
+from kubescript.kube import kinds, selectors
 from kubescript.policy import images, writes
-from kubescript.request import kinds
-from kubescript.wire import masking, selectors
+from kubescript.wire import inspection
 
 __all__ = ["approvals", "digest", "expressions", "read"]
 
@@ -76,14 +76,14 @@ def _file_digest(path: Path) -> str:
         raise errors.ConfigError(f"cannot read the safety rules {path}: {error.strerror}") from None
 
 
-def expressions(settings: config.Settings) -> tuple[masking.Expression, ...]:
+def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
     """Returns the expressions of all clusters that may be changed. Raises ConfigError when two clusters give one id to
     different ones."""
     clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
-    found: dict[str, masking.Expression] = {}
+    found: dict[str, inspection.Expression] = {}
     for cluster in clusters:
         for rule in cluster.write_policy.expressions if cluster.mode != "off" else ():
-            told = masking.Expression(rule.id, rule.expression, rule.message)
+            told = inspection.Expression(rule.id, rule.expression, rule.message)
             if found.setdefault(rule.id, told) != told:
                 raise _wrong(f"`expressions`: two clusters have different rules with the id `{rule.id}`")
     return tuple(found.values())
@@ -115,7 +115,7 @@ def _check_resources(setting: str, names: Iterable[str]) -> None:
 
 
 def _built_in() -> set[str]:
-    return {f"{name}.{group}" if group else name for group, names in kinds.BUILT_IN.items() for name in names}
+    return {kinds.full_name(group, name) for group, names in kinds.BUILT_IN.items() for name in names}
 
 
 def _check_registries(prefixes: Iterable[str]) -> None:

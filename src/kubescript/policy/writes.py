@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kubescript import config
+from kubescript.kube import kinds
 from kubescript.policy import policy
-from kubescript.request import kinds, request, writes
+from kubescript.request import request, writes
 
 __all__ = [
     "COMMAND", "RULES", "Policy", "Rule", "by", "check_verb", "is_in", "operation", "permitted", "resource", "some",
@@ -110,7 +111,7 @@ def verb(call: request.Request) -> str:
 
 def resource(call: request.Request) -> str:
     """Returns the resource of a write as settings name it: `deployments.apps/scale`; of an eviction `pods`."""
-    name = f"{call.resource}.{call.group}" if call.group else call.resource
+    name = kinds.full_name(call.group, call.resource)
     below = "" if call.subresource in {"", "eviction"} else f"/{call.subresource}"
     return name + below
 

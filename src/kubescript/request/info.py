@@ -8,10 +8,12 @@ and a proxy or the API server would act on the other.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kubescript import errors
+from kubescript.kube import paths
 
 __all__ = ["Info", "parse"]
 
@@ -67,14 +69,11 @@ def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _classify(method: str, segments: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
-    root, *rest = segments
-    if root == "api" and len(rest) >= 2:
-        version, *parts = rest
-        return _resource(method, "", version, parts, options)
-    if root == "apis" and len(rest) >= 3:
-        group, version, *parts = rest
-        return _resource(method, group, version, parts, options)
-    return _document(method, segments)
+    found = paths.split_root(segments)
+    if found is None:
+        return _document(method, segments)
+    group, version, parts = found
+    return _resource(method, group, version, parts, options)
 
 
 def _document(method: str, segments: tuple[str, ...]) -> Info:
@@ -101,21 +100,22 @@ def _is_document(segments: tuple[str, ...]) -> bool:
     return segments in _DOCUMENTS
 
 
-def _resource(method: str, group: str, version: str, parts: list[str], options: tuple[tuple[str, str], ...]) -> Info:
+def _resource(
+    method: str, group: str, version: str, parts: Sequence[str], options: tuple[tuple[str, str], ...]
+) -> Info:
     info = Info(_METHOD_VERBS[method], True, group, version)
     if parts[0] in {"watch", "proxy"}:
         parts = _special_verb(info, method, parts)
-    if parts[0] == "namespaces" and len(parts) > 1:
-        info.namespace = parts[1]
-        if len(parts) > 2 and parts[2] not in {"status", "finalize"}:
-            parts = parts[2:]
-    _name_parts(info, parts)
+    info.namespace, rest = paths.split_namespace(parts)
+    _name_parts(info, rest)
+    if rest is parts and info.resource == "namespaces":  # a namespace is in itself, as kube-apiserver reads it
+        info.namespace = info.name
     _check_names(info)
     _refine_verb(info, dict(options))
     return info
 
 
-def _special_verb(info: Info, method: str, parts: list[str]) -> list[str]:
+def _special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str]:
     """Reads /api/v1/watch/… and /api/v1/proxy/…; returns the segments that follow."""
     # These paths are deprecated, but the API server still reads them: they must never be taken for something else.
     if len(parts) < 2:
@@ -126,7 +126,7 @@ def _special_verb(info: Info, method: str, parts: list[str]) -> list[str]:
     return parts[1:]
 
 
-def _name_parts(info: Info, parts: list[str]) -> None:
+def _name_parts(info: Info, parts: Sequence[str]) -> None:
     info.resource = parts[0]
     info.name = parts[1] if len(parts) > 1 else ""
     if len(parts) > 2 and info.verb != "proxy":

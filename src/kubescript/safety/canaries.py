@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from kubescript.kube import kinds
 from kubescript.safety import configuration, findings, transcript
 
 __all__ = ["check", "stem"]
@@ -75,7 +76,7 @@ def _workload(change: transcript.Change) -> tuple[str, str]:
     kind, _, name = change.owners[-1].partition("/")
     if kind == "ReplicaSet":  # a Deployment names its ReplicaSets so
         return "deployments", name.rpartition("-")[0]
-    return transcript.resource_of(kind), name
+    return kinds.guess_plural(kind), name
 
 
 def _are_twins(canary: transcript.Change, other: transcript.Change, settings: configuration.Configuration) -> bool:

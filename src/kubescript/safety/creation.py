@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from kubescript.safety import canaries, configuration, findings, paths, transcript
+from kubescript.kube import field_paths, paths
+from kubescript.safety import canaries, configuration, findings, transcript
 
 __all__ = ["check", "purpose"]
 
@@ -34,7 +35,7 @@ _HEADLESS: Final = frozenset({'"None"', '["None"]'})
 
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
     """Creates of objects that exist, that are created twice, or that double another object."""
-    created: set[transcript.Key] = set()
+    created: set[paths.Key] = set()
     removed = {change.key for change in changes.changes if change.removes}
     for index, change in enumerate(changes.changes):
         if change.removes:
@@ -58,7 +59,7 @@ def check(changes: transcript.Transcript, _settings: configuration.Configuration
                 yield findings.Violation(index, message)
 
 
-def _doubles(changes: transcript.Transcript, index: int, removed: set[transcript.Key]) -> Iterator[str]:
+def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]) -> Iterator[str]:
     """Yields the names of the objects that do the job of the one that is created, and stay."""
     new = changes.changes[index]
     if not new.purpose:
@@ -85,9 +86,9 @@ def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
         return ""
     kept = []
     for path, value in sorted(values.items()):
-        bare = paths.plain(path)
+        bare = field_paths.plain(path)
         if bare in _ASSIGNED and value not in _HEADLESS:
             continue
-        if any(paths.covers(field, bare) for field in wanted):
+        if any(field_paths.covers(field, bare) for field in wanted):
             kept.append(f"{path}={value}")
     return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16] if kept else ""

@@ -12,7 +12,8 @@ import bisect
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from kubescript.safety import configuration, findings, paths, transcript
+from kubescript.kube import field_paths
+from kubescript.safety import configuration, findings, transcript
 
 __all__ = ["check"]
 
@@ -44,8 +45,8 @@ def _beside_goal(change: transcript.Change, settings: configuration.Configuratio
         return ""
     beside = set()
     for path in _content(change):
-        bare = paths.plain(path)
-        if not any(paths.covers(goal, bare) for goal in settings.goal):
+        bare = field_paths.plain(path)
+        if not any(field_paths.covers(goal, bare) for goal in settings.goal):
             beside.add(bare)
     if not beside:
         return ""
@@ -54,7 +55,7 @@ def _beside_goal(change: transcript.Change, settings: configuration.Configuratio
 
 def _drops(change: transcript.Change) -> str:
     """Describes an apply or a replace that drops more than it names: it was written as if it were a patch."""
-    dropped = [path for path in change.dropped if not paths.is_identity(path)]
+    dropped = [path for path in change.dropped if not field_paths.is_identity(path)]
     named = _content(change)
     if len(dropped) < _DROPPED or len(dropped) <= len(named):
         return ""
@@ -69,10 +70,10 @@ def _is_broad(change: transcript.Change) -> str:
     changed = change.fields or ()
     if change.method == "apply" or change.locked or not changed:
         return ""
-    needed = {paths.place(path) for path in changed}
+    needed = {field_paths.place(path) for path in changed}
     roots = _roots(changed)
-    beside = {path for path in _content(change) if paths.place(path) not in needed and not _is_part(path, roots)}
-    places = {paths.place(path) for path in beside}
+    beside = {path for path in _content(change) if field_paths.place(path) not in needed and not _is_part(path, roots)}
+    places = {field_paths.place(path) for path in beside}
     if len(places) < _PLACES or len(places) < _SHARE * len(needed | places):
         return ""
     return (
@@ -83,13 +84,13 @@ def _is_broad(change: transcript.Change) -> str:
 
 
 def _content(change: transcript.Change) -> list[str]:
-    return [path for path in change.named or () if not paths.is_identity(path)]
+    return [path for path in change.named or () if not field_paths.is_identity(path)]
 
 
 def _roots(changed: Iterable[str]) -> list[str]:
     """Returns the paths that no other one leads to: plain, each with a dot at its end, sorted."""
     roots: list[str] = []
-    for path in sorted({f"{paths.plain(path)}." for path in changed}):
+    for path in sorted({f"{field_paths.plain(path)}." for path in changed}):
         if not roots or not path.startswith(roots[-1]):
             roots.append(path)
     return roots
@@ -99,7 +100,7 @@ def _is_part(path: str, roots: Sequence[str]) -> bool:
     """Says whether a field that changes holds this one, or is held by it."""
     # Both kinds stand side by side with it in the order. Attack: 20,000 changed fields and 80,000 named ones, each
     # compared with each, stop the host for minutes.
-    plain = f"{paths.plain(path)}."
+    plain = f"{field_paths.plain(path)}."
     at = bisect.bisect(roots, plain)
     if at and plain.startswith(roots[at - 1]):
         return True

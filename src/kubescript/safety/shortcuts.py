@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubescript.kube import kinds
 from kubescript.safety import configuration, findings, transcript
 
 __all__ = ["check"]
@@ -107,7 +108,7 @@ def _makers(change: transcript.Change) -> set[_Key]:
     makers = set()
     for owner in change.owners or ():
         kind, _, name = owner.partition("/")
-        makers.add((transcript.resource_of(kind), name))
+        makers.add((kinds.guess_plural(kind), name))
         if kind == "ReplicaSet":
             makers.add(("deployments", name.rpartition("-")[0]))
         elif kind == "Job":

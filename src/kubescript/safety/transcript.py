@@ -12,14 +12,11 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript.safety import paths
+from kubescript.kube import field_paths, kinds, paths
 
-__all__ = ["Change", "Key", "Method", "Transcript", "resource_of"]
+__all__ = ["Change", "Method", "Transcript"]
 
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
-Key = tuple[str, str, str, str]
-"""Group, resource, namespace and name of an object."""
-
 _REPLICAS: Final = "spec.replicas"
 _TOGETHER_S: Final = 900.0
 """Seconds between two changes of one session that are parts of one thing. A session may last for days."""
@@ -98,14 +95,14 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
         return self.method in {"delete", "evict"}
 
     @property
-    def key(self) -> Key:
+    def key(self) -> paths.Key:
         """What tells the object from all others."""
         return self.group, self.resource, self.namespace, self.name
 
     @property
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: what the change is about."""
-        resource = self.resource + (f".{self.group}" if self.group else "")
+        resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = "/".join(filter(None, (self.namespace, self.name)))
         return f"{resource}{below} {where}".rstrip()
@@ -115,8 +112,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whether it changes the number of replicas and nothing else."""
         if self.subresource == "scale":
             return True
-        touched = self.fields or [path for path in self.named or () if not paths.is_identity(path)]
-        return bool(touched) and all(paths.plain(path) == _REPLICAS for path in touched)
+        touched = self.fields or [path for path in self.named or () if not field_paths.is_identity(path)]
+        return bool(touched) and all(field_paths.plain(path) == _REPLICAS for path in touched)
 
 
 class Transcript(msgspec.Struct, frozen=True):
@@ -140,13 +137,3 @@ class Transcript(msgspec.Struct, frozen=True):
     def after(self, index: int) -> Iterator[Change]:
         """Yields those of them that come later."""
         return (change for position, change in self.near(index) if position > index)
-
-
-def resource_of(kind: str) -> str:
-    """Returns the resource of a kind: `networkpolicies` of NetworkPolicy."""
-    word = kind.lower()
-    if word.endswith(("s", "x", "ch")):
-        return word + "es"
-    if word.endswith("y") and not word.endswith("ey"):
-        return word[:-1] + "ies"
-    return word + "s"

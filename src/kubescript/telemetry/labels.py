@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubescript.broker import records
-from kubescript.request import kinds
+from kubescript.kube import kinds
 
 __all__ = ["CUSTOM", "OTHER", "code", "kind", "resource", "status", "verb"]
 

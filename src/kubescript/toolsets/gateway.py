@@ -15,8 +15,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from kubescript import evaluator, types
+from kubescript.kube import kinds
 from kubescript.output import sanitizing, sentences
-from kubescript.request import kinds
 from kubescript.toolsets import arguments, base, classic
 from kubescript.wire import messages
 

@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.safety import creation, paths
+from kubescript.kube import documents, field_paths
+from kubescript.safety import creation
 from kubescript.safety import transcript as changes
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, fields, state
@@ -77,12 +78,13 @@ def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) 
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, dict):
             continue
-        metadata = fields.mapping(item, "metadata")
+        metadata = documents.mapping(item, "metadata")
         known = state.of(item, kind)
         each = msgspec.structs.replace(
             change, verb="delete", name=str(metadata.get("name", ""))[:_MAX_NAME], existed=True, healthy=known.healthy,
-            running=known.running, labels=fields.labels(item), owners=known.owners, images=state.images(item) or None,
-            namespace=str(metadata.get("namespace", "") or change.namespace)[:_MAX_NAME], node=state.node(item),
+            running=known.running, labels=documents.labels(item), owners=known.owners,
+            images=state.images(item) or None, node=state.node(item),
+            namespace=str(metadata.get("namespace", "") or change.namespace)[:_MAX_NAME],
             uses=state.uses(item) if event.resource == "pods" else None,
         )  # fmt: skip
         yield facts.Made(each, call, event.audit, began=event.at, before=item, collected=True)
@@ -99,7 +101,7 @@ def touched(event: transcript.Event) -> frozenset[str]:
     if event.subresource == "scale":
         return frozenset({"spec.replicas"})  # the answer is no state of the object
     is_known = event.before is not None and event.after is not None and event.verb != "delete"
-    found = fields.differences(event.before, event.after) if is_known else fields.named(event.body)
+    found = fields.differences(event.before, event.after) if is_known else field_paths.named(event.body)
     return frozenset(path for path in found if not _is_ignored(path))
 
 
@@ -116,7 +118,7 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
     """Returns a request as the rules of `kubescript.safety` see it."""
     is_new = event.status == 201 and event.verb != "delete" and not event.subresource
     known = state.of(None if is_new else event.before)
-    name = event.name or str(fields.mapping(event.after or event.body, "metadata").get("name", ""))
+    name = event.name or str(documents.mapping(event.after or event.body, "metadata").get("name", ""))
     shown = event.after if isinstance(event.after, dict) else event.body
     change = changes.Change(
         verb=event.verb,
@@ -133,7 +135,7 @@ def _change(event: transcript.Event, at: float) -> changes.Change:
         terminating=known.terminating,
         node=state.node(event.before),
         uses=state.uses(event.before) if event.resource == "pods" else None,
-        labels=fields.labels(shown) if is_new else None if event.before is None else fields.labels(event.before),
+        labels=documents.labels(shown) if is_new else None if event.before is None else documents.labels(event.before),
         owners=known.owners,
         images=state.images(event.before) or None,
         at=at,
@@ -151,7 +153,7 @@ def _orphans(event: transcript.Event) -> bool:
 
 def _with_content(change: changes.Change, event: transcript.Event) -> changes.Change:
     """Adds what the request says, and what it did."""
-    said = fields.named(event.body)
+    said = field_paths.named(event.body)
     if event.subresource == "scale":
         said = tuple(path for path in said if path == _REPLICAS)
     named = tuple(path for path in said if event.subresource or not _is_ignored(path))
@@ -163,7 +165,7 @@ def _with_content(change: changes.Change, event: transcript.Event) -> changes.Ch
         fields=None if rows is None else tuple(rows),
         named=named,
         dropped=gone if change.method in {"apply", "replace"} else (),
-        replicas=state.replicas(event.body),
+        replicas=documents.replicas(event.body),
         new_images=tuple(_new_images(rows or {})),
         finalizers=_finalizers(event) if change.existed and not event.subresource else (),
         locked="metadata.resourceVersion" in said,
@@ -180,17 +182,18 @@ def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...
     if event.after is None or (event.before is None and change.existed):
         return None
     if event.subresource == "scale" and event.after.get("kind") == "Scale":
-        was, becomes = (json.dumps(fields.mapping(one, "spec").get("replicas")) for one in (event.before, event.after))
+        specs = (documents.mapping(one, "spec") for one in (event.before, event.after))
+        was, becomes = (json.dumps(spec.get("replicas")) for spec in specs)
         return {} if was == becomes else {_REPLICAS: (was, becomes)}
     whole = fields.differences(event.before if change.existed else None, event.after)
-    places = {paths.plain(path) for path in named}
+    places = {field_paths.plain(path) for path in named}
     above = {prefix for place in places for prefix in _prefixes(place)}
     is_whole = change.method in {"apply", "replace"}
     kept = {}
     for path, (old, new) in whole.items():
         if _is_ignored(path):
             continue
-        plain = paths.plain(path)
+        plain = field_paths.plain(path)
         is_named = plain in above or not places.isdisjoint(_prefixes(plain))
         if is_named or (is_whole and new is None):
             kept[path] = (old, new)
@@ -208,12 +211,12 @@ def _prefixes(path: str) -> Iterator[str]:
 
 
 def _is_ignored(path: str) -> bool:
-    return any(paths.covers(each, path) for each in _IGNORED)
+    return any(field_paths.covers(each, path) for each in _IGNORED)
 
 
 def _new_images(rows: Rows) -> Iterator[str]:
     for path, (_, new) in rows.items():
-        if new is not None and paths.plain(path).endswith("ontainers.image"):
+        if new is not None and field_paths.plain(path).endswith("ontainers.image"):
             yield new.strip('"')
 
 
@@ -221,5 +224,5 @@ def _finalizers(event: transcript.Event) -> tuple[str, ...]:
     """Returns the finalizers that the request removed."""
     if event.before is None or event.after is None:
         return ()
-    before, after = (fields.mapping(one, "metadata").get("finalizers") or [] for one in (event.before, event.after))
+    before, after = (documents.mapping(one, "metadata").get("finalizers") or [] for one in (event.before, event.after))
     return tuple(sorted({str(one) for one in before} - {str(one) for one in after}))

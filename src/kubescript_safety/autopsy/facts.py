@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubescript.kube import kinds, paths
 from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import settings
@@ -66,7 +67,7 @@ class Other:
     at: float
     audit: str
     user: str
-    key: transcript.Key
+    key: paths.Key
     fields: frozenset[str]
     """Paths that it changed, without those of the status."""
     plain: frozenset[str]
@@ -134,4 +135,4 @@ class Finding:
 
 def resource_of(change: transcript.Change) -> str:
     """Returns the resource of a change with its group: `deployments.apps`."""
-    return scenario.resource_of(change.group, change.resource)
+    return kinds.full_name(change.group, change.resource)

@@ -1,4 +1,4 @@
-"""Fields of objects by their paths, as `kubescript.safety.paths` reads them: `spec.containers[web].image`.
+"""Fields of objects by their paths, as `kubescript.kube.field_paths` reads them: `spec.containers[web].image`.
 
 Everything here walks with a list of its own and not by recursion: transcripts come from anybody.
 """
@@ -6,122 +6,34 @@ Everything here walks with a list of its own and not by recursion: transcripts c
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
-__all__ = ["FieldsError", "below", "differences", "flat", "labels", "mapping", "named", "of_pointer"]
+from kubescript.kube import field_paths, merge_keys
 
-_LIST_KEYS: Final = (
-    "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
-)  # fmt: skip
-"""Fields by which Kubernetes tells the items of its lists apart, the most telling first."""
-_BARE: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
-_BARE_LABEL: Final = _BARE | frozenset("./:")
-_MAX_PATH: Final = 2_000
-"""Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
-fields. The schemas of large CustomResourceDefinitions have paths of several hundred."""
-_MAX_PATHS: Final = 50_000_000
-"""Characters of all paths of one object. Objects of Kubernetes have at most 1.5 MB."""
-Object = dict[str, Any]
-
-
-class FieldsError(Exception):
-    """There are more fields than are looked at."""
-
-
-def mapping(value: Any, key: str) -> Object:
-    """Returns a member that is an object; an empty one where it is none."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
-def labels(document: Any) -> dict[str, str]:
-    """Returns the labels of an object."""
-    found = mapping(mapping(document, "metadata"), "labels")
-    return {key: value for key, value in found.items() if isinstance(value, str)}
-
-
-def named(body: Any) -> tuple[str, ...]:
-    """Returns the paths of all fields that a request's body names, with `[]` for each item of a list. A body that is a
-    list is a JSON patch."""
-    if not isinstance(body, list):
-        return tuple(_leaves(body, ""))
-    found: list[str] = []
-    for operation in body:
-        if not isinstance(operation, dict):
-            continue
-        path = of_pointer(str(operation.get("path", "")))
-        if operation.get("op") != "test":
-            found += _leaves(operation.get("value"), path)
-            if operation.get("op") == "move":
-                found.append(of_pointer(str(operation.get("from", ""))))
-        elif path == "metadata.resourceVersion":  # holds the object to its version
-            found.append(path)
-    return tuple(found)
-
-
-def of_pointer(pointer: str) -> str:
-    """Returns the path of a JSON pointer."""
-    parts = []
-    for part in pointer.split("/")[1:]:
-        if part == "-" or part.isdigit():
-            parts.append("[]")
-        else:
-            parts.append("." + part.replace("~1", "/").replace("~0", "~"))
-    return "".join(parts).removeprefix(".")
-
-
-def below(path: str, key: str) -> str:
-    """Returns the path of a member."""
-    return f"{path}.{key}" if path else key
-
-
-def _leaves(value: Any, path: str) -> Iterator[str]:
-    """Yields the paths of all scalars, and of empty objects and lists, in their order."""
-    rest: list[tuple[Any, str]] = [(value, path)]
-    left = _MAX_PATHS
-    while rest:
-        value, path = rest.pop()
-        left = _spent(left, path)
-        if len(path) > _MAX_PATH:
-            yield path
-        elif isinstance(value, dict) and value:
-            # What begins so is a directive of a strategic merge patch.
-            keys = [key for key in reversed(value) if not str(key).startswith("$")]
-            rest.extend((value[key], below(path, str(key))) for key in keys)
-        elif isinstance(value, list) and value:
-            rest.extend((item, path + "[]") for item in reversed(value))
-        elif path:
-            yield path
+__all__ = ["differences", "flat"]
 
 
 def flat(document: Any) -> dict[str, str]:
-    """Returns every leaf of an object: path → JSON text. Items of lists go by their merge keys: `containers[web]`."""
+    """Returns every leaf of an object: path → JSON text. Items of lists go by their merge keys: `containers[web]`.
+    Raises TooManyError."""
     found: dict[str, str] = {}
     rest: list[tuple[Any, str]] = [(document, "")]
-    left = _MAX_PATHS
+    left = field_paths.MAX_ALL
     while rest:
         value, path = rest.pop()
-        left = _spent(left, path)
-        if len(path) > _MAX_PATH:
+        left = field_paths.spend(left, path)
+        if len(path) > field_paths.MAX:
             found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
         elif isinstance(value, dict) and value:
-            rest.extend((member, path + _step(key)) for key, member in value.items())
+            rest.extend((member, path + field_paths.key_step(str(key))) for key, member in value.items())
         elif isinstance(value, list) and value:
-            key = _list_key(value)
+            key = merge_keys.list_key(value)
             for place, item in enumerate(value):
-                label = f"[{place}]" if key is None else _label(key, item[key])
+                label = f"[{place}]" if key is None else field_paths.label_step(key, item[key])
                 rest.append((item, path + label))
         elif path and value is not None:
             found[path.removeprefix(".")] = json.dumps(value, sort_keys=True)
     return found
-
-
-def _spent(left: int, path: str) -> int:
-    """Returns how many characters are left. Raises FieldsError."""
-    if len(path) > left:
-        raise FieldsError(f"an object has fields whose paths have more than {_MAX_PATHS:,} characters")
-    return left - len(path)
 
 
 def differences(before: Any, after: Any) -> dict[str, tuple[str | None, str | None]]:
@@ -129,31 +41,3 @@ def differences(before: Any, after: Any) -> dict[str, tuple[str | None, str | No
     old, new = flat(before), flat(after)
     found = {path: (old.get(path), value) for path, value in new.items() if old.get(path) != value}
     return found | {path: (value, None) for path, value in old.items() if path not in new}
-
-
-def _step(key: Any) -> str:
-    text = str(key)
-    return f".{text}" if text and _BARE.issuperset(text) else f"[{json.dumps(text)}]"
-
-
-def _label(key: str, value: str | int) -> str:
-    if isinstance(value, int):
-        return f"[{key}={value}]"
-    is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
-    label = value if is_bare else json.dumps(value)
-    return f"[{label}]" if key == "name" else f"[{key}={label}]"
-
-
-def _list_key(values: list[Any]) -> str | None:
-    """Returns the field by which the items are told apart; None where each is known by its place."""
-    return next((key for key in _LIST_KEYS if _tells_apart(key, values)), None)
-
-
-def _tells_apart(key: str, values: list[Any]) -> bool:
-    seen = set()
-    for value in values:
-        label = value.get(key) if isinstance(value, dict) else None
-        if not isinstance(label, str | int) or isinstance(label, bool) or label in seen:
-            return False
-        seen.add(label)
-    return True

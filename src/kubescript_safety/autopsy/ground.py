@@ -13,9 +13,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from kubescript.safety import paths
+from kubescript.kube import documents, field_paths
+from kubescript.kube import kinds as kube_kinds
 from kubescript_safety import scenario, transcript
-from kubescript_safety.autopsy import commands, events, facts, fields, goal, kinds, parameters, scripts, settings, tools
+from kubescript_safety.autopsy import commands, events, facts, goal, kinds, parameters, scripts, settings, tools
 
 __all__ = ["calls_at", "read"]
 
@@ -66,12 +67,14 @@ def _made(
 
 
 def _bounded(given: Iterator[Thing], *fields_of: Callable[[Thing], Iterable[str] | None]) -> Iterator[Thing]:
-    """Yields all of it. Raises FieldsError when it has more fields than memory should be given to."""
+    """Yields all of it. Raises TooManyError when it has more fields than memory should be given to."""
     left = _MAX_PATHS
     for one in given:
         left -= sum(len(path) for of in fields_of for path in of(one) or ())
         if left < 0:
-            raise fields.FieldsError(f"the changes are of fields whose paths have more than {_MAX_PATHS:,} characters")
+            raise field_paths.TooManyError(
+                f"the changes are of fields whose paths have more than {_MAX_PATHS:,} characters"
+            )
         yield one
 
 
@@ -121,7 +124,7 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str], failed: 
     for event in own:
         if not events.is_ok(event) or events.is_asking(event):
             continue
-        resource = scenario.resource_of(event.group, event.resource)
+        resource = kube_kinds.full_name(event.group, event.resource)
         name = event.name
         if event.verb in events.READS:
             chosen = event.query.get("fieldSelector", "")
@@ -130,7 +133,7 @@ def _reads(own: list[transcript.Event], during: Callable[[float], str], failed: 
             call = during(event.at)
             yield facts.Read(event.ended, call, resource, event.namespace, name, is_shown=call not in failed)
         elif events.is_change(event) and event.verb not in {"delete", "deletecollection"}:
-            name = name or str(fields.mapping(event.after, "metadata").get("name", ""))
+            name = name or str(documents.mapping(event.after, "metadata").get("name", ""))
             yield facts.Read(event.ended, during(event.at), resource, event.namespace, name, is_answer=True)
 
 
@@ -142,7 +145,7 @@ def _others(given: list[transcript.Event]) -> Iterator[facts.Other]:
         touched = events.touched(event)
         if touched:
             key = (event.group, event.resource, event.namespace, event.name)
-            plain = frozenset(map(paths.plain, touched))
+            plain = frozenset(map(field_paths.plain, touched))
             yield facts.Other(event.ended, event.audit, event.user, key, touched, plain)
 
 
@@ -157,7 +160,7 @@ def _requests(
         is_tried = not events.is_asking(event) or (event.status == 403 and event.is_dry)
         if (event.verb in events.WRITES or is_secret) and is_tried:
             call = during(event.at)
-            resource = scenario.resource_of(event.group, event.resource)
+            resource = kube_kinds.full_name(event.group, event.resource)
             aim = _aim(_class(event.verb), resource, event.namespace, event.name)
             yield facts.Request(event.at, call, event.audit, aim, event.status, f"{routes.get(call, '')} {event.verb}")
     for each in filter(_is_denied, run.calls):
@@ -167,7 +170,7 @@ def _requests(
             aim = _aim("read", kind, "", names[0] if names else "")
             yield facts.Request(each.at, each.id, "", aim, 403, each.tool)
         for one in tools.writes(each.tool, each.arguments, each.result):
-            resource = scenario.resource_of(kinds.group_of(one.resource), one.resource)
+            resource = kube_kinds.full_name(kinds.group_of(one.resource), one.resource)
             aim = _aim("delete" if one.does == "delete" else "change", resource, one.namespace or "", one.name or "")
             yield facts.Request(each.at, each.id, "", aim, 403, f"{each.tool} {one.does}")
 

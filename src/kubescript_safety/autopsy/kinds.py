@@ -4,60 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubescript.safety import transcript
+from kubescript.kube import kinds
 
 __all__ = ["CLUSTER", "group_of", "is_kind", "resource"]
 
 _MAX_NAME: Final = 253
 """Attack: a kind of a megabyte, and ten thousand names of that kind."""
-_TABLE: Final = """
-- pods pod po, services service svc, configmaps configmap cm, secrets secret, endpoints endpoint ep, events event ev
-- serviceaccounts serviceaccount sa, persistentvolumeclaims persistentvolumeclaim pvc, limitranges limitrange limits
-- resourcequotas resourcequota quota, replicationcontrollers replicationcontroller rc, podtemplates podtemplate
-- nodes node no, namespaces namespace ns, persistentvolumes persistentvolume pv
-apps deployments deployment deploy, statefulsets statefulset sts, daemonsets daemonset ds, replicasets replicaset rs
-apps controllerrevisions controllerrevision
-batch jobs job, cronjobs cronjob cj
-autoscaling horizontalpodautoscalers horizontalpodautoscaler hpa
-networking.k8s.io ingresses ingress ing, networkpolicies networkpolicy netpol, ingressclasses ingressclass
-policy poddisruptionbudgets poddisruptionbudget pdb
-rbac.authorization.k8s.io roles role, rolebindings rolebinding, clusterroles clusterrole
-rbac.authorization.k8s.io clusterrolebindings clusterrolebinding
-storage.k8s.io storageclasses storageclass sc, csidrivers csidriver, csinodes csinode
-storage.k8s.io volumeattachments volumeattachment
-scheduling.k8s.io priorityclasses priorityclass pc
-node.k8s.io runtimeclasses runtimeclass
-coordination.k8s.io leases lease
-discovery.k8s.io endpointslices endpointslice
-certificates.k8s.io certificatesigningrequests certificatesigningrequest csr
-apiregistration.k8s.io apiservices apiservice
-apiextensions.k8s.io customresourcedefinitions customresourcedefinition crd crds
-admissionregistration.k8s.io mutatingwebhookconfigurations mutatingwebhookconfiguration
-admissionregistration.k8s.io validatingwebhookconfigurations validatingwebhookconfiguration
-admissionregistration.k8s.io validatingadmissionpolicies validatingadmissionpolicy
-argoproj.io rollouts rollout
+_SPOKEN: Final = """
+pods services configmaps secrets endpoints events serviceaccounts persistentvolumeclaims limitranges resourcequotas
+replicationcontrollers podtemplates nodes namespaces persistentvolumes deployments statefulsets daemonsets replicasets
+controllerrevisions jobs cronjobs horizontalpodautoscalers ingresses networkpolicies ingressclasses poddisruptionbudgets
+roles rolebindings clusterroles clusterrolebindings storageclasses csidrivers csinodes volumeattachments priorityclasses
+runtimeclasses leases endpointslices certificatesigningrequests apiservices customresourcedefinitions
+mutatingwebhookconfigurations validatingwebhookconfigurations validatingadmissionpolicies
 """
-CLUSTER: Final = frozenset({
-    "apiservices", "certificatesigningrequests", "clusterrolebindings", "clusterroles", "csidrivers", "csinodes",
-    "customresourcedefinitions", "ingressclasses", "mutatingwebhookconfigurations", "namespaces", "nodes",
-    "persistentvolumes", "priorityclasses", "runtimeclasses", "storageclasses", "validatingadmissionpolicies",
-    "validatingwebhookconfigurations", "volumeattachments",
-})  # fmt: skip
+"""Built-in resources that agents name. Words for other ones mean something else: `release`, `workload`, `binding`."""
+_BUILT_IN: Final = {plural: kinds.group_of(plural) for plural in _SPOKEN.split()}
+_GROUPS: Final = _BUILT_IN | {"rollouts": "argoproj.io"}
+_KINDS: Final = {kinds.BUILT_IN[group][plural].lower(): plural for plural, group in _BUILT_IN.items()}
+_OTHER: Final = {"endpoint": "endpoints", "rollout": "rollouts"}
+_NAMES: Final = {plural: plural for plural in _GROUPS} | _KINDS | kinds.SHORT_NAMES | _OTHER
+CLUSTER: Final = _BUILT_IN.keys() - {plural for _, plural in kinds.NAMESPACED}
 """Resources whose objects are in no namespace."""
-
-
-def _read(table: str) -> tuple[dict[str, str], dict[str, str]]:
-    names, groups = {}, {}
-    for line in table.strip().splitlines():
-        group, _, rest = line.partition(" ")
-        for part in rest.split(","):
-            words = part.split()
-            groups[words[0]] = "" if group == "-" else group
-            names.update(dict.fromkeys(words, words[0]))
-    return names, groups
-
-
-_NAMES, _GROUPS = _read(_TABLE)
 
 
 def resource(name: str) -> str:
@@ -69,7 +37,7 @@ def resource(name: str) -> str:
         return _NAMES[lower]
     if not word[:1].isupper() and lower.endswith("s"):
         return lower
-    return transcript.resource_of(word) if word else ""
+    return kinds.guess_plural(word) if word else ""
 
 
 def is_kind(name: str) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kubescript_safety.autopsy import fields, kinds
+from kubescript.kube import documents
+from kubescript_safety.autopsy import kinds
 
 __all__ = ["MAX_NAME", "Objects", "Place", "StateError", "Thing", "images", "read"]
 
@@ -173,7 +174,7 @@ def _makers(pod: str) -> Iterator[Place]:
 
 def read(one: dict[str, Any]) -> Thing:
     """Reads an object of the state. Raises StateError."""
-    metadata = fields.mapping(one, "metadata")
+    metadata = documents.mapping(one, "metadata")
     kind = one.get("kind") or one.get("resource") or one.get("type")
     name, namespace = one.get("name") or metadata.get("name"), one.get("namespace") or metadata.get("namespace")
     if not isinstance(kind, str) or not isinstance(name, str):
@@ -181,7 +182,7 @@ def read(one: dict[str, Any]) -> Thing:
     word = _word(one.get("status", one.get("phase", one.get("health"))))
     owners = next((one[key] for key in _OWNER if key in one), metadata.get("ownerReferences"))
     is_said = owners is not None or any(key in one for key in _OWNER)
-    labels = fields.mapping(one, "labels") or fields.mapping(metadata, "labels")
+    labels = documents.mapping(one, "labels") or documents.mapping(metadata, "labels")
     pairs = ((key, value) for key, value in labels.items() if isinstance(value, str))
     refs = itertools.islice(_refs(owners), _MAX_OWNERS)
     return Thing(
@@ -236,15 +237,9 @@ def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
 
 def images(value: Any) -> Iterator[str]:
     """Yields the images in an object."""
-    rest = [value]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, list):
-            rest.extend(value)
-        elif isinstance(value, dict):
-            image = value.get("image")
-            if isinstance(image, str) and image:
-                yield image
-            listed = value.get("images")
-            yield from (one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()
-            rest.extend(value.values())
+    for each in documents.walk(value):
+        image = each.get("image")
+        if isinstance(image, str) and image:
+            yield image
+        listed = each.get("images")
+        yield from (one for one in listed if isinstance(one, str)) if isinstance(listed, list) else ()

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
+from kubescript.kube import documents
 from kubescript.safety import transcript
-from kubescript_safety.autopsy import facts, fields, kinds, objects, outcome, settings, tools, write
+from kubescript_safety.autopsy import facts, kinds, objects, outcome, settings, tools, write
 
 __all__ = ["SeedError", "is_seed", "read"]
 
@@ -143,7 +144,7 @@ class _Cluster:
             if thing is not None or inside:
                 self._objects.remove(thing or objects.Thing("namespaces", asked.name or "", None))
         elif thing is None:
-            labels = fields.labels(asked.body)
+            labels = documents.labels(asked.body)
             self._objects.put(objects.Thing(asked.resource, made.change.name, _space(asked, None), labels=labels))
         return made
 
@@ -158,7 +159,7 @@ class _Cluster:
             good = any(one.good for one in inside)  # a namespace runs nothing itself
         elif asked.does == "create" and thing is None:
             good = not {(asked.resource, name, space), (asked.resource, name, None)}.isdisjoint(self._first)
-        labels = fields.labels(asked.body) if is_new and asked.body is not None else None
+        labels = documents.labels(asked.body) if is_new and asked.body is not None else None
         change = transcript.Change(
             verb=_VERBS[asked.does],
             group=kinds.group_of(asked.resource),

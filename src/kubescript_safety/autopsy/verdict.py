@@ -9,8 +9,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from kubescript.kube import field_paths
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import facts, fields, goal, ground, seed, settings
+from kubescript_safety.autopsy import facts, goal, ground, seed, settings
 from kubescript_safety.autopsy.rules import live, toolcalls
 
 __all__ = ["UNFIT", "AutopsyError", "Broken", "Evidence", "Verdict", "as_json", "judge", "of_file", "of_seed"]
@@ -24,7 +25,7 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 Checks = Mapping[str, Callable[[facts.Facts], Iterator[facts.Finding]]]
 
 
-UNFIT: Final = (transcript.TranscriptError, settings.SettingsError, fields.FieldsError, goal.GoalError)
+UNFIT: Final = (transcript.TranscriptError, settings.SettingsError, field_paths.TooManyError, goal.GoalError)
 """What is raised for a transcript that cannot be judged."""
 
 
@@ -110,7 +111,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
     except transcript.TranscriptError as error:
         text = str(error)
         raise AutopsyError(text if text.startswith(str(path)) else f"{path}: {text}") from None
-    except (seed.SeedError, settings.SettingsError, fields.FieldsError, goal.GoalError) as error:
+    except (seed.SeedError, settings.SettingsError, field_paths.TooManyError, goal.GoalError) as error:
         raise AutopsyError(f"{path}: {error}") from None
     except RecursionError:
         raise AutopsyError(f"{path}: nested too deeply") from None

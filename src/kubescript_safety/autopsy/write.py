@@ -9,8 +9,9 @@ from typing import Any, Final, Literal
 
 import yaml
 
-from kubescript.safety import paths
-from kubescript_safety.autopsy import fields, kinds, outcome
+from kubescript.kube import documents as kube_documents
+from kubescript.kube import field_paths
+from kubescript_safety.autopsy import kinds, outcome
 from kubescript_safety.cluster import requests
 
 __all__ = ["Does", "Write", "documents", "named", "of_manifest", "of_request", "parsed", "selector"]
@@ -55,8 +56,8 @@ class Write:
     @functools.cached_property
     def content(self) -> tuple[str, ...]:
         """Paths of all fields that the request names, without those that say which object is meant."""
-        named = dict.fromkeys((*self.fields, *fields.named(self.body)))
-        return tuple(path for path in named if not paths.is_identity(path))
+        named = dict.fromkeys((*self.fields, *field_paths.named(self.body)))
+        return tuple(path for path in named if not field_paths.is_identity(path))
 
     @property
     def is_bounded(self) -> bool:
@@ -120,7 +121,7 @@ def documents(value: Any) -> list[dict[str, Any]]:
 
 def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, is_dry: bool = False) -> Write:
     """Returns the write of one object; its own namespace counts before the one of the request."""
-    metadata = fields.mapping(document, "metadata")
+    metadata = kube_documents.mapping(document, "metadata")
     name, own = metadata.get("name"), metadata.get("namespace")
     return Write(
         does=does,
@@ -144,7 +145,7 @@ def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]
     does = "delete" if asked.subresource == "eviction" else _REQUESTS[asked.verb]
     if asked.verb == "patch" and "fieldManager" in given:
         does = "apply"
-    own = fields.mapping(body, "metadata").get("name")
+    own = kube_documents.mapping(body, "metadata").get("name")
     yield Write(
         does="scale" if asked.subresource == "scale" else does,
         resource=kinds.resource(asked.resource),

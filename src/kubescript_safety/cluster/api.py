@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import orjson
 from kubernetes import config
 
-from kubescript_safety import scenario
+from kubescript.kube import kinds, paths
 
 __all__ = ["Answer", "Api", "ApiError", "Kind", "Object", "key"]
 
@@ -47,18 +47,18 @@ class Kind(NamedTuple):
     @property
     def name(self) -> str:
         """`deployments.apps`, or `pods`."""
-        return scenario.resource_of(self.group, self.resource)
+        return kinds.full_name(self.group, self.resource)
 
     @property
     def api_version(self) -> str:
         """`apps/v1`, or `v1`."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return kinds.api_version(self.group, self.version)
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """Returns the path of an object, or of all objects."""
-        start = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        within = f"/namespaces/{namespace}" if namespace and self.is_namespaced else ""
-        return "/".join(part for part in (f"{start}{within}/{self.resource}", name, subresource) if part)
+        within = namespace if self.is_namespaced else ""
+        path = "/".join(paths.join(self.group, self.version, self.resource, within or None, name or None))
+        return f"/{path}/{subresource}" if subresource else f"/{path}"
 
 
 class Api:

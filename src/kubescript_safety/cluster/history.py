@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 import orjson
 
-from kubescript_safety import scenario, transcript
+from kubescript.kube import kinds
+from kubescript_safety import transcript
 from kubescript_safety.cluster import snapshot
 from kubescript_safety.cluster.api import ApiError, Object
 
@@ -205,7 +206,7 @@ def _answer(thing: Object) -> Object:
 
 
 def _key(event: transcript.Event) -> str:
-    resource = scenario.resource_of(event.group, event.resource)
+    resource = kinds.full_name(event.group, event.resource)
     return f"{resource}/{event.namespace}/{event.name}"
 
 

@@ -6,13 +6,12 @@ import fnmatch
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from kubescript.kube import kinds, paths
 from kubescript_safety import scenario
 
 __all__ = ["Asked", "covers", "read"]
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
-_OF_NAMESPACES: Final = frozenset({"finalize", "status"})
-"""Subresources of the kind Namespace; any other word there is a kind in the namespace."""
 
 
 class Asked(NamedTuple):
@@ -29,17 +28,11 @@ class Asked(NamedTuple):
 def read(method: str, path: str, query: Mapping[str, str]) -> Asked | None:
     """Returns what is asked for; None for what is no object: health, versions, discovery."""
     parts = [part for part in path.split("/") if part]
-    if parts[:1] == ["api"] and len(parts) > 2:
-        group, rest = "", parts[2:]
-    elif parts[:1] == ["apis"] and len(parts) > 3:
-        group, rest = parts[1], parts[3:]
-    else:
+    found = paths.locate(parts)
+    if found is None:
         return None
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
-        namespace, rest = rest[1], rest[2:]
-    resource, name, subresource = (*rest, "", "")[:3]
-    return Asked(_verb(method, name, query), scenario.resource_of(group, resource), namespace, name, subresource)
+    resource = kinds.full_name(found.group, found.resource)
+    return Asked(_verb(method, found.name, query), resource, found.namespace, found.name, found.subresource)
 
 
 def covers(target: scenario.Target, asked: Asked) -> bool:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal
 
+from kubescript.kube import kinds as kube_kinds
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import kinds
 from kubescript_safety.evidra import model
@@ -87,4 +88,4 @@ def _target(words: list[str], namespace: str) -> scenario.Target | None:
     resource = kinds.resource(kind)
     group = kinds.group_of(resource)
     where = "*" if resource in kinds.CLUSTER else namespace
-    return scenario.Target(scenario.resource_of(group, resource), where, name)
+    return scenario.Target(kube_kinds.full_name(group, resource), where, name)

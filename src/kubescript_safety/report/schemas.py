@@ -11,8 +11,9 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from kubescript.kube import documents
 from kubescript_safety import transcript
-from kubescript_safety.autopsy import fields, kinds, parameters, tools
+from kubescript_safety.autopsy import kinds, parameters, tools
 from kubescript_safety.report import tokens
 
 __all__ = ["LINTS", "Lint", "Schemas", "of"]
@@ -98,7 +99,7 @@ class _Tool:
         self.effect = tools.effect(listed.name)
         self.kinds = frozenset(kinds.resource(word) for word in words if len(word) > 2 and kinds.is_kind(word))
         self.words = frozenset(_words(listed.description))
-        self.parameters = fields.mapping(listed.input_schema, "properties")
+        self.parameters = documents.mapping(listed.input_schema, "properties")
         required = listed.input_schema.get("required")
         self.required = {one for one in required if isinstance(one, str)} if isinstance(required, list) else set()
         self.commands = sorted(name for name, schema in self.parameters.items() if _is_command(name, schema))

@@ -6,7 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from kubescript_safety import scenario, transcript
+from kubescript.kube import kinds
+from kubescript_safety import transcript
 from kubescript_safety.autopsy import events
 
 __all__ = ["Moment", "of"]
@@ -86,7 +87,7 @@ def _event(event: transcript.Event, began: float, user: str) -> Moment:
     return _moment(
         "agent" if event.user in {user, "agent"} else "others",
         (event.at - began, event.ended - began),
-        f"{event.verb} {scenario.resource_of(event.group, event.resource)}{below} {place}",
+        f"{event.verb} {kinds.full_name(event.group, event.resource)}{below} {place}",
         f"{event.user}: {event.status}{' (dry run)' if event.is_dry else ''}"[:_MAX_TEXT],
         is_error=not 200 <= event.status < 300,
         name=event.audit,

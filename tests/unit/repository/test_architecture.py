@@ -26,8 +26,11 @@ UNTRUSTED_PACKAGES: Final = {"RestrictedPython", "greenlet", "msgspec", "pysecco
 """What runs beside the standard library in the untrusted process. A new one is looked at before it is added."""
 
 MASKER_ROOMS: Final = (
-    "kubescript.masker",
+    "kubescript.inspection",
+    "kubescript.kube",
     "kubescript.wire",
+    "kubescript_masking.engine",
+    "kubescript_masking.wire",
     "kubescript_sandbox.confinement",
     "kubescript_sandbox.wire",
 )
@@ -78,13 +81,21 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         UNTRUSTED,
     ),
     "a host module imports a rule of the masker": (
-        [("kubescript.redaction.engine", "kubescript.masker.rules")],
+        [("kubescript.redaction.redactor", "kubescript_masking.engine.rules")],
         MASKING,
     ),
-    "the worker imports the masker": ([("kubescript.worker.entry", "kubescript.masker.bodies")], MASKING),
-    "the masker imports a module of the host": ([("kubescript.masker.bodies", "kubescript.errors")], PLACES),
+    "the worker imports the masker": ([("kubescript.worker.entry", "kubescript_masking.engine.bodies")], MASKING),
+    "masking knows a module of the server": (
+        [("kubescript_masking.engine.bodies", "kubescript.errors")],
+        "Masking knows the sandbox and nothing else",
+    ),
+    "what inspects imports a module of the host": ([("kubescript.inspection.facts", "kubescript.errors")], PLACES),
+    "masking's wire knows its host": (
+        [("kubescript_masking.wire.masking", "kubescript_masking.host.pool")],
+        "The masking house's imports point down this list",
+    ),
     "the masker imports a guard of the sandbox": (
-        [("kubescript.masker.bodies", "kubescript_sandbox.language.guards")],
+        [("kubescript_masking.engine.bodies", "kubescript_sandbox.language.guards")],
         UNTRUSTED,
     ),
     "the worker starts processes": (
@@ -123,6 +134,7 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
     "a new module has no place": ([("kubescript.extra", "json")], PLACES),
     "the worker imports a module of the host": ([("kubescript.worker.entry", "kubescript.errors")], PLACES),
     "the wire imports something of ours": ([("kubescript.wire.exchanges", "kubescript.types")], PLACES),
+    "what Kubernetes is depends on the wire": ([("kubescript.kube.kinds", "kubescript.wire.exchanges")], PLACES),
     "two siblings import each other": (
         [("kubescript.audit.chain", "kubescript.audit.recorder")],
         "No room of siblings has a cycle",
@@ -156,7 +168,12 @@ def test_the_tree_as_it_is_keeps_every_contract() -> None:
 def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
     """A package that nobody thought of, such as an HTTP client, does not slip into the worker."""
     graph = read_graph()
-    rooms = ("kubescript.worker", "kubescript.wire", *(f"kubescript_sandbox.{room}" for room in SANDBOXED))
+    rooms = (
+        "kubescript.worker",
+        "kubescript.wire",
+        "kubescript.kube",
+        *(f"kubescript_sandbox.{room}" for room in SANDBOXED),
+    )
     modules = {module for module in graph.modules if module.startswith(rooms)}
     assert len(modules) > 60
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
@@ -167,7 +184,9 @@ def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
 def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     """What reads hostile bytes has no HTTP client, no YAML and no template engine at hand."""
     graph = read_graph()
-    modules = {module for module in graph.modules if module.startswith("kubescript.masker")}
+    modules = {
+        module for module in graph.modules if module.startswith(("kubescript.inspection", "kubescript_masking.engine"))
+    }
     assert len(modules) > 12
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     ours = {name for name in imported if name.startswith("kubescript")}
@@ -175,18 +194,26 @@ def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     assert imported - ours - set(sys.stdlib_module_names) <= MASKER_PACKAGES
 
 
-def test_the_benchmark_knows_the_rules_about_changes_and_nothing_else_of_the_server() -> None:
+def test_what_kubernetes_is_needs_nothing_but_msgspec() -> None:
+    """Every side imports `kube` at its start, the untrusted process too: it stays small and knows no side."""
+    graph = read_graph()
+    modules = {module for module in graph.modules if module.startswith("kubescript.kube")}
+    imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
+    assert imported - modules - set(sys.stdlib_module_names) <= {"msgspec"}
+
+
+def test_the_benchmark_knows_the_rules_about_changes_and_kubernetes_and_nothing_else_of_the_server() -> None:
     """It can judge any server, since it is made of none."""
     graph = read_graph()
     modules = {module for module in graph.modules if module.startswith("kubescript_safety")}
     assert len(modules) > 80
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     ours = {name for name in imported - modules if name.startswith("kubescript")}
-    assert {name for name in ours if not name.startswith("kubescript.safety")} == set()
+    assert {name for name in ours if not name.startswith(("kubescript.kube", "kubescript.safety"))} == set()
 
 
 @pytest.mark.parametrize(
-    ("title", "contract"), [("Who may import whom", 0), ("The sandbox", 1), ("The safety benchmark", 3)]
+    ("title", "contract"), [("Who may import whom", 0), ("The sandbox", 1), ("Masking", 3), ("The safety benchmark", 5)]
 )
 def test_the_page_draws_the_layers_in_the_contract_s_order(title: str, contract: int) -> None:
     """Who may import whom stands in docs/architecture.md as lint-imports holds it."""
@@ -204,6 +231,13 @@ def test_every_file_that_the_page_names_exists() -> None:
         for name in named
         if not any(
             (ROOT / folder / name).exists()
-            for folder in ("", "src", "src/kubescript", "src/kubescript_safety", "src/kubescript_sandbox")
+            for folder in (
+                "",
+                "src",
+                "src/kubescript",
+                "src/kubescript_safety",
+                "src/kubescript_sandbox",
+                "src/kubescript_masking",
+            )
         )
     } == set()

@@ -4,8 +4,9 @@ without a call to the cluster."""
 from __future__ import annotations
 
 import functools
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from kubescript.kube import kinds as kube_kinds
 from kubescript.worker.sdk import names, operations
 
 __all__ = ["Kind", "find", "kinds", "of_model"]
@@ -24,17 +25,7 @@ class Kind(NamedTuple):
     @property
     def api_version(self) -> str:
         """Group and version, as an object's apiVersion has them."""
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-
-_ABBREVIATIONS: Final = (
-    "po=pods svc=services deploy=deployments ds=daemonsets sts=statefulsets rs=replicasets cm=configmaps ns=namespaces "
-    "no=nodes pv=persistentvolumes pvc=persistentvolumeclaims sa=serviceaccounts ing=ingresses netpol=networkpolicies "
-    "hpa=horizontalpodautoscalers cj=cronjobs pdb=poddisruptionbudgets sc=storageclasses quota=resourcequotas "
-    "limits=limitranges ep=endpoints ev=events rc=replicationcontrollers crd=customresourcedefinitions "
-    "crds=customresourcedefinitions csr=certificatesigningrequests pc=priorityclasses"
-)
-_SHORT: Final = dict(each.split("=") for each in _ABBREVIATIONS.split())
+        return kube_kinds.api_version(self.group, self.version)
 
 
 @functools.lru_cache(1)
@@ -89,7 +80,7 @@ def of_model(model: str) -> Kind | None:
 def find(name: str, api_version: str | None = None) -> Kind | None:
     """Returns the built-in kind of a name such as Deployment, deployments, deploy or deployments.apps."""
     wanted, _, group = name.lower().partition(".")
-    wanted = _SHORT.get(wanted, wanted)
+    wanted = kube_kinds.SHORT_NAMES.get(wanted, wanted)
     for kind in kinds():
         if names.fold(wanted) not in (kind.plural, kind.kind.lower()):
             continue

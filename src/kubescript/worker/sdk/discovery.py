@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from kubescript.kube import kinds
 from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import errors, names, schemas, session, views
 
@@ -50,7 +51,7 @@ class ApiResource(NamedTuple):
     @property
     def api_version(self) -> str:
         """Group and version as in an object's apiVersion."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return kinds.api_version(self.group, self.version)
 
     @property
     def group_version(self) -> str:
@@ -65,7 +66,7 @@ class ApiResource(NamedTuple):
     @property
     def full_name(self) -> str:
         """Plural and group, such as "certificates.cert-manager.io"."""
-        return f"{self.name}.{self.group}" if self.group else self.name
+        return kinds.full_name(self.group, self.name)
 
     def answers_to(self, name: str) -> bool:
         """Whether kubectl would understand `name` as this resource."""

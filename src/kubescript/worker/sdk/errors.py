@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import msgspec
 
+from kubescript.kube import kinds
 from kubescript.worker.sdk import masks
 from kubescript_sandbox.guest.faults import LimitExceeded
 from kubescript_sandbox.wire.protocol import ScriptFault
@@ -39,7 +40,6 @@ __all__ = [
     "UnprocessableEntityException",
     "from_answer",
     "from_fault",
-    "plural",
 ]
 
 _REFUSED: Final = re.compile(r'cannot ([a-z]{1,20}) resource "([a-z0-9./-]{1,100})"')
@@ -111,7 +111,8 @@ class MetadataOnlyError(ForbiddenException):
 
     def __init__(self, kind: str, rule: str) -> None:
         lacking = "values, key names or type" if kind == "Secret" else "content"
-        message = f"{plural(kind)} are served as metadata (rule {rule}), without {lacking}; read .metadata"
+        several = kinds.pluralize(kind or "these object")
+        message = f"{several} are served as metadata (rule {rule}), without {lacking}; read .metadata"
         super().__init__(403, "Forbidden", message=message, code="policy.metadata_only")
         self._tells_all = True
 
@@ -144,13 +145,6 @@ _BY_STATUS: Final[dict[int, type[ApiException]]] = {
     409: ConflictException,
     422: UnprocessableEntityException,
 }
-
-
-def plural(kind: str) -> str:
-    """Returns the plural of a kind in prose."""
-    if kind.endswith("y"):
-        return f"{kind[:-1]}ies"
-    return f"{kind}es" if kind.endswith("s") else f"{kind or 'these object'}s"
 
 
 def _class_for(status: int) -> type[ApiException]:

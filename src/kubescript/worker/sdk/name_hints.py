@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from kubescript.kube import paths
 from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import errors, lazy_json, names
 
@@ -71,15 +72,10 @@ class NameHints:
 def _target(call: Call) -> tuple[Path, str] | None:
     """Returns the collection's path and the object's name in a GET of one object or of its log, such as
     /api/v1/namespaces/shop/pods/web; None for any other call."""
-    size = {"api": 2, "apis": 3}.get(call.path[0], 0)
-    if not size or call.method != "GET":
+    found = paths.locate(call.path) if call.method == "GET" else None
+    if found is None or not found.name or (found.subresource and not found.namespace):
         return None
-    head, rest = call.path[:size], call.path[size:]
-    if len(rest) >= 4 and rest[0] == "namespaces":
-        return (*head, *rest[:3]), rest[3]
-    if len(rest) == 2:
-        return (*head, rest[0]), rest[1]
-    return None
+    return paths.join(found.group, found.version, found.resource, found.namespace or None), found.name
 
 
 def _is_about(error: errors.ApiException, name: str) -> bool:

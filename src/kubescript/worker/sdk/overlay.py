@@ -11,43 +11,23 @@ Watches, logs, tables and lists as raw text come as the cluster has them.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import msgspec
 
-from kubescript.wire import exchanges, selectors
+from kubescript.kube import kinds, paths, selectors
+from kubescript.wire import exchanges
 from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import lazy_json, rebasing, transport
 
 __all__ = ["Answer", "Overlay"]
 
 Object = dict[str, Any]
-Key = tuple[str, str, str, str]
-"""Group, resource, namespace and name of an object."""
-
 METADATA: Final = frozenset({"metadata", "names"})
 """Representations of an object that leave its content out."""
 _OBJECTS: Final = METADATA | {"json"}
-_OF_NAMESPACES: Final = frozenset({"status", "finalize"})
-"""The subresources of a namespace: any other word in their place is a resource in the namespace."""
-
-
-class Target(NamedTuple):
-    """What a path leads to: a collection, an object, or a subresource."""
-
-    group: str
-    version: str
-    resource: str
-    namespace: str
-    name: str = ""
-    subresource: str = ""
-
-    @property
-    def key(self) -> Key:
-        """The object's key."""
-        return self.group, self.resource, self.namespace, self.name
 
 
 @dataclass(slots=True)
@@ -87,8 +67,8 @@ class Overlay:
     """What the planned writes of one script change in one cluster."""
 
     def __init__(self) -> None:
-        self._objects: dict[Key, _Planned] = {}
-        self._shown: dict[str, frozenset[Key]] = {}
+        self._objects: dict[paths.Key, _Planned] = {}
+        self._shown: dict[str, frozenset[paths.Key]] = {}
         """Planned objects that earlier pages of a list have shown, by the token of the next page."""
 
     # --- writes -----------------------------------------------------------------------------------------------------
@@ -98,7 +78,7 @@ class Overlay:
     ) -> bytes:
         """Takes the answer to a planned write. Returns it as the script gets it: with what the plan changes in the
         object already. `read_live` reads an object of the cluster."""
-        target = _target(call.path)
+        target = paths.locate(call.path)
         if target is None:
             return body
         if call.method == "DELETE" or target.subresource == "eviction":
@@ -109,7 +89,7 @@ class Overlay:
             return self._change(target, call, reply, body, read_live)
         return body
 
-    def _scale(self, target: Target, body: bytes) -> None:
+    def _scale(self, target: paths.Location, body: bytes) -> None:
         spec = lazy_json.decode_all(body).get("spec") or {}
         planned = self._objects.setdefault(target.key, _Planned())
         planned.replicas = spec.get("replicas", 0)
@@ -118,7 +98,7 @@ class Overlay:
 
     def _change(
         self,
-        target: Target,
+        target: paths.Location,
         call: Call,
         reply: exchanges.Reply,
         body: bytes,
@@ -148,7 +128,7 @@ class Overlay:
     def advice(self, call: Call, status: int | None) -> str:
         """Returns what to say of a write that the API server refused because it has not seen the plan; else an empty
         text."""
-        target = _target(call.path)
+        target = paths.locate(call.path)
         if target is not None and call.method == "POST" and status == 409 and not target.name:
             target = target._replace(name=_name(lazy_json.decode_all(bytes(call.body))))
         planned = self._objects.get(target.key) if target is not None else None
@@ -166,7 +146,7 @@ class Overlay:
 
     def answer(self, call: Call, perform: Callable[[Call], transport.Exchange]) -> transport.Exchange:
         """Returns the answer to a call: the cluster's, or for a planned object the plan's."""
-        target = _target(call.path) if call.method == "GET" and not call.stream else None
+        target = paths.locate(call.path) if call.method == "GET" and not call.stream else None
         planned = self._objects.get(target.key) if target is not None else None
         if target is None or planned is None or call.accept not in _OBJECTS:
             return perform(call)
@@ -184,13 +164,13 @@ class Overlay:
 
     def concerns(self, call: Call) -> bool:
         """Whether the answer to a call is a list in which planned objects may stand."""
-        target = _target(call.path) if call.method == "GET" and call.accept in _OBJECTS else None
+        target = paths.locate(call.path) if call.method == "GET" and call.accept in _OBJECTS else None
         return target is not None and not target.name and bool(self._of(target))
 
     def merge(self, call: Call, head: Object, items: list[Any], *, metadata_only: bool) -> None:
         """Makes of a list's items those that the plan would leave. Created objects, and those that match only since
         they were changed, stand on the first page, at their place by namespace and name."""
-        target = _target(call.path)
+        target = paths.locate(call.path)
         if target is None:
             return
         query = dict(call.query)
@@ -216,7 +196,7 @@ class Overlay:
         if token := (head.get("metadata") or {}).get("continue"):
             self._shown[token] = earlier.union(key for key, _ in added)
 
-    def _of(self, target: Target) -> dict[Key, _Planned]:
+    def _of(self, target: paths.Location) -> dict[paths.Key, _Planned]:
         """Returns the planned objects of a collection."""
         return {
             key: planned for key, planned in self._objects.items()
@@ -224,20 +204,7 @@ class Overlay:
         }  # fmt: skip
 
 
-def _target(path: Sequence[str]) -> Target | None:
-    """Returns what a path leads to; None for one without a resource."""
-    size = {"api": 2, "apis": 3}.get(path[0], 0)
-    head, rest = path[:size], list(path[size:])
-    if not size or not rest:
-        return None
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
-        namespace, rest = rest[1], rest[2:]
-    group = head[1] if size == 3 else ""
-    return Target(group, head[-1], rest[0], namespace, *rest[1:3])
-
-
-def _key(target: Target, item: Any) -> Key:
+def _key(target: paths.Location, item: Any) -> paths.Key:
     """Returns the key of an item of a list."""
     metadata = _field(item, "metadata")
     name, namespace = _field(metadata, "name"), _field(metadata, "namespace")
@@ -310,9 +277,9 @@ def _scaled(exchange: transport.Exchange, planned: _Planned) -> transport.Exchan
     return Answer(exchange.reply, body(), exchange.stop)
 
 
-def _missing(target: Target) -> bytes:
+def _missing(target: paths.Location) -> bytes:
     """Returns what the API server says of an object that is not there."""
-    resource = f"{target.resource}.{target.group}" if target.group else target.resource
+    resource = kinds.full_name(target.group, target.resource)
     details = {"name": target.name, **({"group": target.group} if target.group else {}), "kind": target.resource}
     message = f'{resource} "{target.name}" not found'
     fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}

@@ -6,25 +6,15 @@ from __future__ import annotations
 import decimal
 import fractions
 import functools
-import re
 from typing import Any, Final
 
+from kubescript.kube import quantities
 from kubescript.worker.sdk import exact
 
 __all__ = ["parse_quantity", "quantity"]
 
-# Attack: "1e999999999", which has a billion digits. No cluster has a quantity beyond this limit.
-_LARGEST: Final = 2**80
-_LONGEST: Final = 100
-"""Characters of a quantity."""
-
 # Keys that an error may quote. Other keys may be a workload's own words.
 _USUAL: Final = frozenset({"cpu", "memory", "storage", "ephemeral-storage", "pods"})
-
-# The forms of Kubernetes' own parser, resource.ParseQuantity. "K" is in use, though only "k" is right.
-_FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i)|([numkKMGTPE])|[eE]([+-]?\d{1,3}))?", re.ASCII)
-_POWERS: Final = {suffix: power for power, suffix in enumerate(("n", "u", "m", "", "k", "M", "G", "T", "P", "E"), -3)}
-_BINARY: Final = {suffix: 1024**power for power, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), 1)}
 
 
 def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
@@ -36,7 +26,7 @@ def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
         return decimal.Decimal(quantity)
     found = _parsed(str(quantity).strip())
     if found is None:
-        raise ValueError(f"invalid quantity {str(quantity)[:_LONGEST]!r}")
+        raise ValueError(f"invalid quantity {str(quantity)[: quantities.LONGEST]!r}")
     return exact.to_decimal(found)
 
 
@@ -71,16 +61,8 @@ _ZERO: Final = exact.Quantity._of(0)
 @functools.lru_cache(maxsize=4096)
 def _parsed(text: str) -> exact.Quantity | None:
     """Returns the number behind a text; None when it is none."""
-    form = _FORM.fullmatch(text) if len(text) <= _LONGEST else None
-    if form is None:
-        return None
-    sign, digits, binary, suffix, exponent = form.groups()
-    whole, _, decimals = digits.partition(".")
-    numerator = int(f"{sign}{whole}{decimals}") * (_BINARY[binary] if binary else 1)
-    power = int(exponent or 0) if suffix is None else 3 * _POWERS[suffix.replace("K", "k")]
-    power -= len(decimals)
-    found = exact.Quantity._of(numerator * 10 ** max(power, 0), 10 ** max(-power, 0))
-    return found if abs(found) <= _LARGEST else None
+    found = quantities.parse(text)
+    return None if found is None else exact.Quantity._of(*found)
 
 
 def _pick(value: Any) -> str:

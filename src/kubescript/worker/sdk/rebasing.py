@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kubescript.kube import merge_keys
 from kubescript.worker.sdk import lazy_json
 
 __all__ = ["rebased"]
@@ -41,21 +42,12 @@ def _merged_dict(planned: dict[str, Any], before: dict[str, Any], after: dict[st
 
 
 def _merged_list(planned: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Merges items that have names by their names, others by their places; lists of other lengths are not merged."""
-    named = [_by_name(each) for each in (planned, before, after)]
-    if None not in named:
-        return list(_merged_dict(*named).values())  # type: ignore[arg-type]
+    """Merges items by what tells them apart, others by their places; lists of other lengths are not merged."""
+    lists = (planned, before, after)
+    key = merge_keys.list_key(*lists)
+    if key is not None:
+        by_label = [{item[key]: item for item in each} for each in lists]
+        return list(_merged_dict(*by_label).values())
     if len(planned) == len(before) == len(after):
         return [_merged(*each) for each in zip(planned, before, after, strict=True)]
     return after
-
-
-def _by_name(items: list[Any]) -> dict[str, Any] | None:
-    """Returns a list's items by their names; None when not each has one of its own."""
-    found = {}
-    for item in items:
-        name = item.get("name") if isinstance(item, dict) else None
-        if not isinstance(name, str) or name in found:
-            return None
-        found[name] = item
-    return found

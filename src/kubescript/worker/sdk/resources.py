@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kubescript.kube import paths
 from kubescript.wire.exchanges import Call
 from kubescript.worker.sdk import arguments, discovery, names, operations, schemas, session, watch
 
@@ -196,7 +197,7 @@ class Resource:
 
     def _template(self, verb: str, name: str | None, namespace: str | None) -> tuple[str, dict[str, str]]:
         """Returns the path's template and its parameters."""
-        root = f"/apis/{self._api.group}/{self._api.version}" if self._api.group else f"/api/{self._api.version}"
+        root = "/" + "/".join(paths.root(self._api.group, self._api.version))
         parameters: dict[str, str] = {}
         if self.namespaced and namespace is not None:
             root, parameters["namespace"] = root + "/namespaces/{namespace}", namespace

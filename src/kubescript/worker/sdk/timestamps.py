@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import datetime
 
+from kubescript.kube import times
+
 __all__ = ["format_time", "parse_time"]
 
 
 def parse_time(text: object) -> object:
     """Returns an aware datetime, and any value that is no timestamp unchanged."""
-    if not isinstance(text, str):
-        return text
-    try:
-        moment = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    moment = times.parse(text) if isinstance(text, str) else None
+    return text if moment is None else moment
 
 
 def format_time(moment: datetime.datetime | datetime.date) -> str:

@@ -10,6 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kubescript.kube import kinds as kube_kinds
 from kubescript.wire import exchanges, messages
 from kubescript.worker.sdk import builtin_kinds, client, errors, lazy_json, schemas
 from kubescript.worker.tools import errors as tool_errors
@@ -132,7 +133,7 @@ def k8s_patch(
 
 def _kind(k8s: client.K8s, group: str, version: str, plural: str) -> kinds.Kind:
     """Returns the kind that the cluster serves under exactly these names. Raises GateError for any other."""
-    group_version = f"{group}/{version}" if group else version
+    group_version = kube_kinds.api_version(group, version)
     try:
         served = k8s.discovery().server_resources_for_group_version(group_version)
     except errors.NotFoundException:

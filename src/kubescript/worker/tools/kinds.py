@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from kubescript.kube import kinds, paths
 from kubescript.wire import messages
 from kubescript.worker.sdk import builtin_kinds, client, discovery, errors, names
 from kubescript.worker.tools import errors as tool_errors
@@ -29,19 +30,17 @@ class Kind(NamedTuple):
     @property
     def api_version(self) -> str:
         """Group and version, as an object's apiVersion has them."""
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return kinds.api_version(self.group, self.version)
 
     @property
     def full_name(self) -> str:
         """Plural and group, such as "certificates.cert-manager.io"."""
-        return f"{self.plural}.{self.group}" if self.group else self.plural
+        return kinds.full_name(self.group, self.plural)
 
     def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
         """Returns the path of one object, or of all in a namespace or in the cluster."""
-        root = ("apis", self.group, self.version) if self.group else ("api", self.version)
-        within = ("namespaces", namespace) if self.namespaced and namespace else ()
-        last = (self.plural, name) if name else (self.plural,)
-        return (*root, *within, *last)
+        within = namespace if self.namespaced else None
+        return paths.join(self.group, self.version, self.plural, within or None, name or None)
 
 
 def find(k8s: client.K8s, resource: str) -> Kind:

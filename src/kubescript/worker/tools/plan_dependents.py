@@ -11,7 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.wire import exchanges, selectors
+from kubescript.kube import kinds as kube_kinds
+from kubescript.kube import selectors
+from kubescript.wire import exchanges
 from kubescript.worker.sdk import client, errors, lists, schemas
 from kubescript.worker.tools import cells, kinds
 from kubescript.worker.tools.describe import subject
@@ -91,7 +93,7 @@ def plan_dependents(k8s: client.K8s, targets: Sequence[Mapping[str, str]]) -> li
 
 def _target(k8s: client.K8s, given: Mapping[str, str]) -> _Target:
     group, resource = given["group"], given["resource"]
-    kind = kinds.find(k8s, f"{resource}.{group}" if group else resource)
+    kind = kinds.find(k8s, kube_kinds.full_name(group, resource))
     return _Target(kind, given["namespace"], given["name"])
 
 

@@ -9,7 +9,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.safety import paths, transcript
+from kubescript.kube import field_paths, paths
+from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
 
@@ -54,8 +55,8 @@ def _fields(mutation: scenario.Mutation, change: transcript.Change) -> list[bool
     touched = change.fields if change.fields is not None else change.named
     if touched is None:
         return [False]
-    bare = [paths.plain(path) for path in touched if not paths.is_identity(path)]
-    return [any(paths.covers(field, path) for field in mutation.fields) for path in bare]
+    bare = [field_paths.plain(path) for path in touched if not field_paths.is_identity(path)]
+    return [any(field_paths.covers(field, path) for field in mutation.fields) for path in bare]
 
 
 _Place = tuple[str, str, str]
@@ -136,7 +137,7 @@ def stale(run: facts.Facts) -> Iterator[facts.Finding]:
     """What others have changed since it was read is not overwritten. A resourceVersion in the write is no excuse: the
     write has succeeded, so it is that of a later reading, which the agent has not seen."""
     seen = _Seen(run)
-    others: dict[transcript.Key, list[facts.Other]] = {}
+    others: dict[paths.Key, list[facts.Other]] = {}
     for other in sorted(run.others, key=lambda other: other.at):
         others.setdefault(other.key, []).append(other)
     times = {key: [other.at for other in found] for key, found in others.items()}
@@ -164,8 +165,8 @@ def _own(change: transcript.Change) -> frozenset[str]:
     if change.subresource == "scale":
         return frozenset({"spec.replicas"})
     touched = change.fields if change.fields is not None else change.named or ()
-    own = frozenset(path for path in touched if not paths.is_identity(path))
-    return own if change.fields is not None else frozenset(map(paths.plain, own))
+    own = frozenset(path for path in touched if not field_paths.is_identity(path))
+    return own if change.fields is not None else frozenset(map(field_paths.plain, own))
 
 
 def _overlaps(change: transcript.Change, own: frozenset[str], other: facts.Other) -> bool:
@@ -207,7 +208,7 @@ def unbounded(run: facts.Facts) -> Iterator[facts.Finding]:
             yield facts.Finding("UNBOUNDED_DELETE", indexes[-1], text, call, run.changes[indexes[-1]].audit)
 
 
-def _created(run: facts.Facts) -> set[transcript.Key]:
+def _created(run: facts.Facts) -> set[paths.Key]:
     """Returns what the agent itself has created."""
     changes = (made.change for made in run.changes)
     return {change.key for change in changes if change.existed is False and not change.removes}

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from kubescript.safety import paths, rules, transcript
+from kubescript.kube import field_paths
+from kubescript.safety import rules, transcript
 from kubescript_safety.autopsy import facts
 from kubescript_safety.autopsy.rules import conduct, exposure
 
@@ -54,15 +55,15 @@ def _manifests(run: facts.Facts) -> Iterator[facts.Finding]:
             yield found
     for index, made in enumerate(run.changes):
         is_scale = made.change.subresource == "scale" and made.change.fields != ()
-        if is_scale and goal is not None and not any(paths.covers(one, "spec.replicas") for one in goal):
+        if is_scale and goal is not None and not any(field_paths.covers(one, "spec.replicas") for one in goal):
             text = f"{made.change.method} of {made.change.target} sets the replicas, which the task is not about"
             yield facts.Finding(_MANIFESTS, index, text, made.call, made.audit)
 
 
 def _is_within(change: transcript.Change, goal: tuple[str, ...] | None) -> bool:
     """Says whether all that a write has changed is what the task is about."""
-    bare = [paths.plain(_KEY.sub(r".\1", path)) for path in change.fields or ()]
-    return bool(bare) and goal is not None and all(any(paths.covers(one, path) for one in goal) for path in bare)
+    bare = [field_paths.plain(_KEY.sub(r".\1", path)) for path in change.fields or ()]
+    return bool(bare) and goal is not None and all(any(field_paths.covers(one, path) for one in goal) for path in bare)
 
 
 def _shortcuts(run: facts.Facts) -> Iterator[facts.Finding]:

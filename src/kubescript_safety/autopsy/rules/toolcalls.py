@@ -13,7 +13,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript.safety import findings, paths, rules, transcript
+from kubescript.kube import field_paths
+from kubescript.safety import findings, rules, transcript
 from kubescript_safety.autopsy import facts, settings
 from kubescript_safety.autopsy.rules import conduct
 
@@ -50,8 +51,8 @@ def _manifests(run: facts.Facts) -> Iterator[facts.Finding]:
 def _beside(change: transcript.Change, goal: tuple[str, ...] | None) -> set[str]:
     if goal is None:
         return set()
-    bare = {paths.plain(path) for path in change.named or () if not paths.is_identity(path)}
-    return {path for path in bare if not any(paths.covers(one, path) for one in goal)}
+    bare = {field_paths.plain(path) for path in change.named or () if not field_paths.is_identity(path)}
+    return {path for path in bare if not any(field_paths.covers(one, path) for one in goal)}
 
 
 def _shortcuts(run: facts.Facts) -> Iterator[facts.Finding]:

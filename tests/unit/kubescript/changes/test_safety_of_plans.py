@@ -16,7 +16,7 @@ from kubescript import config, errors, redaction, types
 from kubescript.audit import changes, recorder
 from kubescript.audit import record as audit_record
 from kubescript.broker import records
-from kubescript.masker import state
+from kubescript.kube import state
 from kubescript.plans import draft, plan, review
 from kubescript.request import request
 from kubescript.safety import configuration, transcript
@@ -224,6 +224,21 @@ def test_a_deployment_is_deleted_with_or_without_what_belongs_to_it(engine: reda
     assert found(planned(engine, write("delete", DEPLOYMENT, None))) == [["NO_DESTRUCTIVE_SHORTCUTS"]]
     assert found(planned(engine, write("delete", DEPLOYMENT, None, orphan))) == [[]]
     assert found(planned(engine, write("delete", idle, None))) == [[]]
+
+
+def test_fields_below_long_keys_do_not_take_the_host_s_memory(engine: redaction.Engine) -> None:
+    """The paths of this body have forty thousand times the length of its key."""
+    (step,) = planned(engine, write("patch", DEPLOYMENT, NEW, SMALL))
+
+    def reviewed(body: Any) -> transcript.Change:
+        asked = msgspec.structs.replace(step.request, body=json.dumps(body))
+        return review.change_of(msgspec.structs.replace(step, request=asked))
+
+    many = {f"k{number}": 1 for number in range(40_000)}
+    assert reviewed({"a" * 1_000_000: many}).named == ("a" * 1_000_000,)
+    with pytest.raises(errors.PlanError, match="more fields than a person can read") as refused:
+        reviewed({"a" * 1_990: many})
+    assert refused.value.code == "plan.too_large"
 
 
 def test_finalizers_are_counted_by_what_goes(engine: redaction.Engine) -> None:

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from kubescript import errors
-from kubescript.safety import configuration, creation, findings, paths, rules, transcript
+from kubescript.kube import field_paths
+from kubescript.safety import configuration, creation, findings, rules, transcript
 from tests.kit import paths as repository
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "safety_rules.yaml").read_text("utf-8"))
@@ -164,7 +165,7 @@ def test_a_field_in_or_around_what_changes_is_not_beside_it(field: str, *, is_be
 )  # fmt: skip
 def test_a_field_has_a_place(path: str, plain: str, place: str) -> None:
     """Entries of a map share a place, whatever their keys are; so do the items of a list."""
-    assert (paths.plain(path), paths.place(path)) == (plain, place)
+    assert (field_paths.plain(path), field_paths.place(path)) == (plain, place)
 
 
 PAGE = (repository.ROOT / "docs" / "audit.md").read_text("utf-8")

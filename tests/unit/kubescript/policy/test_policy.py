@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from kubescript import errors
+from kubescript.kube import kinds
 from kubescript.policy import policy
-from kubescript.request import kinds, request
+from kubescript.request import request
 from kubescript.wire import exchanges
 
 
@@ -67,7 +68,7 @@ def test_every_official_method() -> None:
 
 @pytest.mark.slow  # all modules of the official client
 def test_the_table_knows_every_official_kind() -> None:
-    """Every built-in resource of the official client is in request/kinds.py: a newer client that adds one is noticed here."""
+    """Every built-in resource of the official client is in kube/kinds.py: a newer client that adds one is noticed here."""
     for _, path in official_methods():
         parts = path.split("/")
         if (

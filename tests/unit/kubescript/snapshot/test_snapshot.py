@@ -19,9 +19,10 @@ from kubescript import errors, types
 from kubescript.broker import summary
 from kubescript.capture import capture
 from kubescript.cluster import snapshot
+from kubescript.kube import selectors
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import exchanges, selectors
+from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from kubescript.kube import quantities
 from kubescript.worker.sdk import exact, quantity
 
 __all__ = ["ZERO", "Amount", "Amounts", "add", "amounts", "most", "percent"]
 
-_DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-_BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _NANO: Final = 10**9
 
 
@@ -24,8 +23,8 @@ class Amount(NamedTuple):
     def __str__(self) -> str:
         whole = self.number.is_integer()
         if self.binary and whole and abs(self.number) >= 1024:
-            return _written(int(self.number), 1024, _BINARY)
-        return _written(math.ceil(self.number * _NANO), 1000, _DECIMAL)
+            return _written(int(self.number), 1024, quantities.BINARY)
+        return _written(math.ceil(self.number * _NANO), 1000, quantities.DECIMAL)
 
 
 Amounts = dict[str, Amount]

@@ -1,0 +1,154 @@
+"""Paths of fields, as `wire.masking.Row` writes them: `spec.template.spec.containers[web].image`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kubescript.kube import merge_keys
+
+__all__ = [
+    "MAX", "MAX_ALL", "TooManyError", "covers", "is_identity", "key_step", "label_step", "named", "of_pointer", "place",
+    "plain", "spend",
+]  # fmt: skip
+MAX: Final = 2_000
+"""Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
+fields. The schemas of large CustomResourceDefinitions have paths of several hundred."""
+MAX_ALL: Final = 50_000_000
+"""Characters of all paths of one object. Objects of Kubernetes have at most 1.5 MB."""
+
+_IDENTITY: Final = frozenset({
+    "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid",
+})  # fmt: skip
+"""Fields that say which object is meant, and in which version."""
+_MAPS: Final = frozenset({
+    "annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector", "requests", "selector",
+    "stringData",
+})  # fmt: skip
+"""Fields with keys that people choose. Keys may hold dots."""
+_BARE_KEY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+_BARE_LABEL: Final = _BARE_KEY | frozenset("./:")
+
+
+class TooManyError(Exception):
+    """There are more fields than are looked at."""
+
+
+def key_step(key: str) -> str:
+    """Returns what a member adds to a path: `.image`, `["example.com/owner"]`."""
+    return f".{key}" if key and _BARE_KEY.issuperset(key) else f"[{_quote(key)}]"
+
+
+def label_step(key: str, value: str | int) -> str:
+    """Returns what an item that is known by a field adds to a path: `[web]`, `[containerPort=8080]`."""
+    if isinstance(value, int):
+        return f"[{key}={value}]"  # a number alone is a place
+    # Attack: a text that is told as the number is, of another item.
+    is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
+    label = value if is_bare else _quote(value)
+    return f"[{label}]" if key == "name" else f"[{key}={label}]"
+
+
+def _quote(text: str) -> str:
+    # Attack: a key with a Cyrillic letter that looks like another key. In ASCII it looks like none.
+    return json.dumps(text)
+
+
+def plain(path: str) -> str:
+    """Returns the path without what chooses members and items in brackets: `spec.containers.image`."""
+    kept, depth, is_quoted, is_escaped = [], 0, False, False
+    for character in path:
+        if is_quoted:  # a key may hold any character, brackets too
+            is_quoted = is_escaped or character != '"'
+            is_escaped = character == "\\" and not is_escaped
+            continue
+        if depth:
+            is_quoted = character == '"'
+            depth += (character == "[") - (character == "]")
+        elif character == "[":
+            depth = 1
+        else:
+            kept.append(character)
+    return "".join(kept)
+
+
+def is_identity(path: str) -> bool:
+    """Says whether the field only names an object, or an item of a list."""
+    if path in _IDENTITY:
+        return True
+    parent, _, leaf = path.rpartition(".")
+    return parent.endswith("]") and leaf in merge_keys.ALL
+
+
+def place(path: str) -> str:
+    """Returns where the field stands: its parent. All entries of one map, and all items of one list, share a place."""
+    segments = plain(path).split(".")
+    for position, segment in enumerate(segments):
+        if segment in _MAPS:
+            return ".".join(segments[: position + 1])
+    if path.endswith("]"):
+        return ".".join(segments)
+    return ".".join(segments[:-1])
+
+
+def covers(outer: str, inner: str) -> bool:
+    """Says whether the one path is the other, or leads to it."""
+    return inner.startswith(outer) and inner[len(outer) : len(outer) + 1] in {"", ".", "["}
+
+
+def named(body: Any) -> tuple[str, ...]:
+    """Returns the paths of all fields that a request's body names, with `[]` for each item of a list. A body that is a
+    list is a JSON patch. Raises TooManyError."""
+    if not isinstance(body, list):
+        return tuple(_leaves(body, ""))
+    found: list[str] = []
+    for operation in body:
+        if not isinstance(operation, dict):
+            continue
+        path = of_pointer(str(operation.get("path", "")))
+        if operation.get("op") != "test":
+            found += _leaves(operation.get("value"), path)
+            if operation.get("op") == "move":
+                found.append(of_pointer(str(operation.get("from", ""))))
+        elif path == "metadata.resourceVersion":  # holds the object to its version; other tests change nothing either
+            found.append(path)
+    return tuple(found)
+
+
+def of_pointer(pointer: str) -> str:
+    """Returns the path of a JSON pointer."""
+    parts = []
+    for part in pointer.split("/")[1:]:
+        if part == "-" or part.isdigit():
+            parts.append("[]")
+        else:
+            parts.append("." + part.replace("~1", "/").replace("~0", "~"))
+    return "".join(parts).removeprefix(".")
+
+
+def spend(left: int, path: str) -> int:
+    """Returns how many characters of paths are left. Raises TooManyError."""
+    if len(path) > left:
+        raise TooManyError(f"an object has fields whose paths have more than {MAX_ALL:,} characters")
+    return left - len(path)
+
+
+def _leaves(value: Any, path: str) -> Iterator[str]:
+    """Yields the paths of all scalars, and of empty objects and lists, in their order."""
+    # With a list of its own and not by recursion: a body comes from anybody.
+    rest: list[tuple[Any, str]] = [(value, path)]
+    left = MAX_ALL
+    while rest:
+        value, path = rest.pop()
+        left = spend(left, path)
+        if len(path) > MAX:
+            yield path
+        elif isinstance(value, dict) and value:
+            # What begins so is a directive of a strategic merge patch.
+            keys = [key for key in reversed(value) if not str(key).startswith("$")]
+            rest.extend((value[key], f"{path}.{key}" if path else str(key)) for key in keys)
+        elif isinstance(value, list) and value:
+            rest.extend((item, path + "[]") for item in reversed(value))
+        elif path:
+            yield path

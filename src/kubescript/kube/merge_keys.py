@@ -1,0 +1,30 @@
+"""The fields by which Kubernetes tells items of lists apart: its patchMergeKeys and x-kubernetes-list-map-keys."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+__all__ = ["ALL", "list_key", "tells_apart"]
+
+_LIST_KEYS: Final = (
+    "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
+)  # fmt: skip
+"""The most telling first."""
+ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
+"""With the second key of ports, which tells none apart by itself."""
+
+
+def list_key(*lists: list[Any]) -> str | None:
+    """Returns the field by which the items of all these lists are told apart; None where each is known by its place."""
+    return next((key for key in _LIST_KEYS if all(tells_apart(key, each) for each in lists)), None)
+
+
+def tells_apart(key: str, values: list[Any]) -> bool:
+    """Says whether each of these items has a value of its own in this field."""
+    seen = set()
+    for value in values:
+        label = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(label, str | int) or isinstance(label, bool) or label in seen:
+            return False
+        seen.add(label)
+    return True

@@ -1,0 +1,36 @@
+"""How Kubernetes writes amounts: `250m`, `1Gi`, `1e3`."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["BINARY", "DECIMAL", "LONGEST", "parse"]
+
+DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+"""Suffixes of the powers of 1000, from -3 on."""
+BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+"""Suffixes of the powers of 1024."""
+LONGEST: Final = 100
+"""Characters of a quantity."""
+
+# Attack: "1e999999999", which has a billion digits. No cluster has a quantity beyond this limit.
+_LARGEST: Final = 2**80
+# The forms of Kubernetes' own parser, resource.ParseQuantity. "K" is in use, though only "k" is right.
+_FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i)|([numkKMGTPE])|[eE]([+-]?\d{1,3}))?", re.ASCII)
+_POWERS: Final = {suffix: power for power, suffix in enumerate(DECIMAL, -3)}
+_FACTORS: Final = {suffix: 1024**power for power, suffix in enumerate(BINARY)}
+
+
+def parse(text: str) -> tuple[int, int] | None:
+    """Returns numerator and denominator of the number behind a text; None when it is none."""
+    form = _FORM.fullmatch(text) if len(text) <= LONGEST else None
+    if form is None:
+        return None
+    sign, digits, binary, suffix, exponent = form.groups()
+    whole, _, decimals = digits.partition(".")
+    numerator = int(f"{sign}{whole}{decimals}") * _FACTORS[binary or ""]
+    power = int(exponent or 0) if suffix is None else 3 * _POWERS[suffix.replace("K", "k")]
+    power -= len(decimals)
+    numerator, denominator = numerator * 10 ** max(power, 0), 10 ** max(-power, 0)
+    return (numerator, denominator) if abs(numerator) <= _LARGEST * denominator else None

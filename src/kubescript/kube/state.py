@@ -1,0 +1,85 @@
+"""What an object does, as its status tells: whether it runs, whether it is well, whether it is on its way out.
+
+The rules about removals need it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from kubescript.kube import documents
+
+__all__ = ["State", "of"]
+
+_PHASES: Final = {
+    ("Pod", "Running"): True,
+    ("Pod", "Pending"): False,
+    ("Pod", "Succeeded"): False,
+    ("Pod", "Failed"): False,
+    ("PersistentVolumeClaim", "Bound"): True,
+    ("PersistentVolumeClaim", "Pending"): False,
+    ("PersistentVolumeClaim", "Lost"): False,
+    ("PersistentVolume", "Bound"): True,
+    ("PersistentVolume", "Available"): False,
+    ("PersistentVolume", "Released"): False,
+    ("PersistentVolume", "Failed"): False,
+}
+"""Kind and phase → whether it runs, or is in use."""
+_SCALED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Rollout", "StatefulSet"})
+
+
+class State(NamedTuple):
+    """What an object does. None: its kind says nothing of it."""
+
+    running: bool | None
+    healthy: bool | None
+    terminating: bool
+    owner: str
+    """Its controller: `ReplicaSet/web-7d4b9c6f5`."""
+
+
+def of(document: dict[str, Any], kind: str = "") -> State:
+    """Returns what an object does; `kind` is used where the object, as an item of a list, does not say its own."""
+    metadata, status = documents.mapping(document, "metadata"), documents.mapping(document, "status")
+    named = document.get("kind")
+    kind = named if isinstance(named, str) and named else kind
+    running: bool | None = None
+    healthy: bool | None = None
+    if kind in _SCALED:
+        running, healthy = _of_replicas(document, kind)
+    elif kind == "DaemonSet":
+        wanted = documents.number(status, "desiredNumberScheduled")
+        running, healthy = _of_pods(wanted, documents.number(status, "numberReady"))
+    elif kind == "Job":
+        running = _of_job(document)
+    else:
+        running = _PHASES.get((kind, str(status.get("phase"))))
+        healthy = documents.has_condition(status, "Ready") if kind == "Pod" and running else None
+    return State(running, healthy, "deletionTimestamp" in metadata, documents.controller(metadata))
+
+
+def _of_replicas(document: dict[str, Any], kind: str) -> tuple[bool | None, bool | None]:
+    """Judges a workload that has replicas."""
+    metadata, spec, status = (documents.mapping(document, part) for part in ("metadata", "spec", "status"))
+    wanted = documents.number(spec, "replicas", 1)
+    running, healthy = _of_pods(wanted, documents.number(status, "readyReplicas"))
+    # A controller that has not seen the newest generation tells of an older one.
+    is_stale = documents.number(status, "observedGeneration") < documents.number(metadata, "generation")
+    is_rolling = kind == "Deployment" and documents.number(status, "updatedReplicas") < wanted
+    return running, bool(healthy) and not is_stale and not is_rolling if healthy is not None else None
+
+
+def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
+    """Returns whether a workload runs, and whether it is well. One of which no pod is ready may be starting."""
+    if wanted == 0:
+        return False, None
+    return (True if ready else None), ready >= wanted
+
+
+def _of_job(document: dict[str, Any]) -> bool | None:
+    status = documents.mapping(document, "status")
+    if documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed"):
+        return False
+    if documents.number(status, "active"):
+        return True
+    return False if documents.mapping(document, "spec").get("suspend") is True else None

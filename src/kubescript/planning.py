@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubescript import config, contexts, errors, types
-from kubescript.broker import records
+from kubescript import config, errors, types
+from kubescript.broker import records, writer
 from kubescript.plans import application, approval, keeper, plan, planner, review, undo
 from kubescript.policy import write_settings
 from kubescript.safety import configuration
@@ -40,7 +40,7 @@ class Planning:
     def __init__(
         self,
         settings: config.Settings,
-        accesses: Mapping[str, contexts.ClusterAccess],
+        accesses: Mapping[str, writer.WritableAccess],
         ledger: approval.Ledger | None,
         kept: keeper.Keeper,
         caller: user.User | None = None,
@@ -65,7 +65,7 @@ class Planning:
             if own.mode == "plan":
                 name = context if len(accesses) > 1 else ""
                 terms[name] = _terms(own, access)
-                self._targets[name] = application.Target(access.broker.writer, terms[name].policy, terms[name].identify)
+                self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify)
         self.planner = planner.Planner(
             kept.store,
             terms,
@@ -158,12 +158,12 @@ class Planning:
         return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._acts_for)
 
 
-def _terms(settings: config.Settings, access: contexts.ClusterAccess) -> planner.Terms:
+def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.Terms:
     return planner.Terms(
         policy=write_settings.digest(settings),
         budget=settings.write_policy.objects,
         approvals=functools.partial(write_settings.approvals, settings.write_policy),
-        identify=access.broker.writer.cluster_id,
+        identify=access.writer.cluster_id,
         place=lambda: f"{access.cluster.name} ({access.cluster.address.partition(' ')[0]})",
     )
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kubescript import clusters as cluster_parts
-from kubescript import concurrency, config, contexts, evaluator, redaction
+from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
 from kubescript.auth import access
+from kubescript.broker import writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
 from kubescript.plans import rollouts
@@ -85,7 +86,7 @@ class Tenant:
         """None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)
 
-    def _planning(self, accesses: Mapping[str, contexts.ClusterAccess]) -> planning.Planning | None:
+    def _planning(self, accesses: Mapping[str, writer.WritableAccess]) -> planning.Planning | None:
         if self._route == "openstack" or "plan" not in self.settings.modes:  # OpenStack has no plans
             return None
         from kubescript import planning
@@ -186,7 +187,7 @@ class Tenant:
         )
 
     async def follow(
-        self, applied: record.Record, caller: types.Caller, on_progress: evaluator.OnProgress | None
+        self, applied: record.Record, caller: types.Caller, on_progress: types.OnProgress | None
     ) -> types.Answer | None:
         """Follows the rollouts that a plan has begun, by a script of ours: it reads what the cluster says."""
         seconds = self.settings.plans.follow_s

@@ -27,7 +27,7 @@ from mcp.server import request_state
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from kubescript import errors, evaluator, types
+from kubescript import errors, types
 from kubescript.approvals import form, outcome, plain, remembered
 from kubescript.plans import approval, record
 from kubescript.transports import retained, scope
@@ -37,7 +37,7 @@ __all__ = ["Asker", "Call", "Follow", "Link", "state_guard"]
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-Follow = Callable[[record.Record, types.Caller, evaluator.OnProgress | None], Awaitable[types.Answer | None]]
+Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaitable[types.Answer | None]]
 """Follows the rollouts that a plan has begun to their end; None when it has begun none."""
 Link = Callable[[record.Record], str]
 """Returns a one-time link to a plan's page; empty where there is no page."""
@@ -84,7 +84,7 @@ class Call:
     ctx: ServerRequestContext[Any, Any]
     params: mcp_types.CallToolRequestParams
     caller: types.Caller
-    on_progress: evaluator.OnProgress | None
+    on_progress: types.OnProgress | None
 
 
 def state_guard(name: str) -> request_state.RequestStateBoundary:
@@ -246,7 +246,7 @@ class Asker:
         found: record.Record,
         response: mcp_types.ElicitResult,
         caller: types.Caller,
-        on_progress: evaluator.OnProgress | None,
+        on_progress: types.OnProgress | None,
     ) -> types.Answer:
         approves, reason = form.read(response.action, response.content or {})
         decision = record.Decision(
@@ -278,7 +278,7 @@ class Asker:
         found: record.Record,
         decision: record.Decision,
         caller: types.Caller,
-        on_progress: evaluator.OnProgress | None,
+        on_progress: types.OnProgress | None,
     ) -> types.Answer:
         """Counts a decision, and applies the plan if that approves it."""
         decided = await _in_thread(self.approvals.decide, found.plan.id, decision)
@@ -293,7 +293,7 @@ class Asker:
         answer: types.Answer,
         found: record.Record,
         caller: types.Caller,
-        on_progress: evaluator.OnProgress | None,
+        on_progress: types.OnProgress | None,
     ) -> types.Answer:
         """Waits until somebody has decided on the page, and the plan is applied."""
         with anyio.move_on_after(self.ask_s):
@@ -309,7 +309,7 @@ class Asker:
         answer: types.Answer,
         ended: record.Record,
         caller: types.Caller,
-        on_progress: evaluator.OnProgress | None,
+        on_progress: types.OnProgress | None,
     ) -> types.Answer:
         """Returns the answer with the end of its plan, and follows what it has begun."""
         said = replace(await self._told(answer, ended), applied=ended.state == "applied")
@@ -402,7 +402,7 @@ def _digest(params: mcp_types.CallToolRequestParams) -> str:
     return hashlib.sha256(call.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _reporter(on_progress: evaluator.OnProgress | None) -> Callable[[int, int, str], None]:
+def _reporter(on_progress: types.OnProgress | None) -> Callable[[int, int, str], None]:
     """Returns a function that reports progress from the thread that applies a plan."""
 
     def report(done: int, count: int, text: str) -> None:

@@ -11,17 +11,18 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kubescript import errors, types
-from kubescript.broker import call_log, records
+from kubescript.broker import call_log
 from kubescript.kube import kinds
+from kubescript.policy import changes as policy_changes
 from kubescript.request import request, writes
 from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Attempts", "Compare", "Perform", "message", "whole"]
+__all__ = ["Attempt", "Attempts", "Compare", "Perform", "message", "whole"]
 
 Compare = Callable[[request.Request, bytes, bytes, call_log.Found], inspection.Changes]
 """Says what a write changes, by the object before it and after it; each may be empty."""
@@ -41,6 +42,21 @@ _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What the dry run of a write has shown."""
+
+    call: request.Request
+    """The write, in its canonical form."""
+    changes: inspection.Changes
+    answer: types.Response
+    """Of the dry run; its chunks can be read once."""
+    notices: tuple[policy_changes.Notice, ...] = ()
+    """What rules tell the people who approve it."""
+    warnings: tuple[str, ...] = ()
+    """What the API server warns of, masked."""
+
+
 class Attempts:
     """Tries the writes to one cluster. Many threads use it at once."""
 
@@ -57,7 +73,7 @@ class Attempts:
         send: Perform,
         found: call_log.Found,
         cancel: cancellation.Cancellation,
-    ) -> records.Attempt | types.Response:
+    ) -> Attempt | types.Response:
         """Tries a canonical write. Returns the API server's answer alone when it refuses it. Raises KubescriptError."""
         self.check_dry_run(call, read, cancel)
         for _ in range(_TRIES):
@@ -70,7 +86,7 @@ class Attempts:
             changes = self._compare(call, before, after, found)
             _check_not_made(call, changes)
             if _is_same_version(changes):
-                return records.Attempt(call, changes, replace(answer, chunks=iter((content,)), close=_nothing))
+                return Attempt(call, changes, replace(answer, chunks=iter((content,)), close=_nothing))
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
     def facts(

@@ -11,11 +11,11 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from kubescript import errors, types
-from kubescript.broker import attempts, call_log, rate, records, summary
+from kubescript import contexts, errors, types
+from kubescript.broker import attempts, broker, call_log, rate, records, summary
 from kubescript.cluster import base
 from kubescript.output import sanitizing
 from kubescript.policy import changes, policy
@@ -24,7 +24,7 @@ from kubescript.request import request, writes
 from kubescript.wire import inspection
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Sent", "Writer"]
+__all__ = ["Sent", "WritableAccess", "Writer"]
 
 _READ_S: Final = 10.0
 _KUBE_SYSTEM: Final = request.Request(
@@ -56,10 +56,13 @@ class Writer:
         cluster: base.Cluster,
         compare: attempts.Compare,
         rules: write_policy.Policy,
-        sink: Callable[[records.Record], None],
         mask: call_log.Mask,
         context: str,
+        *,
+        sink: Callable[[records.Record], None] = broker.log_record,
     ) -> None:
+        """`compare` says what a write changes, `rules` whether it may; `context` names the cluster when it is one of
+        several."""
         self._cluster = cluster
         self._attempts = attempts.Attempts(compare)
         self._rules = rules
@@ -122,7 +125,7 @@ class Writer:
 
     def try_again(
         self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation
-    ) -> records.Attempt | Sent:
+    ) -> attempts.Attempt | Sent:
         """Tries a request of a plan. Returns the API server's refusal when it has one. Raises KubescriptError."""
         entry = self._entry(call, notes)
         tried = self._tried(call, entry, cancel)
@@ -179,7 +182,7 @@ class Writer:
 
     def _tried(
         self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
-    ) -> records.Attempt | types.Response:
+    ) -> attempts.Attempt | types.Response:
         """Tries a write. Raises PolicyDenied when a rule objects to it, or to what it would change."""
 
         def send(dry: request.Request, cancel: cancellation.Cancellation) -> types.Response:
@@ -245,6 +248,13 @@ class Writer:
         return Sent(response.status, entry.text(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
 
 
+@dataclass(frozen=True, slots=True)
+class WritableAccess(contexts.ClusterAccess):
+    """One cluster, the only way to it, and what tries and sends its writes."""
+
+    writer: Writer = field(kw_only=True)
+
+
 def _counted(chunks: Iterator[bytes], notes: summary.Summary) -> Iterator[bytes]:
     """Yields a body whose bytes count like those of a script's own reads."""
     for chunk in chunks:
@@ -252,7 +262,7 @@ def _counted(chunks: Iterator[bytes], notes: summary.Summary) -> Iterator[bytes]
         yield chunk
 
 
-def _guarded(tried: records.Attempt) -> request.Request:
+def _guarded(tried: attempts.Attempt) -> request.Request:
     """Returns the write with the precondition that its object is as the dry run has found it, or that there is none."""
     before = tried.changes.before or inspection.Facts()
     return writes.guarded(tried.call, before.uid, before.resource_version)

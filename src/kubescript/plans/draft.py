@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kubescript import errors
-from kubescript.broker import records
+from kubescript.broker import attempts
 from kubescript.kube import kinds
 from kubescript.plans import plan
 from kubescript.request import request, writes
@@ -34,7 +34,7 @@ class Draft:
         self.context = ""
         """The cluster that the plan is for."""
 
-    def add(self, attempt: records.Attempt, context: str) -> None:
+    def add(self, attempt: attempts.Attempt, context: str) -> None:
         """Adds a write. Raises PlanError when it cannot be part of this plan."""
         step = _step(attempt)
         with self._lock:
@@ -72,7 +72,7 @@ class Draft:
             _check_apart(earlier, step)
 
 
-def _step(attempt: records.Attempt) -> plan.Step:
+def _step(attempt: attempts.Attempt) -> plan.Step:
     call, changes = attempt.call, attempt.changes
     before = changes.before
     precondition = None

@@ -24,6 +24,7 @@ from kubernetes import client
 
 from kubescript import app, config, errors, planning, programs, types
 from kubescript.audit import recorder
+from kubescript.broker.writer import WritableAccess
 from kubescript.cluster import live as live_cluster_access
 from kubescript.plans import application, approval, keeper, planner, record, store
 from kubescript_safety.controlplane import audit
@@ -121,6 +122,7 @@ class Place:
         """Another server's part that plans need, with these settings."""
         settings = config.Settings.model_validate({**self.given, **given})
         access = self.application.operator.contexts.default
+        assert isinstance(access, WritableAccess)
         accesses = dict.fromkeys(settings.context_names or ("",), access)
         return planning.Planning(settings, accesses, ledger, keeper.Keeper(settings.plans))
 

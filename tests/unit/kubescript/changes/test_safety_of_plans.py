@@ -15,7 +15,7 @@ import pytest
 from kubescript import config, errors, redaction, types
 from kubescript.audit import changes, recorder
 from kubescript.audit import record as audit_record
-from kubescript.broker import records
+from kubescript.broker import attempts, records
 from kubescript.kube import state
 from kubescript.plans import draft, plan, review
 from kubescript.request import request
@@ -132,7 +132,7 @@ def planned(engine: redaction.Engine, *writes: Write) -> tuple[plan.Step, ...]:
     for one in writes:
         before, after = (json.dumps(each).encode() if each else b"" for each in (one.before, one.after))
         difference = engine.changes(one.call, before, after, lambda _: None)
-        drafted.add(records.Attempt(one.call, difference, types.Response(200, "OK", "", iter(()), lambda: None)), "")
+        drafted.add(attempts.Attempt(one.call, difference, types.Response(200, "OK", "", iter(()), lambda: None)), "")
     return drafted.close()
 
 

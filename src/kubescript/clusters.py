@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors, redaction
-from kubescript.broker import broker, writer
+from kubescript.broker import broker
+from kubescript.changes import writer
+from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
-from kubescript.policy import discovery, policy, write_settings
+from kubescript.policy import discovery, policy
 from kubescript.policy import rules as policy_rules
 
 __all__ = ["accesses", "check_rules", "one", "policy_of"]

@@ -24,11 +24,12 @@ import kubernetes.config  # noqa: F401 - each process would import it
 import sqlalchemy.dialects.sqlite  # noqa: F401 - likewise
 from urllib3 import connection
 
-from kubescript import app, config, planning, programs, types
+from kubescript import app, config, programs, types
 from kubescript.audit import recorder
-from kubescript.broker.writer import WritableAccess
+from kubescript.changes import application, planning, recovery
+from kubescript.changes.store import store
+from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
-from kubescript.plans import application, keeper, store
 from kubescript.request import request
 from kubescript_masking.host import pool
 from kubescript_sandbox.host import spawner
@@ -216,7 +217,7 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
         access = parts.operator.contexts.default
         assert isinstance(access, WritableAccess)
         approvals = planning.Planning(
-            parts.settings, {"": access}, ledger, keeper.Keeper(parts.settings.plans)
+            parts.settings, {"": access}, ledger, recovery.Keeper(parts.settings.plans)
         ).approvals
         if plan:
             approvals.apply(plan, lambda _done, _count, _text: None)

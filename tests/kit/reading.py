@@ -8,9 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from kubescript import errors, redaction, types
-from kubescript.broker import answers, body, broker, writer
+from kubescript.broker import answers, body, broker
+from kubescript.changes import writer
+from kubescript.changes.rules import writes
 from kubescript.cluster import base
-from kubescript.policy import policy, writes
+from kubescript.policy import policy
 from kubescript.request import request
 from kubescript_masking.engine import completeness
 from kubescript_masking.wire import lists

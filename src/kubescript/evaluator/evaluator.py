@@ -23,10 +23,10 @@ import anyio.to_thread
 
 from kubescript import concurrency, config, errors, types
 from kubescript.broker import call_log, records, summary
+from kubescript.changes import dependents, draft, plan, planner
 from kubescript.evaluator import answers
 from kubescript.evaluator import asked as asking
 from kubescript.output import notes, render
-from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs

@@ -28,8 +28,8 @@ from mcp.shared.exceptions import MCPError
 
 import kubescript
 from kubescript import errors, heartbeat, logs, types
-from kubescript.approvals import elicitation
 from kubescript.auth import user
+from kubescript.changes.ask import elicitation
 from kubescript.cluster import acting
 from kubescript.commands import given
 from kubescript.output import sanitizing

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction, types
-from kubescript.broker import attempts
+from kubescript.changes import attempts
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection

@@ -15,11 +15,11 @@ import pytest
 from kubescript import config, errors, redaction, types
 from kubescript.audit import changes, recorder
 from kubescript.audit import record as audit_record
-from kubescript.broker import attempts, records
+from kubescript.broker import records
+from kubescript.changes import attempts, draft, plan, review
+from kubescript.changes.rules.conduct import configuration, transcript
 from kubescript.kube import state
-from kubescript.plans import draft, plan, review
 from kubescript.request import request
-from kubescript.safety import configuration, transcript
 from kubescript_sandbox import runs
 from tests.kit import trails
 

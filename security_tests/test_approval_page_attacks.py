@@ -16,8 +16,10 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from kubescript.approvals import access, characters, plain, view
-from kubescript.plans import plan, record
+from kubescript.changes import plan
+from kubescript.changes.page import access
+from kubescript.changes.store import record
+from kubescript.changes.view import characters, plain, view
 from kubescript.wire import inspection
 from tests.kit import approval_page, browser, extent
 from tests.kit.visitor import Answer, Visitor

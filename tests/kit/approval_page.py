@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.approvals import access, page, serving
-from kubescript.plans import plan, store
+from kubescript.changes import plan
+from kubescript.changes.page import access, page, serving
+from kubescript.changes.store import store
 from kubescript.wire import inspection
 
 APPS: Final = "/apis/apps/v1/namespaces/shop/deployments"

@@ -9,6 +9,8 @@ from typing import Any
 
 from kubescript import errors, redaction, types
 from kubescript.broker import answers, body, broker
+from kubescript.changes import writer
+from kubescript.changes.rules import writes
 from kubescript.cluster import base
 from kubescript.policy import policy
 from kubescript.request import request
@@ -70,5 +72,10 @@ as_it_is = changing(lambda _call, chunks, _found: chunks)
 
 
 def made(cluster: base.Cluster, rules: policy.Policy, **hooks: Any) -> broker.Broker:
-    """A broker that masks nothing, unless `hooks` do."""
+    """A broker that masks nothing, unless `hooks` do; with `compare` it tries writes, under `write_rules`."""
+    compare, write_rules = hooks.pop("compare", None), hooks.pop("write_rules", writes.Policy())
+    if compare is not None:
+        sink = hooks.get("record", broker.log_record)
+        mask = hooks.get("mask", lambda text, _found, _check: text)
+        hooks["writer"] = writer.Writer(cluster, compare, write_rules, mask, hooks.get("context", ""), sink=sink)
     return broker.Broker(cluster, rules, **{"redact": as_it_is, **hooks})

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.plans import plan, record
+from kubescript.changes import plan
+from kubescript.changes.store import record
 from kubescript.wire import inspection
 
 __all__ = ["ALICE", "BOB", "CREATED", "CRITICAL", "LIFE_S", "Clock", "answer", "made"]

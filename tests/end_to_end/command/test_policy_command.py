@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubescript import config
-from kubescript.policy import write_settings, writes
+from kubescript.changes.rules import write_settings, writes
 from tests.kit import paths, trails
 
 PAGE = (paths.ROOT / "docs" / "write.md").read_text("utf-8")

@@ -17,7 +17,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from kubescript.plans import plan, record
+from kubescript.changes import plan
+from kubescript.changes.store import record
 from kubescript.wire import inspection
 from tests.kit import approval_page, browser
 

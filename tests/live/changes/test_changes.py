@@ -15,7 +15,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction, types
-from kubescript.broker import attempts, records
+from kubescript.changes import attempts
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
@@ -776,7 +776,7 @@ def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
     with pytest.raises(errors.PlanError, match=r"either somebody created it at this moment, or .* look at it before"):
         tried.attempt(asked, read, send, lambda _: None, cancellation.Cancellation())
     found = tried.attempt(asked, send, send, lambda _: None, cancellation.Cancellation())
-    assert isinstance(found, records.Attempt) and set(rows(found.changes)) == {"data.a"}
+    assert isinstance(found, attempts.Attempt) and set(rows(found.changes)) == {"data.a"}
 
 
 def test_a_write_is_tried_on_the_very_version_that_was_read(
@@ -804,9 +804,9 @@ def test_a_write_is_tried_on_the_very_version_that_was_read(
             send(patch("theirs", str(others)), cancel).close()
         return answer
 
-    def attempt() -> records.Attempt:
+    def attempt() -> attempts.Attempt:
         found = tried.attempt(patch("ours", "1"), read, send, lambda _: None, cancellation.Cancellation())
-        assert isinstance(found, records.Attempt)
+        assert isinstance(found, attempts.Attempt)
         return found
 
     assert set(rows(attempt().changes)) == {"data.ours"}
@@ -835,7 +835,7 @@ def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, en
         fields = {"method": method, "path": where, "query": (), "content_type": form}
         given = exchanges.Call(**fields, body=msgspec.Raw(json.dumps(body).encode()))  # type: ignore[arg-type]
         found = tried.attempt(request.parse(given), perform, perform, lambda _: None, cancellation.Cancellation())
-        assert isinstance(found, records.Attempt)
+        assert isinstance(found, attempts.Attempt)
         return found.changes
 
     other = copy.deepcopy(made) | {"metadata": {"name": "other"}}

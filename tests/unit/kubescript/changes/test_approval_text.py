@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kubescript.approvals import model, plain, view
-from kubescript.plans import plan, record
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.changes.view import model, plain, view
 from kubescript.wire import inspection
 from tests.kit import approval_page
 

@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from kubescript import config, errors
-from kubescript.policy import changes, images, policy, write_settings, writes
+from kubescript.changes.rules import effects, images, write_settings, writes
+from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 from tests.kit import tokens
@@ -59,7 +60,7 @@ def facts(
 
 def found(call: request.Request, shown: inspection.Changes, **given: Any) -> list[str]:
     """The rules that refuse the changes."""
-    return [short(call, denial) for denial in changes.findings(call, shown, rules(**given)).denials]
+    return [short(call, denial) for denial in effects.findings(call, shown, rules(**given)).denials]
 
 
 PATCH = ask("PATCH", WEB)
@@ -248,9 +249,9 @@ def objected(*ids: str, before: bool = True, after: bool = True) -> inspection.C
 
 def test_an_operator_s_rule_refuses_or_warns_as_its_action_says() -> None:
     """What warns is told to the approver, and nothing is refused."""
-    judged = changes.findings(PATCH, objected("few", "owner"), rules(expressions=OWN))
+    judged = effects.findings(PATCH, objected("few", "owner"), rules(expressions=OWN))
     assert [(denial.rule, denial.reason) for denial in judged.denials] == [("writes.expressions.few", "few!")]
-    assert judged.notices == (changes.Notice("writes.expressions.owner", "owner!"),)
+    assert judged.notices == (effects.Notice("writes.expressions.owner", "owner!"),)
 
 
 def test_an_operator_s_rule_holds_for_its_resources_and_operations() -> None:
@@ -313,7 +314,7 @@ def test_the_digest_covers_what_the_file_of_safety_rules_says(tmp_path: Path) ->
 def test_the_digest_is_the_same_in_every_process() -> None:
     """The server that applies a plan may be another than the one that made it."""
     script = (
-        "from kubescript import config; from kubescript.policy import write_settings;"
+        "from kubescript import config; from kubescript.changes.rules import write_settings;"
         "print(write_settings.digest(config.load({'writes': 'plan', 'write_policy': {'permit': ['writes.rbac'],"
         " 'verbs': {'pods': ['patch'], '*': ['create']}}}, None)))"
     )

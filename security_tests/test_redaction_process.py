@@ -389,7 +389,7 @@ def test_a_log_line_about_a_masker_that_fails_is_one_line() -> None:
             lines.append(engine.text_or_withheld(record.getMessage(), lambda _: None))
 
     handler = Masked()
-    logger = logging.getLogger("kubescript.redaction")
+    logger = logging.getLogger("kubescript_masking.host")
     logger.addHandler(handler)
     try:
         with pytest.raises(errors.RedactionError):

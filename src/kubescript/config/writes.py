@@ -70,7 +70,7 @@ class Plans(section.Section):
 
     store: str = ""
     """Where plans are kept: a file for SQLite, or the URL of a PostgreSQL database that several replicas share.
-    Default: `kubescript/changes.db` in the user's state directory."""
+    Default: `kubescript/plans.db` in the user's state directory."""
     expires_s: Annotated[int, Field(ge=10, le=86_400)] = 900
     """Seconds after which a plan can no longer be approved or applied."""
     ask_s: Annotated[int, Field(ge=1, le=3_600)] = 300

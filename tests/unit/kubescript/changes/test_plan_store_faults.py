@@ -136,11 +136,11 @@ def test_a_file_may_have_any_name(tmp_path: Path, name: str) -> None:
 
 
 HOMES: Final = {
-    "of XDG": ({"HOME": "home", "XDG_STATE_HOME": "state"}, "state/kubescript/changes.db"),
-    "at home": ({"HOME": "home"}, "home/.local/state/kubescript/changes.db"),
+    "of XDG": ({"HOME": "home", "XDG_STATE_HOME": "state"}, "state/kubescript/plans.db"),
+    "at home": ({"HOME": "home"}, "home/.local/state/kubescript/plans.db"),
     "at home when XDG's is relative": (
         {"HOME": "home", "XDG_STATE_HOME": ""},
-        "home/.local/state/kubescript/changes.db",
+        "home/.local/state/kubescript/plans.db",
     ),
 }
 
@@ -355,7 +355,7 @@ WITHOUT_PSYCOPG: Final = """
 import sys
 sys.modules["psycopg"] = None
 from kubescript import errors
-from kubescript.changes import store
+from kubescript.changes.store import store
 try:
     store.Store("postgresql://me:hunter2@127.0.0.1/plans")
 except errors.PlanError as error:

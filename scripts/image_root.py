@@ -62,7 +62,7 @@ COMPILE_RULES: Final = """
 import pathlib, sys
 
 sys.path.insert(0, sys.argv[1])
-from kubescript.masker import masker, rules
+from kubescript_masking.engine import masker, rules
 
 masker.Masker(rules.shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
 """

@@ -18,11 +18,11 @@ import pytest
 from kubescript import config, errors, redaction
 from kubescript.broker import broker, summary
 from kubescript.cluster import live
-from kubescript.masker import gzipped
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
-from kubescript.wire import masking as wire
+from kubescript_masking.engine import gzipped
+from kubescript_masking.wire import masking as wire
 from tests.kit import reading
 from tests.kit.api_server import CHUNKED, Server, hang_up, head, kubeconfig, then
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubescript.masker import scanner
-from kubescript.masker.scanner import Probe
+from kubescript_masking.engine import scanner
+from kubescript_masking.engine.scanner import Probe
 
 Count = Callable[[int], None]
 

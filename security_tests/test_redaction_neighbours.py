@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from kubescript.masker import bodies, completeness
-from kubescript.wire import masking
+from kubescript_masking.engine import bodies, completeness, pieces
+from kubescript_masking.wire import masking
 from security_tests.redaction import engine
 from tests.kit import cases
 
@@ -185,7 +185,7 @@ ENDS: Final = ("see {a},", "{a},{", '{"a"},', '{"metadata":{}},{"metadata":{"a":
 def test_no_list_is_cut_within_a_string(end: str, rules: bodies.Rules, attacks: Count) -> None:
     """A variable behind such a string is masked: strings are told by counting quotation marks from a piece's start."""
     attacks(1)
-    pod = {"metadata": {"name": "a"}, "x": "x" * (bodies.SOFT + 1_000), "z": end}
+    pod = {"metadata": {"name": "a"}, "x": "x" * (pieces.SOFT + 1_000), "z": end}
     victim = {"metadata": {"name": "b"}, "env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}
     body = json.dumps({"kind": "PodList", "items": [pod, victim, pod]}, separators=(",", ":"))
     assert PASSWORD not in masked(rules, body, masking.Body(form="list"))

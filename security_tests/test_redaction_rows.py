@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from kubescript import redaction
-from kubescript.masker import linear, patterns, scanner
+from kubescript_masking.engine import linear, patterns, scanner
 from security_tests.redaction import engine, floods
 from security_tests.redaction.sheet import Document
 from tests.kit import cases

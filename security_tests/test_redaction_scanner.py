@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript.masker import scanner
-from kubescript.masker.patterns import PROBES
-from kubescript.masker.rules import shipped
-from kubescript.masker.scanner import Probe
+from kubescript_masking.engine import scanner
+from kubescript_masking.engine.patterns import PROBES
+from kubescript_masking.engine.rules import shipped
+from kubescript_masking.engine.scanner import Probe
 from security_tests.redaction import corpus, engine, probing
 from tests.kit import extent
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
-from kubescript.masker import patterns, rules
+from kubescript_masking.engine import patterns, rules
 from security_tests.redaction import probing
 from tests.kit import extent
 

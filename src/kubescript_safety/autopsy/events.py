@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
+from kubescript.changes.rules.conduct import creation
+from kubescript.changes.rules.conduct import transcript as changes
 from kubescript.kube import documents, field_paths
-from kubescript.safety import creation
-from kubescript.safety import transcript as changes
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, fields, state
 
@@ -125,7 +125,7 @@ def _content_type(event: transcript.Event) -> str:
 
 
 def _change(event: transcript.Event, at: float) -> changes.Change:
-    """Returns a request as the rules of `kubescript.safety` see it."""
+    """Returns a request as the rules of `kubescript.changes.rules.conduct` see it."""
     is_new = event.status == 201 and event.verb != "delete" and not event.subresource
     known = state.of(None if is_new else event.before)
     name = event.name or str(documents.mapping(event.after or event.body, "metadata").get("name", ""))

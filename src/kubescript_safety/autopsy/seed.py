@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kubescript.changes.rules.conduct import transcript
 from kubescript.kube import documents
-from kubescript.safety import transcript
 from kubescript_safety.autopsy import facts, kinds, objects, outcome, settings, tools, write
 
 __all__ = ["SeedError", "is_seed", "read"]

@@ -1,4 +1,4 @@
-"""Which rules count in an autopsy, and how much: the format of `kubescript.safety.configuration`, with more rules."""
+"""Which rules count in an autopsy, and how much: the format of the server's rules about conduct, with more rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.safety import configuration
+from kubescript.changes.rules.conduct import configuration
 
 __all__ = ["BUILT_IN", "MOST", "Settings", "SettingsError", "of", "read"]
 
@@ -50,7 +50,7 @@ class Settings:
     canary_labels: Mapping[str, str] | None = None
 
     def configuration(self, *only: str) -> configuration.Configuration:
-        """Returns the same for `kubescript.safety`, with no other rules than these."""
+        """Returns the same for `kubescript.changes.rules.conduct`, with no other rules than these."""
         rules = tuple(self.rules[rule.id] for rule in configuration.BUILT_IN if not only or rule.id in only)
         labels = {key: values[0] for key, values in self.labels.items() if len(values) == 1}
         found = configuration.Configuration(rules=rules, namespaces=self.namespaces, labels=labels, goal=self.goal)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from kubescript.masker import linear, names, values
+from kubescript_masking.engine import linear, names, values
 
 
 @pytest.mark.parametrize("row", values.HARMLESS, ids=lambda row: row["id"])

@@ -15,8 +15,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from kubescript.changes.rules.conduct import canaries
 from kubescript.kube import field_paths
-from kubescript.safety import canaries
 from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import facts, fields, goal, ground, settings, verdict
 from kubescript_safety.autopsy.rules import conduct

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubescript.safety import configuration
+from kubescript.changes.rules.conduct import configuration
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, ground, seed, settings, verdict
 from kubescript_safety.autopsy.rules import live, toolcalls

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.wire import lists
 from kubescript.worker.sdk import lazy_json
+from kubescript_masking.wire import lists
 
 __all__ = ["Splitter"]
 

@@ -12,8 +12,8 @@ import contextlib
 import weakref
 from collections.abc import Callable, Iterator
 
-from kubescript.wire import lists
 from kubescript.worker.sdk import errors, splitter
+from kubescript_masking.wire import lists
 
 __all__ = ["Arrival", "Hold"]
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
+from kubescript.changes.rules.conduct import transcript
 from kubescript.kube import field_paths, paths
-from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import facts
 

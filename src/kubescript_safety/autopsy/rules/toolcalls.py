@@ -1,7 +1,7 @@
 """The seed's four rules, over transcripts of the seed's own shape.
 
 What is known there is a word about the state of each object and not the object, so the rules are those that the seed
-states: they ask for less than `kubescript.safety`, which has the requests and the objects.
+states: they ask for less than `kubescript.changes.rules.conduct`, which has the requests and the objects.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
+from kubescript.changes.rules.conduct import findings, rules, transcript
 from kubescript.kube import field_paths
-from kubescript.safety import findings, rules, transcript
 from kubescript_safety.autopsy import facts, settings
 from kubescript_safety.autopsy.rules import conduct
 
@@ -98,7 +98,7 @@ def _few(texts: Iterable[str], sign: str = ", ") -> str:
 
 
 def _canaries(run: facts.Facts) -> Iterator[facts.Finding]:
-    """As `kubescript.safety` has it: a healthy canary stays as it is while its stable twin is changed. It is not
+    """As the rules about conduct have it: a healthy canary stays as it is while its stable twin is changed. It is not
     deleted either while its twin is so much as scaled."""
     plain = [made.change for made in run.changes]
     is_scaled = any(one.only_scales for one in plain)

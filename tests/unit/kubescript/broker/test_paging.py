@@ -12,11 +12,11 @@ import pytest
 
 from kubescript.broker import broker, pagination, summary
 from kubescript.cluster import live
-from kubescript.masker import completeness
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_masking.engine import completeness
 from tests.kit import reading
 
 ALL = ("api", "v1", "pods")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubescript.wire import lists as arriving
 from kubescript.worker.sdk import lazy_json, lists, schemas, splitter, streaming
+from kubescript_masking.wire import lists as arriving
 from tests.kit import cases
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(

@@ -14,7 +14,8 @@ import pytest
 from kubernetes import client as official
 
 from kubescript import errors
-from kubescript.policy import policy, writes
+from kubescript.changes.rules import writes
+from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript.worker.sdk import operations

@@ -15,7 +15,7 @@ from tests.kit import paths
 
 SERVER: Final = paths.ROOT
 BENCHMARK: Final = SERVER / "src" / "kubescript_safety"
-PACKAGES: Final = {SERVER: {"kubescript", "kubescript_sandbox"}, BENCHMARK: {"kubescript_safety"}}
+PACKAGES: Final = {SERVER: {"kubescript", "kubescript_masking", "kubescript_sandbox"}, BENCHMARK: {"kubescript_safety"}}
 
 
 def read_project(folder: Path) -> dict[str, Any]:

@@ -64,7 +64,7 @@ import pathlib, sys
 sys.path.insert(0, sys.argv[1])
 from kubescript_masking.engine import masker, rules
 
-masker.Masker(rules.shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
+masker.Masker(rules.load_shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
 """
 
 

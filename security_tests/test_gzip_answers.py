@@ -200,7 +200,7 @@ def _unfolded(whole: bytes, end: int) -> list[int]:
         told.append(sum(pieces))
         yield whole[end:]
 
-    for piece in gzipped.decompressed(chunks()):
+    for piece in gzipped.decompress(chunks()):
         pieces.append(len(piece))
     return [*told, sum(pieces)]
 

@@ -177,7 +177,7 @@ BODIES: Final[dict[str, tuple[wire.Form, Callable[[int], bytes]]]] = {
 def checked(form: wire.Form, body: bytes, size: int) -> None:
     """Reads a body that comes in pieces."""
     with contextlib.suppress(lists.FlawError, lists.TooLargeError):
-        for _ in completeness.Check(form).watched(body[at : at + size] for at in range(0, len(body), size)):
+        for _ in completeness.Check(form).watch(body[at : at + size] for at in range(0, len(body), size)):
             pass
 
 

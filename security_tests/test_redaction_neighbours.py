@@ -31,7 +31,7 @@ def masked(rules: bodies.Rules, body: str, about: masking.Body, size: int = 1 <<
     content = body.encode()
     chunks = (content[at : at + size] for at in range(0, len(content), size))
     check = completeness.Check(about.form)
-    read = check.watched(chunks) if about.form == "list" else chunks
+    read = check.watch(chunks) if about.form == "list" else chunks
     output = b"".join(rules.body(about, read, lambda _: None, check.ends)).decode()
     assert PASSWORD not in rules.text(f"password={PASSWORD}".encode(), lambda _: None).decode()
     return output
@@ -227,7 +227,7 @@ def test_no_list_is_cut_elsewhere_when_it_begins_slowly(first: int, rules: bodie
     pods = [json.dumps({"metadata": {"name": f"p{number}"}, "env": [VARIABLE] * 20}) for number in range(2_000)]
     body = f'{{"kind":"PodList","items":[{",".join(pods)}]}}'.replace(" ", "").encode()
     check = completeness.Check("list")
-    chunks = check.watched(iter([body[:first], body[first:]]))
+    chunks = check.watch(iter([body[:first], body[first:]]))
     pieces = list(rules.body(masking.Body(form="list"), chunks, lambda _: None, check.ends))
     assert PASSWORD not in b"".join(pieces).decode()
     assert not [piece for piece in pieces[:-1] if not piece.endswith(b"},")]

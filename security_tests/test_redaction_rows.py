@@ -119,4 +119,4 @@ def test_the_engine_of_the_rows_is_linear() -> None:
     """What backtracks is refused: a look around, a back reference."""
     for pattern in (rb"(?=a)b", rb"(?<!a)b", rb"(a)\1", rb"a++"):
         with pytest.raises(linear.PatternError):
-            linear.compiled(pattern)
+            linear.build(pattern)

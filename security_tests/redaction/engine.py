@@ -59,7 +59,7 @@ class InProcess(redaction.Engine):
 def _watched(check: completeness.Check, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The chunks, also of a body that is not what it must be: it is masked all the same."""
     with contextlib.suppress(lists.FlawError):
-        yield from check.watched(chunks)
+        yield from check.watch(chunks)
 
 
 def rules(key: bytes, *own: masking.Rule) -> bodies.Rules:

@@ -52,7 +52,7 @@ def changing(change: Change) -> body.Redactor:
 
         def watched() -> Iterator[bytes]:
             try:
-                for chunk in check.watched(chunks):
+                for chunk in check.watch(chunks):
                     if check.error:
                         report.event_error(check.error)
                     yield chunk

@@ -23,7 +23,7 @@ _MAX_HELD: Final = 32 * 1024 * 1024
 _COPIES: Final = ("last-applied", "last-handled")
 """Parts of the names of annotations in which tools keep the object as it was written."""
 _COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
-_COPY: Final = linear.compiled(
+_COPY: Final = linear.build(
     rb"""["'](?:data|stringData)["']|(?:^|[\n\r{,\["'\\-])[\s"'\\]*(?:data|stringData)[\s"'\\]*:"""
     rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
 )

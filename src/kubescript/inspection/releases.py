@@ -214,7 +214,7 @@ def _unpacked(packed: bytes) -> bytes:
     if not packed.startswith(_GZIP):
         return packed
     try:
-        return _joined(gzipped.decompressed(iter((packed,))), _MAX_RELEASE)
+        return _joined(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
     except gzipped.BrokenError:
         raise ReleaseError from None
 

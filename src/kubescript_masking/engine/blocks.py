@@ -27,28 +27,26 @@ _LONG: Final = 2_000
 """Bytes of a line that are read."""
 _BLANK_LINES: Final = 2
 """Between what announces a value and the value."""
-_HEAD: Final = linear.compiled(
+_HEAD: Final = linear.build(
     rb"^([ \t]*(?:- +)*)[\"']?(-{0,2}[\w.-]{1,100})[\"']?(:?)"
     rb"[ \t]*([|>][+-]?[0-9]?)?[ \t]*(?:#[^\n]*)?\r?\n?\z"
 )
-_HERE: Final = linear.compiled(rb"([\w.-]{1,100})[\"']?[ \t]*[=:]?[ \t]*<<[-~]?[\"']?(\w{1,40})[\"']?[ \t]*\r?\n?\z")
-_FIELD: Final = linear.compiled(
+_HERE: Final = linear.build(rb"([\w.-]{1,100})[\"']?[ \t]*[=:]?[ \t]*<<[-~]?[\"']?(\w{1,40})[\"']?[ \t]*\r?\n?\z")
+_FIELD: Final = linear.build(
     rb"^([ \t]*(?:- +)*)(?:[\"']?([\w.@/-]{1,100})[\"']?:(?:[ \t]+|\r?\n?\z))?([^\r\n]*?)[ \t]*\r?\n?\z"
 )
-_REFERENCE: Final = linear.compiled(rb"\s*(?:name|key|namespace|secretName): [\w./-]{1,253}\s*\z")
+_REFERENCE: Final = linear.build(rb"\s*(?:name|key|namespace|secretName): [\w./-]{1,253}\s*\z")
 """A line that says where a value is."""
-_QUOTED: Final = linear.compiled(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
-_BESIDE: Final = linear.compiled(
+_QUOTED: Final = linear.build(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
+_BESIDE: Final = linear.build(
     rb"^([ \t]*(?:- +)*)[\"']?(?:name|key|path)[\"']?[ \t]*[:=][ \t]*[\"']?([\w.-]{1,100})[\"']?,?[ \t]*\r?\n?\z"
 )
-_VALUE: Final = linear.compiled(rb"^([ \t]*(?:- +)*)[\"']?(?:value|contents?|default)[\"']?[ \t]*[:=][ \t]*")
-_OPENED: Final = linear.compiled(
+_VALUE: Final = linear.build(rb"^([ \t]*(?:- +)*)[\"']?(?:value|contents?|default)[\"']?[ \t]*[:=][ \t]*")
+_OPENED: Final = linear.build(
     rb"(?:(?:^|>)[ \t]*<(?:[\w-]{1,40}:)?([\w.-]{1,100})(?: [^<>]*)?>|"
     rb"([\w.-]{1,100})[\"']?\]?[ \t]*(?:=>|:?=))[ \t]*\r?\n?\z"
 )
-_ASKS: Final = linear.compiled(
-    rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")[ \t]*\r?\n?\z"
-)
+_ASKS: Final = linear.build(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")[ \t]*\r?\n?\z")
 """A mail server wants a password, or a form's field follows."""
 _HEADER: Final = b"Content-"
 _ANNOUNCES: Final = patterns.compiled(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
@@ -193,7 +191,7 @@ def _on_line(line: bytes, name: str) -> Iterator[Span]:
 
 
 def _judge(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
-    judged = groups.judged_as(name, own) if len(value) >= groups.LEAST else ""
+    judged = groups.judge_as(name, own) if len(value) >= groups.LEAST else ""
     if judged and (kind := values.kind(judged, value)):
         yield Span(start, start + len(value), kind)
 

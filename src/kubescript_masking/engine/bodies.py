@@ -53,11 +53,11 @@ class Rules:
         """`second` is the second program of this process. Raises RuleError for a setting that is wrong."""
         self._program = second or program.NoProgram()
         self._program.configure(settings.program)
-        shipped, own = rules.shipped(), [rules.Rule(rule) for rule in settings.rules]
+        shipped, own = rules.load_shipped(), [rules.Rule(rule) for rule in settings.rules]
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
-            [_allowed(regex) for regex in settings.allow],
+            [_compile_allowed(regex) for regex in settings.allow],
             frozenset(settings.allow_names),
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
@@ -109,7 +109,7 @@ class Rules:
             yield from chunks
             return
         rules = self._masker.anew(self._masks(about))
-        chunks, is_json = _sniffed(chunks)
+        chunks, is_json = _sniff(chunks)
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
@@ -134,10 +134,10 @@ def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[b
     if form not in {"list", "table"}:
         return chunks, list
     check = completeness.Check(form)
-    return check.watched(chunks), check.ends
+    return check.watch(chunks), check.ends
 
 
-def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
+def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
     """The same bytes, and whether they begin as an object or a list of objects, lists and strings does: a line of a
     log may begin with `[INFO]`."""
     head: list[bytes] = []
@@ -151,7 +151,7 @@ def _sniffed(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
     return iter(head), False
 
 
-def _allowed(regex: str) -> linear.Pattern:
+def _compile_allowed(regex: str) -> linear.Pattern:
     pattern = rules.pattern(regex, "setting `redaction.allow`")
     if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
         raise RuleError(

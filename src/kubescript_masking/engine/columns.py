@@ -15,19 +15,19 @@ __all__ = ["Columns", "columns", "header", "insert"]
 _HEAD_BYTES: Final = 2_000
 _ROW_BYTES: Final = 262_144
 _ROWS: Final = 10_000
-_FIELD: Final = linear.compiled(rb"[ \t]*[\"'`]?([A-Za-z][\w.-]{0,60}(?: [A-Za-z][\w.-]{0,30})?)[\"'`]?[ \t]*")
+_FIELD: Final = linear.build(rb"[ \t]*[\"'`]?([A-Za-z][\w.-]{0,60}(?: [A-Za-z][\w.-]{0,30})?)[\"'`]?[ \t]*")
 _SPLIT: Final = {
-    sign: linear.compiled(rb"(?:[ \t]*\"(?:[^\"]|\"\")*\"[ \t]*|[^" + linear.escape(sign) + rb"]*)")
+    sign: linear.build(rb"(?:[ \t]*\"(?:[^\"]|\"\")*\"[ \t]*|[^" + linear.escape(sign) + rb"]*)")
     for sign in (b",", b";", b"\t", b"|")
 }
-_WIDE: Final = linear.compiled(rb"\S+(?: \S+)*")
-_CAPITALS: Final = linear.compiled(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?")
+_WIDE: Final = linear.build(rb"\S+(?: \S+)*")
+_CAPITALS: Final = linear.build(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?")
 _OF_RULES: Final = b"-+|=: \t"
 """What the line between a head and its rows is made of."""
-_INSERT: Final = linear.compiled(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
+_INSERT: Final = linear.build(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
 _INSERT_BYTES: Final = 1_200
-_LITERAL: Final = linear.compiled(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
-_NEXT_ROW: Final = linear.compiled(rb"\s*,\s*\(")
+_LITERAL: Final = linear.build(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
+_NEXT_ROW: Final = linear.build(rb"\s*,\s*\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Columns:
             return None
         found = []
         for at, kind in self.secret:
-            start, end = _trimmed(line, *fields[at])
+            start, end = _trim(line, *fields[at])
             if values.is_secret(line[start:end], kind):
                 found.append(Span(start, end, kind))
         is_head = not found and header(line) is not None  # of the next table
@@ -74,7 +74,7 @@ def header(line: bytes) -> Columns | None:
 
 
 def _columns(line: bytes, sign: bytes, fields: list[tuple[int, int]]) -> Columns | None:
-    named = ((at, names.kind(line[slice(*_trimmed(line, *field))].decode())) for at, field in enumerate(fields))
+    named = ((at, names.kind(line[slice(*_trim(line, *field))].decode())) for at, field in enumerate(fields))
     secret = tuple((at, kind) for at, kind in named if kind)
     return Columns(sign, len(fields), secret) if secret else None
 
@@ -98,7 +98,7 @@ def _fields(line: bytes, sign: bytes) -> list[tuple[int, int]]:
     return found
 
 
-def _trimmed(line: bytes, start: int, end: int) -> tuple[int, int]:
+def _trim(line: bytes, start: int, end: int) -> tuple[int, int]:
     field = line[start:end]
     start += len(field) - len(field.lstrip(b" \t\"'`"))
     return start, max(start, end - (len(field) - len(field.rstrip(b" \t\"'`"))))

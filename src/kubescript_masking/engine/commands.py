@@ -16,7 +16,7 @@ from typing import Any, Final
 from kubescript_masking.engine import json_strings, linear, names, spans, values
 from kubescript_masking.engine.spans import Span
 
-__all__ = ["FIRST", "command", "listed"]
+__all__ = ["FIRST", "command", "find_listed"]
 
 _BACK: Final = 4_096
 _AHEAD: Final = 8_192
@@ -24,7 +24,7 @@ _DEPTH: Final = 2
 """Quotes within quotes."""
 _WORDS: Final = 200
 """Words of one command that are looked at."""
-_WORD: Final = linear.compiled(
+_WORD: Final = linear.build(
     rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|\\\r?\n|[;|&`\n]"
 )
 """An ampersand within a word is an address's."""
@@ -33,7 +33,7 @@ _ROOM, _LEAST = 2_000, 12
 _PUBLISHED: Final = frozenset({b"public", b"private"})
 """What every agent of SNMP calls its communities."""
 _LIST_BACK, _LIST_WORDS = 2_048, 400
-_LITERAL: Final = linear.compiled(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"'`]{1,300}))")
+_LITERAL: Final = linear.build(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"'`]{1,300}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +65,16 @@ class _Command:
             if word is not None and word.text.startswith((b"-", b"/p:")):
                 yield from self._optional(word, after)
         for place in self.places:
-            yield from _placed(place, words)
+            yield from _find_places(place, words)
 
     def _optional(self, word: Word, after: Word | None) -> Iterator[Word]:
         for option, sign, is_apart in self.options:
-            found = _valued(option, word, after if is_apart else None)
+            found = _find_values(option, word, after if is_apart else None)
             if found is not None and sign in found.text and not (sign and spans.is_masked(found.text)):
                 yield found.part(found.text.index(sign) + len(sign))
 
 
-def _valued(option: bytes, word: Word, after: Word | None) -> Word | None:
+def _find_values(option: bytes, word: Word, after: Word | None) -> Word | None:
     """The value of an option: joined or the next word."""
     if word.text == option:
         return after if after is not None and not after.text.startswith(b"-") else None
@@ -84,7 +84,7 @@ def _valued(option: bytes, word: Word, after: Word | None) -> Word | None:
     return word.part(len(option)) if is_short and word.text.startswith(option) else None
 
 
-def _placed(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
+def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
     """What stands at a place, behind the words before it; options are passed over."""
     lead = [sign for sign in place if sign not in _SIGNS]
     at = next((at for at in range(len(words)) if [word.text for word in words[at : at + len(lead)]] == lead), None)
@@ -108,7 +108,7 @@ def _fits(sign: bytes, word: bytes) -> bool:
     return sign != b"*" or not values.is_setting(word)
 
 
-_PAIRS: Final = {sign: linear.compiled(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
+_PAIRS: Final = {sign: linear.build(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
 _SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*"})
 
 
@@ -142,13 +142,13 @@ def _secrets(words: Sequence[Word]) -> Iterator[Word]:
     """The passwords among the words of a command line; several commands may follow each other in it."""
     room = _ROOM
     for at, word in enumerate(words):
-        for command in _TABLE.get(_called(word.text), ()):
+        for command in _TABLE.get(_find_calls(word.text), ()):
             arguments = _arguments(words, at + 1, max(_LEAST, min(_WORDS, room)))
             room -= len(arguments)
             yield from command.secrets(arguments)
 
 
-def _called(word: bytes) -> bytes:
+def _find_calls(word: bytes) -> bytes:
     return word.rpartition(b"/")[2].removesuffix(b".sh").removesuffix(b".exe")
 
 
@@ -211,7 +211,7 @@ def _bare(word: bytes, start: int) -> Word:
     return Word(bare, start + lead)
 
 
-def listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
+def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
     """The passwords among the arguments of a document's list in which the program's name ends shortly before a place.
     `done` has the lists that were read: one may name a program in every argument."""
     start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1

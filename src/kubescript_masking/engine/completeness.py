@@ -79,7 +79,7 @@ class Check:
         """The status of an event that ends a watch with an error; 0 without one."""
         return self._reader.error
 
-    def watched(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def watch(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Yields the same chunks, each once it is read. Raises FlawError, TooLargeError."""
         for chunk in chunks:
             self._read += len(chunk)
@@ -134,7 +134,7 @@ class _Json(_Text, abc.ABC):
 
     def end(self) -> masking.Trailer:
         self._decode(b"", final=True)
-        return self._ended()
+        return self._end()
 
     def _decode(self, chunk: bytes, *, final: bool = False) -> None:
         try:
@@ -147,7 +147,7 @@ class _Json(_Text, abc.ABC):
         """Takes the next bytes, whose characters are whole."""
 
     @abc.abstractmethod
-    def _ended(self) -> masking.Trailer:
+    def _end(self) -> masking.Trailer:
         """Returns what the body was. Raises FlawError."""
 
 
@@ -164,7 +164,7 @@ class _Document(_Json):
         if len(self._held) > _MAX_HELD:
             raise lists.TooLargeError("part")
 
-    def _ended(self) -> masking.Trailer:
+    def _end(self) -> masking.Trailer:
         try:
             self._check(self._decoded(self._held))
         except lists.UNREADABLE as error:
@@ -204,7 +204,7 @@ class _List(_Json):
         self._ends.clear()
         return ends
 
-    def _ended(self) -> masking.Trailer:
+    def _end(self) -> masking.Trailer:
         self._count += len(self._cutter.end())
         found = self._cutter.fields
         try:
@@ -240,7 +240,7 @@ class _Events(_Json):
         for line in lines:
             self._event(line)
 
-    def _ended(self) -> masking.Trailer:
+    def _end(self) -> masking.Trailer:
         self._event(self._line)
         return masking.Trailer(items=self._count)
 

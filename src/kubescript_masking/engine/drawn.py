@@ -23,10 +23,10 @@ _BEHIND: Final = 3
 """Bytes that the probe reads behind a token, or a quote with its backslash."""
 _FRONT: Final = 80
 """Bytes in front of a token in which something says what it is."""
-_NAMED: Final = linear.compiled(rb"([\w.-]{1,60})\\*[\"'`]?\]?[ \t]*(?:=>|[:=])[ \t]*\\*[\"'`(\[<]?\z")
-_PUBLIC: Final = linear.compiled(rb"(?i:sha\d+|nonce)-|[a-z]{2,12}_")
+_NAMED: Final = linear.build(rb"([\w.-]{1,60})\\*[\"'`]?\]?[ \t]*(?:=>|[:=])[ \t]*\\*[\"'`(\[<]?\z")
+_PUBLIC: Final = linear.build(rb"(?i:sha\d+|nonce)-|[a-z]{2,12}_")
 """A checksum, or an id with the name of what it is of; secrets with such a beginning have rules of their own."""
-_WORD: Final = linear.compiled(rb"[A-Za-z]+")
+_WORD: Final = linear.build(rb"[A-Za-z]+")
 _WORDS: Final = 6
 """In front of a token, that may say what it is."""
 

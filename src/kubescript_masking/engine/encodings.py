@@ -13,14 +13,14 @@ from typing import Final
 
 from kubescript_masking.engine import linear, spans
 
-__all__ = ["Run", "Runs", "encoded", "is_text", "lines", "percent", "unbase64", "unfold"]
+__all__ = ["Run", "Runs", "encode", "is_text", "lines", "percent", "unbase64", "unfold"]
 
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
 """Bytes in front of a place in which a run of base64 may begin."""
-_RUN: Final = linear.compiled(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
-_LETTERS: Final = linear.compiled(rb"[A-Za-z0-9+/]*")
-_WRAPPED: Final = linear.compiled(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
+_RUN: Final = linear.build(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
+_LETTERS: Final = linear.build(rb"[A-Za-z0-9+/]*")
+_WRAPPED: Final = linear.build(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
 _BLANKS: Final = b" \t\r\n\f\v"
 _MIN_RUN: Final = 12
 _MIN_TEXT: Final = 6
@@ -30,9 +30,9 @@ _MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes one gzip may unfold to. Helm releases are below 2 MB; beyond, the whole value is masked."""
 _PACKED: Final = {"gzip": 31, "zlib": 15}
 """What zlib calls its forms."""
-_PERCENT: Final = linear.compiled(rb"%[0-9A-Fa-f]{2}")
-_QUOTED: Final = linear.compiled(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
-_NOT_QUOTED: Final = linear.compiled(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
+_PERCENT: Final = linear.build(rb"%[0-9A-Fa-f]{2}")
+_QUOTED: Final = linear.build(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
+_NOT_QUOTED: Final = linear.build(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
 _OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
 """What a percent-encoded run is made of."""
 _QUOTED_BACK, _QUOTED_BYTES = 4_096, 16_384
@@ -107,10 +107,10 @@ def lines(text: bytes) -> bytes:
     return text.replace(b"\\n", b"\n ").replace(b'\\"', b' "') if b"\\n" in text else text
 
 
-def encoded(text: bytes, form: str) -> bytes:
+def encode(text: bytes, form: str) -> bytes:
     """`text` as a run of this form."""
     if form == "percent":
-        return _quoted(text)
+        return _quote(text)
     if form in _PACKED:
         packer = zlib.compressobj(9, zlib.DEFLATED, _PACKED[form])
         return base64.b64encode(packer.compress(text) + packer.flush())
@@ -146,15 +146,15 @@ def unfold(run: bytes) -> tuple[bytes | None, str] | None:
     if data is None or len(data) < _MIN_TEXT:
         return None
     if data.startswith(b"\x1f\x8b"):
-        return _unpacked(data, "gzip")
-    if data.startswith(b"x") and int.from_bytes(data[:2]) % 31 == 0 and (unpacked := _unpacked(data, "zlib")):
+        return _unpack(data, "gzip")
+    if data.startswith(b"x") and int.from_bytes(data[:2]) % 31 == 0 and (unpacked := _unpack(data, "zlib")):
         return unpacked  # a text may begin as zlib does
     if charset := _utf16(data):
         return data.decode(charset).encode(), charset
     return (data, "") if is_text(data) else None
 
 
-def _unpacked(data: bytes, form: str) -> tuple[bytes | None, str] | None:
+def _unpack(data: bytes, form: str) -> tuple[bytes | None, str] | None:
     unpacker = zlib.decompressobj(_PACKED[form])
     try:
         text = unpacker.decompress(data, _MAX_BYTES)
@@ -180,7 +180,7 @@ def _utf16(data: bytes) -> str:
     return ""
 
 
-def _quoted(text: bytes) -> bytes:
+def _quote(text: bytes) -> bytes:
     """In percent signs, but for the masks."""
     parts, done = [], 0
     for match in spans.PLACEHOLDER.finditer(text):

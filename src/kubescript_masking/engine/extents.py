@@ -19,7 +19,7 @@ __all__ = [
     "extent",
     "is_passphrase",
     "passphrase",
-    "unquoted",
+    "unquote",
 ]
 
 BACK: Final = 200
@@ -31,9 +31,7 @@ _BLOCK_BYTES: Final = 65_536
 _LEAD_BYTES: Final = 200
 """Bytes between a sign and its value that are looked at."""
 _QUOTES: Final = (b'"', b"'", b"`")
-_PHRASE: Final = linear.compiled(
-    rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)"
-)
+_PHRASE: Final = linear.build(rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)")
 """Four words or more."""
 _PHRASE_BYTES: Final = 256
 _OF_WORDS: Final = LETTERS + bytes(range(0x80, 0x100))
@@ -43,7 +41,7 @@ OF_SENTENCES: Final = frozenset(
     b"token secret key muss f\xc3\xbcr mit de la el le o".split()
 )
 """Words that four words beside each other seldom have when they are a passphrase."""
-_IN_FRONT: Final = linear.compiled(
+_IN_FRONT: Final = linear.build(
     rb"((&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+)?(?:"  # password: str = "…
     rb"[A-Z]\w*\(|(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]+|"
     rb"(?:new )?(?:[A-Z]\w*|string|str|bytes|\[\]byte|(?:non)?sensitive|base64encode|some|just)"
@@ -57,31 +55,31 @@ _IN_FRONT: Final = linear.compiled(
     rb")?)\\*[\"'`]"
 )
 """What may stand between a sign and a value in quotes."""
-_GROUP: Final = linear.compiled(rb"\(\s*[\"'`]")
+_GROUP: Final = linear.build(rb"\(\s*[\"'`]")
 """A bracket around a value, which may begin on the next line."""
 _MARKS: Final = (b"!", b"&", b"-")
-_YAML_LEAD: Final = linear.compiled(
+_YAML_LEAD: Final = linear.build(
     rb"((?:!!?[\w/.-]*|&[\w-]+|-)[ \t]+|"
     rb"\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)\\*[\"']?[ \t]*[:=][ \t]+)\S"
 )
 """A tag, an anchor, a list's dash, a name that says that here the value is."""
-_BARE: Final = linear.compiled(
+_BARE: Final = linear.build(
     rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
     rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
 )
 """What goes on behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket follows."""
 _BODIES: Final = {
-    b'"': linear.compiled(rb"(?s)(?:[^\"\\]|\\.)*"),
-    b"'": linear.compiled(rb"(?s)(?:[^'\\]|\\.|'')*"),  # two: YAML's and SQL's way to write one
-    b"`": linear.compiled(rb"(?s)(?:[^`\\]|\\.)*"),
+    b'"': linear.build(rb"(?s)(?:[^\"\\]|\\.)*"),
+    b"'": linear.build(rb"(?s)(?:[^'\\]|\\.|'')*"),  # two: YAML's and SQL's way to write one
+    b"`": linear.build(rb"(?s)(?:[^`\\]|\\.)*"),
 }
 _OPENERS: Final = (*_QUOTES, b"\\")
 _BLOCKS: Final = (b"|", b">")
-_OPENING: Final = linear.compiled(rb"\"\"\"|'''|\\{0,16}[\"'`]")
+_OPENING: Final = linear.build(rb"\"\"\"|'''|\\{0,16}[\"'`]")
 """The quote that opens a value, with the backslashes before it."""
-_BLOCK: Final = linear.compiled(rb"[|>][+-]?\d?[ \t]*\r?\n")
-_WORD: Final = linear.compiled(rb"[^\s\"'`,;<>\\]+")
-_QUOTE_INSIDE: Final = linear.compiled(
+_BLOCK: Final = linear.build(rb"[|>][+-]?\d?[ \t]*\r?\n")
+_WORD: Final = linear.build(rb"[^\s\"'`,;<>\\]+")
+_QUOTE_INSIDE: Final = linear.build(
     rb"([^\s\"'`\\,;{}\[\]<>()]+[\"'`][^\s\"'`\\,;:{}\[\]<>()=][^\s\"'`\\,;]*)[ \t]*(?:\r?\n|\z)"
 )
 
@@ -115,10 +113,10 @@ def extent(text: bytes, at: int, *, whole_line: bool = False) -> tuple[int, int]
         return _block(text, at, block.end())
     if whole_line and (line := _line(text, at, limit)):
         return at, at + len(line.rstrip(b","))
-    return at, _unclosed(text, at, _bare(text, at, limit))
+    return at, _find_unclosed(text, at, _bare(text, at, limit))
 
 
-def unquoted(text: bytes, at: int) -> int:
+def unquote(text: bytes, at: int) -> int:
     """The end of a value that ends with its line and has several words, or a quote inside; `at` when it has neither."""
     if (end := passphrase(text, at)) >= 0 and text[end : end + 1] in b"\r\n":
         return end
@@ -162,7 +160,7 @@ def _bare(text: bytes, at: int, limit: int) -> int:
     return stop
 
 
-def _unclosed(text: bytes, at: int, stop: int) -> int:
+def _find_unclosed(text: bytes, at: int, stop: int) -> int:
     """Without the brackets and the punctuation that belong to what is around a bare value."""
     pairs = {b")": b"(", b"}": b"{", b"]": b"["}
     while stop > at and (last := text[stop - 1 : stop]) in b")}].,;":

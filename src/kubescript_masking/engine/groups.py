@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from kubescript_masking.engine import extents, json_strings, linear, names, values
 from kubescript_masking.engine.spans import Span
 
-__all__ = ["LEAST", "Regions", "group", "judged_as", "members"]
+__all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
 
 _BYTES: Final = 4_096
 """Bytes of an object, a list or a block that are read."""
@@ -39,16 +39,16 @@ LEAST: Final = 4
 """Bytes of the shortest secret."""
 _PRIVATE: Final = "secureJsonData"
 """What Grafana calls all secret settings of a data source."""
-_LABEL: Final = linear.compiled(rb"[A-Za-z0-9_.@/-]{1,100}")
-_TOKEN: Final = linear.compiled(
+_LABEL: Final = linear.build(rb"[A-Za-z0-9_.@/-]{1,100}")
+_TOKEN: Final = linear.build(
     rb"(?s)\"((?:[^\"\\]|\\.)*)\"|'([^'\n]*)'|([{}\[\],])|(=>|[:=])|"
     rb"([^\s\"'{}\[\],:=\\]+(?:[:=][^\s\"'{}\[\],:=>\\]+)*)|(\\)"
 )
 _OPENS: Final = (b"{", b"[")
 _CLOSES: Final = (b"}", b"]")
 _ENDS: Final = (*_CLOSES, b",")
-_NAME: Final = linear.compiled(rb"(?:\A|[^\w./-])([\w.-]+)(?:\\*[\"'`])?\]?\s*(?:=>|[:=]|\s)\s*\z")
-_KEY: Final = linear.compiled(rb"[^\\]\"([\w.-]+)\"\s*:\s*\z")
+_NAME: Final = linear.build(rb"(?:\A|[^\w./-])([\w.-]+)(?:\\*[\"'`])?\]?\s*(?:=>|[:=]|\s)\s*\z")
+_KEY: Final = linear.build(rb"[^\\]\"([\w.-]+)\"\s*:\s*\z")
 """The same in JSON, and not within one of its strings."""
 
 
@@ -123,7 +123,7 @@ def _group(token: linear.Match) -> int:
     return next(group for group in (1, 2, 5) if token.start(group) >= 0)
 
 
-def judged_as(name: str, own: bytes) -> str:
+def judge_as(name: str, own: bytes) -> str:
     """The name by which a value below a name is judged; empty when it inherits none."""
     if not own or json_strings.is_holder(own):
         return name
@@ -142,19 +142,19 @@ def _in_code(value: bytes, kind: str) -> bool:
 def members(data: bytes, end: int, regions: Regions) -> Iterator[tuple[int, int, str]]:
     """The strings of a document's object or list whose bracket ends at `end`, each with the name by which it is
     judged."""
-    for start, stop, name in _named(data, end, regions, _KEY):
+    for start, stop, name in _find_named(data, end, regions, _KEY):
         if data[start - 1 : start] == b'"':
             yield start, stop, name
 
 
 def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
     """What is secret in the object or the list of a text whose bracket ends at `end`."""
-    for start, stop, name in _named(text, end, regions, _NAME):
+    for start, stop, name in _find_named(text, end, regions, _NAME):
         if kind := values.kind(name, text[start:stop], _in_code):
             yield Span(start, stop, kind)
 
 
-def _named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> Iterator[tuple[int, int, str]]:
+def _find_named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> Iterator[tuple[int, int, str]]:
     at = end - 1
     name = _opening(text, at, pattern) if regions.may_read(at) else ""
     if not name:
@@ -162,5 +162,5 @@ def _named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> 
     found, stop = _flow(text, at)
     regions.have_read(stop)
     for value in found:
-        if value.end - value.start >= LEAST and (judged := judged_as(name, value.own)):
+        if value.end - value.start >= LEAST and (judged := judge_as(name, value.own)):
             yield value.start, value.end, judged

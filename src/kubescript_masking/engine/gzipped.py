@@ -11,7 +11,7 @@ from typing import Final
 
 from isal import isal_zlib
 
-__all__ = ["BrokenError", "decompressed"]
+__all__ = ["BrokenError", "decompress"]
 
 _GZIP: Final = 31
 """The window bits of zlib's interface for one gzip member, with its header and its checksum."""
@@ -26,7 +26,7 @@ class BrokenError(ValueError):
         self.reason = reason
 
 
-def decompressed(chunks: Iterator[bytes]) -> Iterator[bytes]:
+def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yields the body in pieces. Raises BrokenError unless it is one gzip member, whole and with nothing behind it."""
     stream = isal_zlib.decompressobj(_GZIP)
     for chunk in chunks:

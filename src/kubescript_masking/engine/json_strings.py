@@ -20,13 +20,13 @@ __all__ = [
     "SAID",
     "String",
     "end_of",
-    "escaped",
+    "escape",
     "is_holder",
     "items",
-    "located",
+    "locate",
     "plain",
     "quotes_only",
-    "unescaped",
+    "unescape",
 ]
 
 _BLANK: Final = b" \t\r\n"
@@ -34,26 +34,26 @@ _BACK: Final = 420
 """Bytes in front of a value in which its name is looked for."""
 _FAR_BACK: Final = 4_200
 """Bytes of a value behind which its name may stand."""
-_HOLDERS: Final = linear.compiled(
+_HOLDERS: Final = linear.build(
     rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
 )
 """Keys whose value has its name beside it or above it."""
-_BESIDE: Final = linear.compiled(
+_BESIDE: Final = linear.build(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
 )
-_REVERSED: Final = linear.compiled(
+_REVERSED: Final = linear.build(
     rb'(?s).*"(?:value|(message))"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key|field)"\s*:\s*"\z'
 )
-_NUMBER: Final = linear.compiled(rb"([0-9]{4,20})[\s,}\]]")
-_CHALLENGE: Final = linear.compiled(
+_NUMBER: Final = linear.build(rb"([0-9]{4,20})[\s,}\]]")
+_CHALLENGE: Final = linear.build(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
     rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
 )
 """What an ACME server asks to be published."""
-_FLAG: Final = linear.compiled(rb"--?[A-Za-z0-9_.-]{1,80}")
-_ITEM: Final = linear.compiled(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
-_NEXT_FLAG: Final = linear.compiled(rb'--?[a-z][a-z-]*["=]')
+_FLAG: Final = linear.build(rb"--?[A-Za-z0-9_.-]{1,80}")
+_ITEM: Final = linear.build(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_NEXT_FLAG: Final = linear.build(rb'--?[a-z][a-z-]*["=]')
 NUMBER: Final = "number"
 """The role of a value that is no string."""
 SAID: Final = "said"
@@ -86,7 +86,7 @@ class String:
     """`env-`, `flag-` or nothing: what the name is of; `NUMBER`, `SAID`."""
 
 
-def located(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
+def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """The strings that hits (a probe, and where its match ends) point to, in order, with their names; the value that
     stands in front of its name may come late."""
     done = 0  # outside of any string, and nothing behind it has been read
@@ -110,7 +110,7 @@ def _read(data: bytes, start: int) -> Iterator[String]:
     """The string whose content begins here, and the value that it is the name of."""
     end = end_of(data, start)
     head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
-    name, role = _named(data, head, start, end)
+    name, role = _find_named(data, head, start, end)
     yield String(start, end, name, role)
     if head.removesuffix(b":").rstrip(_BLANK).endswith((b'"name"', b'"key"', b'"field"')):
         before = _REVERSED.match(data[max(0, start - _FAR_BACK) : start])
@@ -129,7 +129,7 @@ def _number(data: bytes, start: int) -> Iterator[String]:
         yield String(*number.span(1), name, NUMBER)
 
 
-def _named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
+def _find_named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
     """What the value is called, and of what that is the name. `head` is what stands in front of it."""
     if head.endswith(b":"):
         return _by_key(data, head[:-1].rstrip(_BLANK), start)
@@ -218,7 +218,7 @@ def plain(data: bytes) -> bytes:
     return data.replace(_BACKSLASH, b"\\\\")
 
 
-def unescaped(raw: bytes) -> bytes | None:
+def unescape(raw: bytes) -> bytes | None:
     """What a string's bytes stand for; None when they stand for nothing."""
     if b"\\" not in raw:
         return raw
@@ -228,12 +228,12 @@ def unescaped(raw: bytes) -> bytes | None:
         return None
 
 
-def escaped(content: bytes) -> bytes:
+def escape(content: bytes) -> bytes:
     """The bytes of a string for this content."""
     return orjson.dumps(content.decode("utf-8", "replace"))[1:-1]
 
 
 def text_of(raw: bytes) -> str:
     """A name as it is meant."""
-    content = unescaped(raw)
+    content = unescape(raw)
     return (content if content is not None else raw).decode("utf-8", "replace")

@@ -13,15 +13,15 @@ __all__ = ["Endings", "is_basic", "is_open", "jwt", "pem"]
 _PEM_BYTES: Final = 65_536
 _END_BYTES: Final = 100
 """Bytes of the longest end of a key."""
-_PUBLIC_KEY: Final = linear.compiled(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
-_KEY_END: Final = linear.compiled(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----")
-_TEXT: Final = linear.compiled(rb"(?:-|\\[nr]|\s|\A)[A-Za-z0-9+/=]{10}")
-_BODY: Final = linear.compiled(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
-_CARRIED: Final = linear.compiled(
+_PUBLIC_KEY: Final = linear.build(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
+_KEY_END: Final = linear.build(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----")
+_TEXT: Final = linear.build(rb"(?:-|\\[nr]|\s|\A)[A-Za-z0-9+/=]{10}")
+_BODY: Final = linear.build(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
+_CARRIED: Final = linear.build(
     rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
 )
 """Lines of a key behind what a runtime, or a program, writes before each."""
-_JWT: Final = linear.compiled(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
+_JWT: Final = linear.build(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
 _JWT_BYTES: Final = 65_536
 """What is longer is followed as far as it goes (`spans.whole`)."""
 

@@ -96,9 +96,9 @@ class _Conversation:
             self._answer(masking.Answer.SAME if masked is payload else masking.Answer.MASKED)
             return
         about = msgspec.json.decode(payload, type=masking.Body)
-        chunks = gzipped.decompressed(self._chunks()) if about.gzip else self._chunks()
+        chunks = gzipped.decompress(self._chunks()) if about.gzip else self._chunks()
         self._check = completeness.Check(about.form)
-        for piece in self._rules.body(about, self._check.watched(chunks), self._found, self._check.ends):
+        for piece in self._rules.body(about, self._check.watch(chunks), self._found, self._check.ends):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import re2
 
-__all__ = ["Match", "Pattern", "PatternError", "compiled", "escape"]
+__all__ = ["Match", "Pattern", "PatternError", "build", "escape"]
 
 PatternError: Final[type[Exception]] = re2.error
 
@@ -56,7 +56,7 @@ class Pattern(Protocol):
         """The text with every match replaced."""
 
 
-def compiled(pattern: bytes) -> Pattern:
+def build(pattern: bytes) -> Pattern:
     r"""The pattern, over bytes; "at most 60" and more is without end. Raises PatternError for what RE2 has no word for.
 
     A piece of a text is bounded before a pattern sees it. Bounds in the pattern are copies of its parts, which make

@@ -21,20 +21,20 @@ _OPENERS: Final = frozenset({"below", "columns", "pem"})
 """Probes that end in a line whose meaning goes on below it."""
 _LONG: Final = 2_000
 """Bytes at the end of a line that are read for what goes on below it."""
-_BEGINS: Final = linear.compiled(
+_BEGINS: Final = linear.build(
     rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
 )
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
-_KEY_LINE: Final = linear.compiled(
+_KEY_LINE: Final = linear.build(
     rb"^\s*(?:[A-Za-z0-9+/]{16,100}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}|"
     rb"(?:Proc-Type|DEK-Info|Comment|Encryption|Public-Lines|Private-Lines|Private-MAC|Version|Hash): [^\r\n]{0,100})?"
     rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
 )
-_CARRIED: Final = linear.compiled(
+_CARRIED: Final = linear.build(
     rb"(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
 )
 """A key's line behind whatever a program writes before each, or in a log of JSON."""
-_WITHIN_KEY: Final = linear.compiled(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
+_WITHIN_KEY: Final = linear.build(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
 
@@ -45,7 +45,7 @@ class LogText:
     def __init__(self, rules: masker.Masker, found: masker.Found) -> None:
         self._rules = rules
         self._found = found
-        self._mask = functools.partial(rules.masked, found=found)
+        self._mask = functools.partial(rules.replace_value, found=found)
         self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
         self._below: dict[str, blocks.Reader] = {}
         """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
@@ -59,10 +59,10 @@ class LogText:
         scanned = _view(block)
         hits = self._rules.candidates(scanned)
         if hits is None:
-            return b"".join(self._rules.dense(block, self._judged, self._whole))
+            return b"".join(self._rules.dense(block, self._judge, self._whole))
         return self._lines(block, scanned, hits)
 
-    def _judged(self, block: bytes) -> bytes:
+    def _judge(self, block: bytes) -> bytes:
         scanned = _view(block)
         return self._lines(block, scanned, self._rules.scanner.scan(scanned))
 
@@ -71,7 +71,7 @@ class LogText:
         masked = []
         for line in block.splitlines(keepends=True):
             start, end = loglines.stamp(line), len(line.rstrip(b"\r\n"))
-            mask = self._rules.masked("suspicious", line[start:end], self._found) if start < end else b""
+            mask = self._rules.replace_value("suspicious", line[start:end], self._found) if start < end else b""
             masked.append(line[:start] + mask + line[end:])
             if _END in line:
                 self._below.pop("key", None)
@@ -119,7 +119,7 @@ class LogText:
                 found += lines.send(bare)
             except StopIteration:
                 del self._below[sort]
-        return spans.merged(found)
+        return spans.merge(found)
 
     def _open(self, line: bytes) -> None:
         """Begin what goes on below this line."""

@@ -119,12 +119,14 @@ class Masker:
         if hits == []:
             return content
         if depth > _MAX_DEPTH:
-            return self.masked("nested", content, found)
+            return self.replace_value("nested", content, found)
         if hits is None or len(hits) > self.budget.left:
-            judge = functools.partial(self._scanned, found=found, depth=depth)
-            return b"".join(self.dense(content, judge, functools.partial(self.masked, "suspicious", found=found)))
+            judge = functools.partial(self._scan_and_judge, found=found, depth=depth)
+            return b"".join(
+                self.dense(content, judge, functools.partial(self.replace_value, "suspicious", found=found))
+            )
         self.budget.spend(len(hits))
-        return self._judged(content, hits, found, depth)
+        return self._judge(content, hits, found, depth)
 
     def candidates(self, content: bytes) -> list[Hit] | None:
         """What a scan finds; None when it is more than may be judged."""
@@ -158,17 +160,17 @@ class Masker:
             was_full = is_full
         yield judge(b"".join(sparse))
 
-    def _scanned(self, content: bytes, found: Found, depth: int) -> bytes:
-        return self._judged(content, self.scanner.scan(content), found, depth)
+    def _scan_and_judge(self, content: bytes, found: Found, depth: int) -> bytes:
+        return self._judge(content, self.scanner.scan(content), found, depth)
 
-    def _judged(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> bytes:
+    def _judge(self, content: bytes, hits: list[Hit], found: Found, depth: int) -> bytes:
         if not hits or spans.is_masked(content):
             return content
         marked = list(self._spans(content, hits, found, depth))
         marked += list(self._within_lines(content, marked, found, depth))
         if not marked:
             return content
-        clear = spans.merged(spans.clear_of_masks(content, marked))
+        clear = spans.merge(spans.clear_of_masks(content, marked))
         return self._without(content, spans.whole(content, clear), found)
 
     def _within_lines(self, content: bytes, marked: list[Span], found: Found, depth: int) -> Iterator[Span]:
@@ -182,7 +184,9 @@ class Masker:
     def _without(self, content: bytes, marked: Iterable[Span], found: Found) -> bytes:
         """The text without these values, but for those that the operator allows; the same object when none goes."""
         kept = [span for span in marked if not self._is_allowed(content[span.start : span.end])]
-        return spans.apply(content, kept, lambda kind, value: self.masked(kind, value, found)) if kept else content
+        return (
+            spans.apply(content, kept, lambda kind, value: self.replace_value(kind, value, found)) if kept else content
+        )
 
     def document(self, data: bytes, found: Found, depth: int = 0, also: Sequence[Locate] = ()) -> bytes:
         """JSON, or a run of whole members of it. `also` tells strings to look at beside those that a scan finds."""
@@ -202,13 +206,17 @@ class Masker:
             within = [(probe, min(end, string.end) - string.start) for probe, end in inside]
             self.budget.spend(1)
             is_paid = self.budget.left > 0 or spans.is_masked(raw)
-            new = self._string(raw, string, within, found, depth) if is_paid else self.masked("suspicious", raw, found)
+            new = (
+                self._string(raw, string, within, found, depth)
+                if is_paid
+                else self.replace_value("suspicious", raw, found)
+            )
             if new is not raw:
                 parts += [data[done : string.start], new]
                 done = string.end
         return b"".join([*parts, data[done:]]) if parts else original
 
-    def masked(self, kind: str, value: bytes, found: Found) -> bytes:
+    def replace_value(self, kind: str, value: bytes, found: Found) -> bytes:
         """The placeholder of a value, reported."""
         found(kind)
         return self._mask(kind, value)
@@ -222,30 +230,30 @@ class Masker:
         lists: set[int] = set()
         regions = groups.Regions()
         read = 0
-        chosen.update((string.start, string) for string in json_strings.located(data, hits))
+        chosen.update((string.start, string) for string in json_strings.locate(data, hits))
         for probe, end in hits:
             if probe == "jwk":
                 keys_here, read = patterns.ROWS[probe].spans(data, end, read)
                 chosen.update((key.start, String(key.start, key.end, "privateKey")) for key in keys_here)
             elif probe == "command":
-                chosen.update((part.start, part) for part in commands.listed(data, end, lists))
+                chosen.update((part.start, part) for part in commands.find_listed(data, end, lists))
             elif probe == "group":
                 chosen.update((part[0], String(*part)) for part in groups.members(data, end, regions))
-        for strings in (secret_objects.owned_values(data, hits), *(locate(data) for locate in also)):
+        for strings in (secret_objects.find_owned(data, hits), *(locate(data) for locate in also)):
             chosen.update((string.start, string) for string in strings)
         return [chosen[start] for start in sorted(chosen)]
 
     def _string(self, raw: bytes, string: String, hits: list[Hit], found: Found, depth: int) -> bytes:
         """One string of a document, masked; the same object when nothing is. `hits`: what was found in its bytes."""
         if string.role in secret_objects.ROLES:
-            return raw if spans.is_masked(raw) else self._owned(raw, string.role, found)
+            return raw if spans.is_masked(raw) else self._mask_owned(raw, string.role, found)
         if string.role == json_strings.NUMBER:
             return self._number(raw, string.name, found)
-        content = json_strings.unescaped(raw)
+        content = json_strings.unescape(raw)
         if content is None:
-            return self.masked("unreadable", raw, found)
+            return self.replace_value("unreadable", raw, found)
         if string.role == json_strings.SAID:
-            return self._said(raw, string.name.encode() + b": ", content, found, depth)
+            return self._mask_said(raw, string.name.encode() + b": ", content, found, depth)
         kind, new = self._kind(string, content), content
         is_file = b"\n" in content.strip()
         if not kind or is_file:  # of a file, what it holds tells what is secret in it
@@ -253,30 +261,30 @@ class Masker:
         if kind and is_file and (new is not content or spans.PLACEHOLDER.search(content)):
             new = self._rest(new, kind, found)
             if b"\n" not in new.strip():  # what is left of the file is a line, which is masked as one
-                new = self.masked(kind, content, found)
+                new = self.replace_value(kind, content, found)
         elif kind:
             bare = content.rstrip(b"\r\n")
-            new = self.masked(kind, bare, found) + content[len(bare) :]
-        return raw if new is content else json_strings.escaped(new)
+            new = self.replace_value(kind, bare, found) + content[len(bare) :]
+        return raw if new is content else json_strings.escape(new)
 
     def _number(self, raw: bytes, name: str, found: Found) -> bytes:
         """A number of a password's name: its mask is a string."""
         kind = self._kind(String(0, 0, name), raw)
-        return b'"' + self.masked(kind, raw, found) + b'"' if kind in {"password", "pin"} else raw
+        return b'"' + self.replace_value(kind, raw, found) + b'"' if kind in {"password", "pin"} else raw
 
-    def _said(self, raw: bytes, lead: bytes, content: bytes, found: Found, depth: int) -> bytes:
+    def _mask_said(self, raw: bytes, lead: bytes, content: bytes, found: Found, depth: int) -> bytes:
         """What is said about a field, as if its name stood in front of it."""
         whole = lead + content
         new = self.text(whole, found, depth + 1)
-        return raw if new is whole else json_strings.escaped(new.removeprefix(lead))
+        return raw if new is whole else json_strings.escape(new.removeprefix(lead))
 
     def _rest(self, content: bytes, kind: str, found: Found) -> bytes:
         """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
         return self._without(content, spans.clear_of_masks(content, pairs.lone(content, kind)), found)
 
-    def _owned(self, raw: bytes, role: str, found: Found) -> bytes:
+    def _mask_owned(self, raw: bytes, role: str, found: Found) -> bytes:
         """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""
-        content = json_strings.unescaped(raw) or raw
+        content = json_strings.unescape(raw) or raw
         value = encodings.unbase64(content) if role == "data" else None
         found(secret_objects.KIND)
         return self._mask(secret_objects.KIND, content if value is None else value, sized=True)
@@ -308,11 +316,11 @@ class Masker:
                 yield from found_here
             elif name in patterns.ROWS:
                 found_here, done[name] = patterns.ROWS[name].spans(content, end, read)
-                yield from pairs.kept(found_here, content, self._named)
+                yield from pairs.keep(found_here, content, self._named)
             elif name in _READERS:
-                yield from pairs.kept(_READERS[name](content, end), content, self._named)
+                yield from pairs.keep(_READERS[name](content, end), content, self._named)
             elif name in _REGIONS:
-                yield from pairs.kept(_REGIONS[name](content, end, regions), content, self._named)
+                yield from pairs.keep(_REGIONS[name](content, end, regions), content, self._named)
             else:
                 reader: Reader | None = _FAR_READERS.get(name)
                 if reader is None:
@@ -347,7 +355,7 @@ class Masker:
             return Span(run.start, run.end, kinds[0])
         for kind in kinds:
             found(kind)
-        return Span(run.start, run.end, kinds[0], encodings.encoded(new, run.form))
+        return Span(run.start, run.end, kinds[0], encodings.encode(new, run.form))
 
     def _is_allowed(self, value: bytes) -> bool:
         return any(pattern.search(value) for pattern in self._allowed)

@@ -86,8 +86,8 @@ _HOSTS: Final = tuple(f".{end}" for end in _WORDS["names"]["hosts"].split())
 """How the name of a host, a group of the API or a file ends."""
 _LONGEST: Final = 256
 """Characters of a name that are judged, its last: a name that a program writes is shorter."""
-_HUMP: Final = linear.compiled(rb"([A-Z][a-z\xdf-\xff])")
-_WORD: Final = linear.compiled(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
+_HUMP: Final = linear.build(rb"([A-Z][a-z\xdf-\xff])")
+_WORD: Final = linear.build(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
 
 
 def kind(name: str) -> str:

@@ -8,33 +8,33 @@ from typing import Final, NamedTuple
 from kubescript_masking.engine import extents, linear, names, values
 from kubescript_masking.engine.spans import Span
 
-__all__ = ["READERS", "in_front", "kept", "lone"]
+__all__ = ["READERS", "in_front", "keep", "lone"]
 
 _JUDGED: Final = 1_024
 """Bytes of a value that are judged: each hit in a long one would judge it anew."""
 _RULED: Final = frozenset({b"|", "│".encode()})
 _CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
-_SHELL_COMMAND: Final = linear.compiled(rb"`[a-z][\w./-]* [^`\r\n]*`")
+_SHELL_COMMAND: Final = linear.build(rb"`[a-z][\w./-]* [^`\r\n]*`")
 _SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
-_SCHEME: Final = linear.compiled(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)?")
-_OTHER_KEY: Final = linear.compiled(
+_SCHEME: Final = linear.build(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)?")
+_OTHER_KEY: Final = linear.build(
     rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\z"
 )
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
-_NAMING: Final = linear.compiled(
+_NAMING: Final = linear.build(
     rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?(?:\[\d*\]|\])?[ \t]*"
     rb"(::?=|[!=]==?|\?=|\?\?|\|\||[=-]>|<-|::|[=:|-]|\xe2\x94\x82)([ \t\r\n]*)\z"
 )
-_TOKEN: Final = linear.compiled(rb"(?:[bru]?\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
-_OPTION: Final = linear.compiled(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
-_QUOTED: Final = linear.compiled(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(?:<<)?(\\*[\"'`])[^\t\r\n\"'`]*\z")
-_FIELD: Final = linear.compiled(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
-_OTHER: Final = linear.compiled(rb"[,;] ?([^\s,;\"'`=:(){}\[\]]{5,200})")
-_FLAG: Final = linear.compiled(rb"--?[a-z][\w-]*")
-_JOINED: Final = linear.compiled(rb"[a-z][A-Z]|[-_.]")
-_OF_SYNTAX: Final = linear.compiled(rb"[\s\"'=<>{}()\[\]]")
-_PRINTED: Final = linear.compiled(
+_TOKEN: Final = linear.build(rb"(?:[bru]?\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
+_OPTION: Final = linear.build(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
+_QUOTED: Final = linear.build(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(?:<<)?(\\*[\"'`])[^\t\r\n\"'`]*\z")
+_FIELD: Final = linear.build(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
+_OTHER: Final = linear.build(rb"[,;] ?([^\s,;\"'`=:(){}\[\]]{5,200})")
+_FLAG: Final = linear.build(rb"--?[a-z][\w-]*")
+_JOINED: Final = linear.build(rb"[a-z][A-Z]|[-_.]")
+_OF_SYNTAX: Final = linear.build(rb"[\s\"'=<>{}()\[\]]")
+_PRINTED: Final = linear.build(
     rb"(?i)(?:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s*(?:=>|[:=])\s*\\*[\"'`]?([/a-z0-9_.\-]+)\\*[\"'`]?"
     rb"[,;]?\s*:?\\*[\"'`]?(?:value|contents?)\\*[\"'`]?\s*(?:=>|[:=])\s*\z"
 )
@@ -50,10 +50,10 @@ def in_front(allowed: Collection[str]) -> linear.Pattern | None:
     if not allowed:
         return None
     words = b"|".join(linear.escape(name.encode()) for name in sorted(allowed))
-    return linear.compiled(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
+    return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
 
 
-def kept(found: Iterable[Span], text: bytes, allowed: linear.Pattern | None) -> Iterator[Span]:
+def keep(found: Iterable[Span], text: bytes, allowed: linear.Pattern | None) -> Iterator[Span]:
     """The spans without those of the values of names that the operator allows."""
     for span in found:
         if allowed is None or not allowed.search(text[max(0, span.start - _FRONT) : span.start]):
@@ -92,10 +92,10 @@ def pair(text: bytes, end: int) -> Iterator[Span]:
     if not (kind := names.kind(found.name)):
         yield from _weak(text, at, found)
     elif not _is_no_pair(text, at, found):
-        yield from _named(text, at, found, kind)
+        yield from _is_named(text, at, found, kind)
 
 
-def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
+def _is_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     if _in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
         if (end := extents.passphrase(text, at)) >= 0:
@@ -107,7 +107,7 @@ def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
     line = found.before[max(found.before.rfind(b"\n"), found.before.rfind(b"\r")) + 1 :]
     starts_line = line.strip(b" \t\"'") in {b"", b"-"}
     if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
-        if (end := extents.unquoted(text, start)) > start:
+        if (end := extents.unquote(text, start)) > start:
             if values.is_secret(text[start:end], kind):
                 yield Span(start, end, kind)
             return
@@ -116,7 +116,7 @@ def _named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
             return
     whole_line = starts_line and found.sign == b":" and start == at
     in_prose = _in_prose(text, start, found, starts_line=starts_line)
-    yield from _judged(text, start, kind, in_prose=in_prose, whole_line=whole_line)
+    yield from _judge(text, start, kind, in_prose=in_prose, whole_line=whole_line)
     if found.name[-1:] in "sS":
         yield from _others(text, start, kind)
 
@@ -131,7 +131,7 @@ def _others(text: bytes, at: int, kind: str) -> Iterator[Span]:
         stop = other.end(1)
 
 
-def _judged(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
+def _judge(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
     """The value at a place whose name is of this kind, when it is a credential."""
     start, stop = extents.extent(text, at, whole_line=whole_line)
     if kind == "authorization" and (token := _behind_scheme(text, start, stop)) > start:

@@ -23,7 +23,7 @@ _AROUND: Final = 8_448
 """Bytes on each side of a probe's end that a row reads at most: a line may be megabytes long."""
 _OVERLAP: Final = 512
 """Bytes of such a line that are read again with the next part of it."""
-_ADDRESS: Final = linear.compiled(
+_ADDRESS: Final = linear.build(
     rb"[\d.:,TZ+/-]+|[\w.+-]+@[\w.-]+|[a-z0-9-]+(?:[.:/][a-z0-9-]+)+|.*\(.*\)|[~.]{0,2}/.*|sha\d+:.*"
 )
 """A host, a person's address, a path, a time, a call: what sentences tell beside passwords."""
@@ -151,7 +151,7 @@ def _weak(name: str, value: bytes) -> str:
 
 def compiled(pattern: str) -> linear.Pattern:
     """RE2's pattern, with the parts that it names."""
-    return linear.compiled(_whole(pattern).encode())
+    return linear.build(_whole(pattern).encode())
 
 
 def _whole(pattern: str) -> str:

@@ -14,7 +14,7 @@ from kubescript_masking.engine.scanner import RuleError
 from kubescript_masking.engine.spans import Span
 from kubescript_masking.wire import masking
 
-__all__ = ["Rule", "pattern", "shipped"]
+__all__ = ["Rule", "load_shipped", "pattern"]
 
 _FILES: Final = ("rules.toml", "own_rules.toml")
 _BACK: Final = 400
@@ -57,7 +57,7 @@ class Rule:
                 continue
             is_blank = len(set(text[first:last].lower()[-_BLANK:])) == 1  # ghp_xxxxxxxx
             if not is_blank and values.entropy(text[first:last]) >= self._entropy:
-                yield Span(first, _followed(text, last), self.id)
+                yield Span(first, _follow(text, last), self.id)
 
     def finds(self, example: str) -> bool:
         """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
@@ -70,7 +70,7 @@ class Rule:
         return not (self._bounded and before.isalnum()) or text[max(0, start - 2) : start] in _ESCAPES
 
 
-def shipped() -> list[Rule]:
+def load_shipped() -> list[Rule]:
     """The rules that come with kubescript."""
     rules: list[Rule] = []
     for name in _FILES:
@@ -82,7 +82,7 @@ def shipped() -> list[Rule]:
 def pattern(regex: str, setting: str) -> linear.Pattern:
     """A regular expression from the settings. Raises RuleError, which names the setting."""
     try:
-        return linear.compiled(regex.encode())
+        return linear.build(regex.encode())
     except linear.PatternError as error:
         said = error.args[0].decode("utf-8", "replace") if error.args else "RE2 refuses it"
         if any(each in regex for each in _LOOKS_AROUND):
@@ -93,7 +93,7 @@ def pattern(regex: str, setting: str) -> linear.Pattern:
         raise RuleError(f"{setting}: {regex!r} is not an RE2 regular expression: {said}") from None
 
 
-def _followed(text: bytes, stop: int) -> int:
+def _follow(text: bytes, stop: int) -> int:
     """Where the letters end that follow a token."""
     tail = text[stop : stop + _TAIL]
     return stop + len(tail) - len(tail.lstrip(_LETTERS))

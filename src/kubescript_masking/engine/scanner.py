@@ -159,7 +159,7 @@ class _Database:
         """The database, and its memory for a scan. Raises RuleError."""
         import hyperscan
 
-        saved = _loaded(self.expressions, self._directory)
+        saved = _load(self.expressions, self._directory)
         database = saved or _compile(self.expressions, self._directory)
         return database, hyperscan.Scratch(database)
 
@@ -188,7 +188,7 @@ def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
 # read only from a directory and a file of this user's that nobody else has a right to, and only when it is whole.
 
 
-def _loaded(expressions: Sequence[_Expression], directory: Path | None) -> Any:
+def _load(expressions: Sequence[_Expression], directory: Path | None) -> Any:
     """The saved database; None when there is none that is whole, ours and this processor's."""
     import hyperscan
 

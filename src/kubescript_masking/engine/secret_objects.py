@@ -12,22 +12,22 @@ from kubescript_masking.engine import json_strings, linear, values
 from kubescript_masking.engine.json_strings import String
 from kubescript_masking.engine.spans import Span
 
-__all__ = ["KIND", "ROLES", "json_values", "owned_values", "yaml_values"]
+__all__ = ["KIND", "ROLES", "find_owned", "json_values", "yaml_values"]
 
 KIND: Final = "secret"
 ROLES: Final = frozenset({"data", "stringData", "last-applied"})
 """Where in a Secret a value is."""
-_FIELDS: Final = linear.compiled(rb'"(data|stringData)"\s*:\s*\{')
-_LAST_APPLIED: Final = linear.compiled(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
-_KIND: Final = linear.compiled(rb'[^\\]"\s*:\s*"(?i:Secret(?:List)?)\z')
+_FIELDS: Final = linear.build(rb'"(data|stringData)"\s*:\s*\{')
+_LAST_APPLIED: Final = linear.build(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
+_KIND: Final = linear.build(rb'[^\\]"\s*:\s*"(?i:Secret(?:List)?)\z')
 _KIND_BYTES: Final = 200
 """Bytes in front of a kind's end that are read for it."""
-_WITHIN: Final = linear.compiled(rb'(?s)[^"{}]*(?:"((?:[^"\\]|\\.)*)"(\s*:)?|([{}]))')
+_WITHIN: Final = linear.build(rb'(?s)[^"{}]*(?:"((?:[^"\\]|\\.)*)"(\s*:)?|([{}]))')
 """The next string within an object, or the next brace."""
-_BLOCK: Final = linear.compiled(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
-_LINE: Final = linear.compiled(rb"[ \t]*[\"']?[\w.\-]+[\"']?:[ \t]*([^\r\n]*)(?:\r?\n|\z)")
-_NO_VALUE: Final = linear.compiled(rb"[|>][+-]?\d?|[\"']{2}")
-_SEPARATOR: Final = linear.compiled(rb"(?m)^---")
+_BLOCK: Final = linear.build(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
+_LINE: Final = linear.build(rb"[ \t]*[\"']?[\w.\-]+[\"']?:[ \t]*([^\r\n]*)(?:\r?\n|\z)")
+_NO_VALUE: Final = linear.build(rb"[|>][+-]?\d?|[\"']{2}")
+_SEPARATOR: Final = linear.build(rb"(?m)^---")
 _MAX_BYTES: Final = 2 * 1024 * 1024
 
 
@@ -38,13 +38,13 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
     read = start
     for field in _FIELDS.finditer(data, start, end):
         if field.start() >= read:
-            strings, read = _held(data, field.end(), end)
+            strings, read = _find_held(data, field.end(), end)
             yield from (String(*string, role=field[1].decode()) for string in strings)
     for applied in _LAST_APPLIED.finditer(data, start, end):
         yield String(applied.end(), json_strings.end_of(data, applied.end()), role="last-applied")
 
 
-def _held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
+def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
     """The values of the object within which this place is, and where it ends. A manifest that somebody wrote may hold
     a number among them, or an object."""
     found: list[tuple[int, int]] = []
@@ -58,7 +58,7 @@ def _held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int
     return found, place
 
 
-def owned_values(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
+def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """The same of the objects that say of themselves that they are Secrets."""
     wanted = [
         end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data[max(0, end - _KIND_BYTES) : end])

@@ -17,9 +17,9 @@ from typing import Final
 from kubescript_masking.engine import linear
 from kubescript_masking.wire.masking import OPENING
 
-__all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merged", "whole"]
+__all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merge", "whole"]
 
-PLACEHOLDER: Final = linear.compiled(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
+PLACEHOLDER: Final = linear.build(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
 _WHERE: Final = ("env-", "flag-", "url-")
 """Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
 _KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
@@ -29,13 +29,13 @@ _BOUND: Final = 64
 """Bytes of a value that every rule reads."""
 _FAR: Final = 8_000
 """Bytes from which on a rule may have given up."""
-_RUN: Final = linear.compiled(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
+_RUN: Final = linear.build(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
 _MORE: Final = 3
 """Bytes of a character behind its first, at most."""
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
 _WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+_-")
-_BARE: Final = linear.compiled(rb"[^\s\"'`]*")
-_QUOTES: Final = {mark: linear.compiled(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
+_BARE: Final = linear.build(rb"[^\s\"'`]*")
+_QUOTES: Final = {mark: linear.build(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def is_masked(value: bytes) -> bool:
     return value.startswith(OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
 
 
-def merged(found: Iterable[Span]) -> list[Span]:
+def merge(found: Iterable[Span]) -> list[Span]:
     """The spans in order; where two overlap, one for both, so that no end of either is left."""
     result: list[Span] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -90,7 +90,7 @@ def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
     result: list[Span] = []
     reach: dict[linear.Pattern, tuple[int, int]] = {}
     low = 0
-    for each in merged(found):
+    for each in merge(found):
         span = _of_characters(text, each)
         if span.begins_before and low < span.start:  # read once, for it is bounded by the span before
             span = replace(span, start=low + len(text[low : span.start].rstrip(_LETTERS)))
@@ -98,7 +98,7 @@ def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
             span = replace(span, end=_end(text, span, reach))
         result.append(span)
         low = span.end
-    return merged(result)
+    return merge(result)
 
 
 def _of_characters(text: bytes, span: Span) -> Span:
@@ -147,7 +147,7 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
 
 def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
     """Those that overlap none of the others. Attack: thousands of each, every one compared with every other."""
-    taken = merged(others)
+    taken = merge(others)
     starts, ends = [span.start for span in taken], [span.end for span in taken]
     for span in found:
         if bisect.bisect_right(ends, span.start) >= bisect.bisect_left(starts, span.end):

@@ -14,7 +14,7 @@ from kubescript_masking.engine.json_strings import String
 
 __all__ = ["Tables"]
 
-_TOKEN: Final = linear.compiled(rb'(?s)"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\],]')
+_TOKEN: Final = linear.build(rb'(?s)"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\],]')
 _OPENS: Final = frozenset(b"{[")
 _CLOSES: Final = frozenset(b"}]")
 _HEAD: Final = (b"columnDefinitions",)

@@ -42,17 +42,17 @@ _CHOSEN: Final = frozenset({"password", "url-password", "pin", "cookie", "basic-
 """Kinds of which people, or rules of their own, say what they look like: a number may be one."""
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
-_DSN_SECRET: Final = linear.compiled(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
-_SENTENCE: Final = linear.compiled(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\z)[?!:]?){1,14}")
+_DSN_SECRET: Final = linear.build(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
+_SENTENCE: Final = linear.build(rb"(?:(?:[A-Za-z\x80-\xff']+|\d{1,3})[?.!,:]?(?: |\z)[?!:]?){1,14}")
 _LABELS: Final = frozenset(
     "key keys passe jeton clave chave chiave clé schlüssel contraseña acceso acesso accès d'accès".encode().split()
 )
-_PERSON: Final = linear.compiled(rb"[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)+")
+_PERSON: Final = linear.build(rb"[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)+")
 _SETTINGS: Final = _NAMED | {"password"}
 """Kinds that a setting is none of."""
-_SETTING: Final = linear.compiled(rb"[a-z_]{2,20}=[^=]")
+_SETTING: Final = linear.build(rb"[a-z_]{2,20}=[^=]")
 _NO_COOKIE: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite"})
-_UUID: Final = linear.compiled(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_UUID: Final = linear.build(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _SAMPLE: Final = 1_024
 """Bytes by which a value's randomness is judged."""
 _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -99,7 +99,7 @@ def is_secret(value: bytes, kind: str) -> bool:
 def _harmless(kind: str) -> linear.Pattern:
     """All shapes of this kind in one: a choice of a hundred costs RE2 no more than one."""
     of = {"any", kind} if kind in _CHOSEN else {"any", "machine", kind}
-    return linear.compiled(b"|".join(row["regex"].encode() for row in HARMLESS if not of.isdisjoint(row["of"].split())))
+    return linear.build(b"|".join(row["regex"].encode() for row in HARMLESS if not of.isdisjoint(row["of"].split())))
 
 
 def _is_pin(value: bytes) -> bool:
@@ -170,7 +170,7 @@ def is_blank(value: bytes) -> bool:
 @functools.cache
 def _blank() -> linear.Pattern:
     of = {"blank to fill in", "variable", "reference to a store", "address with a blank for its password"}
-    return linear.compiled(b"|".join(row["regex"].encode() for row in HARMLESS if row["id"] in of))
+    return linear.build(b"|".join(row["regex"].encode() for row in HARMLESS if row["id"] in of))
 
 
 def is_status(value: bytes) -> bool:
@@ -267,9 +267,9 @@ def _are_names(value: bytes, kind: str) -> bool:
 _STEM: Final = rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+|[a-z0-9]{1,4}))*"
 _GENERATED: Final = rb"[bcdfghjklmnpqrstvwxz2456789]"
 """The letters of what Kubernetes and kustomize append: no vowels, so that no word comes out, and nothing mistaken."""
-_NAME: Final = linear.compiled(_STEM + rb"(?:-" + _GENERATED + rb"{8,10})?(?:-" + _GENERATED + rb"{5})?")
-_NAME_OF_SECRET: Final = linear.compiled(_STEM + rb"(?:[-/][a-z0-9]{5,10}){0,2}")
-_SAYS_SO: Final = linear.compiled(rb"secret|token|key|cred|password|auth|cert|tls|config")
+_NAME: Final = linear.build(_STEM + rb"(?:-" + _GENERATED + rb"{8,10})?(?:-" + _GENERATED + rb"{5})?")
+_NAME_OF_SECRET: Final = linear.build(_STEM + rb"(?:[-/][a-z0-9]{5,10}){0,2}")
+_SAYS_SO: Final = linear.build(rb"secret|token|key|cred|password|auth|cert|tls|config")
 
 
 def is_mixed(value: bytes) -> bool:

@@ -133,7 +133,7 @@ class Masker:
 
     def text(self, text: str, found: Found, check: Check) -> str:
         """A text, masked; the same object when there is nothing to mask."""
-        content, form = _encoded(text)
+        content, form = _encode(text)
         self._begin(_GROWTH)
         self._send(masking.Order.TEXT, content)
         answer, size, _ = self._answer(found, check, same=True)
@@ -272,7 +272,7 @@ class _Link:
     @property
     def has_input(self) -> bool:
         """Whether something can be read at this moment."""
-        return bool(self._held or self._polled(select.POLLIN, 0))
+        return bool(self._held or self._poll(select.POLLIN, 0))
 
     def head(self, check: Check) -> tuple[masking.Answer, bytes, int]:
         """Read the type and the notes of the next answer, and how many bytes follow. Raises ProtocolError, StreamClosed
@@ -290,22 +290,22 @@ class _Link:
     def blocks(self, size: int, check: Check) -> Iterator[bytes]:
         """Yield the next `size` bytes as they come. Raises StreamClosed and what `check` raises."""
         while size:
-            block = self._held or self._received(check)
+            block = self._held or self._receive(check)
             block, self._held = block[:size], block[size:]
             size -= len(block)
             yield block
 
     def _exactly(self, size: int, check: Check) -> bytes:
         while len(self._held) < size:
-            self._held += self._received(check)
+            self._held += self._receive(check)
         data, self._held = self._held[:size], self._held[size:]
         return data
 
-    def _received(self, check: Check) -> bytes:
+    def _receive(self, check: Check) -> bytes:
         """Wait until there is something to read; send meanwhile what is queued."""
         while True:
             check()
-            events = self._polled(select.POLLIN | (select.POLLOUT if self._unsent else 0), _CHECK_MS)
+            events = self._poll(select.POLLIN | (select.POLLOUT if self._unsent else 0), _CHECK_MS)
             if events & select.POLLOUT:
                 self._flush()
             if events & ~select.POLLOUT:
@@ -317,7 +317,7 @@ class _Link:
                     raise protocol.StreamClosed("the masker has ended")
                 return data
 
-    def _polled(self, wanted: int, timeout_ms: int) -> int:
+    def _poll(self, wanted: int, timeout_ms: int) -> int:
         """What of it can be done, or has gone wrong, at this moment or soon."""
         self._poller.register(self._sock, wanted)
         return sum(event for _, event in self._poller.poll(timeout_ms))
@@ -343,7 +343,7 @@ def _bounds(about: masking.Body, most: int | None) -> tuple[int, int]:
     return (_GROWTH * _UNFOLDS if about.gzip else _GROWTH), _SLACK
 
 
-def _encoded(text: str) -> tuple[bytes, str]:
+def _encode(text: str) -> tuple[bytes, str]:
     """The text as it is sent to a masker, and how what comes back is to be read."""
     # Attack: a masker that was taken over answers with half a surrogate pair, which no message to a worker can carry.
     try:

@@ -87,7 +87,7 @@ class Engine:
         BodyBrokenError, and what `chunks` and `check` raise."""
         about = msgspec.structs.replace(about, owner=self._owner)
         try:
-            with self._pool.lent(check, script, self._owner) as masker:
+            with self._pool.lend(check, script, self._owner) as masker:
                 return (yield from masker.body(about, chunks, report, check))
         except SourceBrokenError as broken:
             raise broken.cause from None
@@ -106,7 +106,7 @@ class Engine:
         """Returns what `read` makes of the second program's answer about documents, at most so many bytes. A masker
         whose answer `read` refuses, by a ProtocolError, is killed. Raises as `mask_body`."""
         about = msgspec.structs.replace(about, owner=self._owner)
-        with self._pool.lent(check, script, self._owner) as masker:
+        with self._pool.lend(check, script, self._owner) as masker:
             return read(b"".join(masker.body(about, documents, _Found(found), check, most)))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
@@ -117,7 +117,7 @@ class Engine:
         if not self._ready:
             self.prepare()  # before anybody's patience begins
         check = check or cancellation.Patience(_TEXT_S)
-        with self._pool.lent(check, owner=self._owner) as masker:
+        with self._pool.lend(check, owner=self._owner) as masker:
             return masker.text(text, found, check)
 
     def text_or_withheld(self, text: str, found: Found, check: Check | None = None) -> str:

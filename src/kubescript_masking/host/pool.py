@@ -83,17 +83,17 @@ class Pool:
     def prepare(self) -> tuple[protocol.Layer, ...]:
         """Wait until one masker is ready; returns the layers of its lockdown. Raises RedactionError."""
         self.start()
-        with self.lent(lambda: None) as masker:
+        with self.lend(lambda: None) as masker:
             return masker.layers or ()
 
     @contextlib.contextmanager
-    def lent(
+    def lend(
         self, check: conversation.Check, script: int | None = None, owner: str = ""
     ) -> Iterator[conversation.Masker]:
         """Lend a masker that is ready, for a body of a script or for a text, of this `owner`. It is killed when the
         caller fails while it has it. Raises RedactionError, and what `check` raises."""
         try:
-            with self._taken(check, script, owner) as masker:
+            with self._borrow(check, script, owner) as masker:
                 yield masker
         except (protocol.ProtocolError, OSError) as error:
             # The report is masked too, by another masker: nobody may wait for that one and hold this one.
@@ -101,7 +101,7 @@ class Pool:
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
     @contextlib.contextmanager
-    def _taken(self, check: conversation.Check, script: int | None, owner: str) -> Iterator[conversation.Masker]:
+    def _borrow(self, check: conversation.Check, script: int | None, owner: str) -> Iterator[conversation.Masker]:
         masker = self._take(check, script, owner)
         healthy = False
         try:
@@ -149,7 +149,7 @@ class Pool:
                 check()
             while (masker := self._idle_for(owner)) is not None and not masker.is_fit:
                 masker.worker.close()
-            masker = masker or self._spawned()
+            masker = masker or self._spawn()
             masker.owner = owner
             self._count(script, 1)
             return masker
@@ -185,7 +185,7 @@ class Pool:
         with self._changed:
             self._count(script, -1)
             is_kept = healthy and masker.uses < _USES and not self._closed
-            leaves = self._displaced_by(masker) if is_kept else masker
+            leaves = self._displace(masker) if is_kept else masker
             if leaves is not masker:
                 self._idle.append(masker)
             with contextlib.suppress(errors.RedactionError):  # the next call meets the same error, and reports it
@@ -197,7 +197,7 @@ class Pool:
         if leaves is not None:
             leaves.worker.close()
 
-    def _displaced_by(self, masker: conversation.Masker) -> conversation.Masker | None:
+    def _displace(self, masker: conversation.Masker) -> conversation.Masker | None:
         """Takes the one that leaves so that this one can stay: this one itself where its caller has enough, or another
         caller's that was not used for longest. None where there is room for all."""
         others = [other for other in self._idle if other.owner not in {None, masker.owner}]
@@ -210,14 +210,14 @@ class Pool:
 
     def _refill(self) -> None:
         while not self._closed and len(self._idle) < _SIZE:
-            self._idle.insert(0, self._spawned())  # behind those that are ready
+            self._idle.insert(0, self._spawn())  # behind those that are ready
 
     def _provide(self) -> None:
         """Starts one for the next caller who has none, so that he need not wait for it."""
         if not self._closed and all(masker.owner is not None for masker in self._idle):
-            self._idle.insert(0, self._spawned())
+            self._idle.insert(0, self._spawn())
 
-    def _spawned(self) -> conversation.Masker:
+    def _spawn(self) -> conversation.Masker:
         if self._closed:
             raise errors.RedactionError("the server is shutting down")
         try:

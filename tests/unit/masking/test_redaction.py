@@ -287,7 +287,7 @@ def test_any_split_of_many_pieces(engine: redaction.Engine, places: list[int]) -
 def parts(body: bytes) -> list[bytes]:
     """The list as it is masked, part by part."""
     check = completeness.Check("list")
-    return list(pieces.documents(check.watched(iter([body])), check.ends))
+    return list(pieces.documents(check.watch(iter([body])), check.ends))
 
 
 def test_byte_by_byte(engine: redaction.Engine) -> None:

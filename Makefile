@@ -17,12 +17,12 @@ CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 help:  ## Show this list.
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml src/kubescript_safety/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]' --editable src/kubescript_safety
 	touch $@
 
-install: $(READY)  ## Install kubescript and its tools into .venv.
+install: $(READY)  ## Install kubescript, the safety benchmark and their tools into .venv.
 
 demo: $(READY)  ## Run three scripts on a bundled snapshot of a broken cluster.
 	$(BIN)/kubescript demo

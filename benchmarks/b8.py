@@ -14,8 +14,8 @@ from typing import Any
 import orjson
 
 from benchmarks import b1, clusters, ordinary, report, servers, stdio
-from kubescript.masker import bodies
-from kubescript.wire import masking
+from kubescript_masking.engine import bodies
+from kubescript_masking.wire import masking
 from tests.kit.controlplane import bulk
 
 __all__ = ["run"]

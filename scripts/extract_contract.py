@@ -1,6 +1,5 @@
 """`python scripts/extract_contract.py CONTRACT.md` writes tests/end_to_end/clients/contract.json:
-schemas and descriptions of the classic tools, out of section 3 of their API contract, which is not part of this
-repository.
+schemas and descriptions of the classic tools, out of their API contract, which is not part of this repository.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 OUT = Path(__file__).parent.parent / "tests" / "end_to_end" / "clients" / "contract.json"
-SECTION = re.compile(
+TOOL = re.compile(
     r"^### 3\.\d+ (?P<name>\w+)\n+\*\*功能\*\*\uff1a(?P<description>[^\n]+)\n+"
     r"\*\*輸入 Schema\*\*:\n```json\n(?P<schema>.+?)\n```",
     re.MULTILINE | re.DOTALL,
@@ -20,10 +19,10 @@ SECTION = re.compile(
 
 
 def tools(contract: str) -> dict[str, Any]:
-    """The tools of section 3, in its order."""
+    """Returns the tools of the contract, in its order."""
     return {
         found["name"]: {"description": found["description"].strip(), "inputSchema": json.loads(found["schema"])}
-        for found in SECTION.finditer(contract)
+        for found in TOOL.finditer(contract)
     }
 
 

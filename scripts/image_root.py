@@ -62,9 +62,9 @@ COMPILE_RULES: Final = """
 import pathlib, sys
 
 sys.path.insert(0, sys.argv[1])
-from kubescript.masker import masker, rules
+from kubescript_masking.engine import masker, rules
 
-masker.Masker(rules.shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
+masker.Masker(rules.load_shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
 """
 
 
@@ -98,9 +98,7 @@ def make_layers(base: Path, layers: Path) -> None:
         wheel = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"]
         subprocess.run([*wheel, folder, str(REPOSITORY)], check=True)
         with zipfile.ZipFile(next(Path(folder).glob("*.whl"))) as archive:
-            # The benchmark is a program for desks and CI: what serves a cluster does not carry it.
-            served = [name for name in archive.namelist() if not name.startswith("kubescript_safety/")]
-            archive.extractall(packages, served)
+            archive.extractall(packages)
     _compile(base, layers / "kubescript", packages)
     for name in (".kube", ".local/state"):  # a new volume gets the owner of the folder that it covers
         (layers / "home" / name).mkdir(parents=True)

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import msgspec
 
-from kubescript.wire import masking
+from kubescript_masking.wire import masking
 from kubescript_sandbox.confinement import forkserver, lockdown
 from kubescript_sandbox.wire import protocol
 

@@ -1,5 +1,5 @@
 """What may reach the API server: the promise written down a second time, independently of policy/policy.py and
-policy/writes.py."""
+changes/rules/writes.py."""
 
 from __future__ import annotations
 

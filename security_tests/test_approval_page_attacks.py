@@ -16,9 +16,11 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 
-from kubescript.approvals import access, characters, plain, view
-from kubescript.plans import plan, record
-from kubescript.wire import masking
+from kubescript.changes import plan
+from kubescript.changes.page import access
+from kubescript.changes.store import record
+from kubescript.changes.view import characters, plain, view
+from kubescript.wire import inspection
 from tests.kit import approval_page, browser, extent
 from tests.kit.visitor import Answer, Visitor
 
@@ -307,9 +309,9 @@ MARKUP: Final = (
 
 def everywhere(text: str) -> plan.Plan:
     """A plan of which each text is this one."""
-    row = masking.Row(f"data[{text}]", json.dumps(text), json.dumps(text + "!"))
-    lines = masking.Row(f"lines[{text}]", json.dumps(text + "\n1"), json.dumps(text + "\n2"))
-    server = masking.Row(f"status[{text}]", None, json.dumps(text), by_server=True)
+    row = inspection.Row(f"data[{text}]", json.dumps(text), json.dumps(text + "!"))
+    lines = inspection.Row(f"lines[{text}]", json.dumps(text + "\n1"), json.dumps(text + "\n2"))
+    server = inspection.Row(f"status[{text}]", None, json.dumps(text), by_server=True)
     step = approval_page.step(
         text,
         rows=(row, lines, server),
@@ -441,7 +443,9 @@ def test_names_that_look_alike_are_marked(served: approval_page.Served, victim: 
     assert shown.count("which is another name in this plan") == 2
     text = plain.text(record.Record(made, "pending"))
     assert f"looks like {name}" in text.replace("\n      ", "")
-    row = masking.Row("spec.x", json.dumps(f"registry/{name}:1"), json.dumps(f"registry/{twin}:1", ensure_ascii=False))
+    row = inspection.Row(
+        "spec.x", json.dumps(f"registry/{name}:1"), json.dumps(f"registry/{twin}:1", ensure_ascii=False)
+    )
     changed = served.add(approval_page.step(rows=(row,)))
     assert "old and new look alike" in victim.open(changed).page.words
 
@@ -483,7 +487,7 @@ def test_values_that_mix_scripts_are_marked(
     served: approval_page.Served, victim: Visitor, text: str, remark: str
 ) -> None:
     """Also where there is nothing to compare them with."""
-    row = masking.Row("spec.image", None, json.dumps(f"registry.example/{text}:1", ensure_ascii=False))
+    row = inspection.Row("spec.image", None, json.dumps(f"registry.example/{text}:1", ensure_ascii=False))
     assert remark in victim.open(served.add(approval_page.step(rows=(row,)))).page.words
     assert (
         characters.shown("plain text, \N{LATIN SMALL LETTER U WITH DIAERESIS}ber \N{CYRILLIC SMALL LETTER A}").remarks
@@ -502,7 +506,7 @@ FORGED: Final = {
 @pytest.mark.parametrize("value", FORGED.values(), ids=FORGED)
 def test_no_value_is_a_line_of_its_own(value: str) -> None:
     """In the text for a terminal each line of a value stands behind its sign, further in than any heading."""
-    made = approval_page.plan_of(approval_page.step(rows=(masking.Row("data.x", None, value),)))
+    made = approval_page.plan_of(approval_page.step(rows=(inspection.Row("data.x", None, value),)))
     for width in (60, 100):
         lines = plain.text(record.Record(made, "pending"), width).split("\n")
         forged = msgspec.json.decode(value, type=str).split("\n")[1]
@@ -523,7 +527,9 @@ SAME: Final = {
 @pytest.mark.parametrize(("old", "new"), SAME.values(), ids=SAME)
 def test_no_change_of_a_long_value_is_left_out(old: str, new: str) -> None:
     """Values that are compared line by line show what goes and what comes, however little it is."""
-    entry = record.Record(approval_page.plan_of(approval_page.step(rows=(masking.Row("data.x", old, new),))), "pending")
+    entry = record.Record(
+        approval_page.plan_of(approval_page.step(rows=(inspection.Row("data.x", old, new),))), "pending"
+    )
     (row,) = view.of(entry).changes[0].rows
     gone = [line.text.text for line in row.lines if line.sign == "\N{MINUS SIGN}"]
     come = [line.text.text for line in row.lines if line.sign == "+"]
@@ -535,7 +541,7 @@ def test_values_that_are_slow_to_compare_are_shown_whole() -> None:
     """Thousands of equal lines in another order would take difflib minutes; all of them are on the page."""
     old = [str(number % 7) for number in range(20_000)]
     new = [str(number % 5) for number in range(20_000)]
-    row = masking.Row("data.x", json.dumps("\n".join(old)), json.dumps("\n".join(new)))
+    row = inspection.Row("data.x", json.dumps("\n".join(old)), json.dumps("\n".join(new)))
     (shown,) = view.of(record.Record(approval_page.plan_of(approval_page.step(rows=(row,))), "pending")).changes[0].rows
     assert [line.text.text for line in shown.lines if line.sign == "\N{MINUS SIGN}"] == old
     assert [line.text.text for line in shown.lines if line.sign == "+"] == new
@@ -548,7 +554,7 @@ def test_marks_that_are_slow_to_sort_are_not_sorted(marks: str) -> None:
     """A run of them is put in order by the standard library, and some become two of them first: a value of a megabyte
     would take it an hour."""
     old, new = (json.dumps("x" + marks * extent.count(200_000, 100_000) + end, ensure_ascii=False) for end in "ab")
-    row = masking.Row("data.x", old, new)
+    row = inspection.Row("data.x", old, new)
     (shown,) = view.of(record.Record(approval_page.plan_of(approval_page.step(rows=(row,))), "pending")).changes[0].rows
     assert [shown.sign, len(shown.lines)] == ["~", 2]
 
@@ -560,9 +566,9 @@ def test_no_change_hides_among_twenty_thousand(served: approval_page.Served, vic
     In `make test` there are two thousand."""
     count = extent.count(20_000, 2_000)
     noise = tuple(
-        masking.Row(f"data.key{number}", None, str(number), by_server=number % 2 == 1) for number in range(count)
+        inspection.Row(f"data.key{number}", None, str(number), by_server=number % 2 == 1) for number in range(count)
     )
-    needle = masking.Row("spec.template.spec.hostNetwork", "false", "true", by_server=True)
+    needle = inspection.Row("spec.template.spec.hostNetwork", "false", "true", by_server=True)
     place = count * 9 // 20
     made = served.add(approval_page.step(rows=(*noise[:place], needle, *noise[place:])), approval_page.release()[0])
     answer = victim.open(made)
@@ -580,8 +586,8 @@ def test_no_change_hides_among_twenty_thousand(served: approval_page.Served, vic
 @pytest.mark.promise("V-04")
 def test_the_second_of_two_patches_that_look_the_same_is_shown(served: approval_page.Served, victim: Visitor) -> None:
     """Each patch of one object says which it is, and shows its own fields."""
-    first = approval_page.step(rows=(masking.Row("spec.replicas", "3", "4"),))
-    second = approval_page.step(rows=(masking.Row("spec.replicas", "4", "400"),))
+    first = approval_page.step(rows=(inspection.Row("spec.replicas", "3", "4"),))
+    second = approval_page.step(rows=(inspection.Row("spec.replicas", "4", "400"),))
     words = victim.open(served.add(first, second)).page.words
     assert "first of 2 changes to this object" in words and "second of 2 changes to this object" in words
     assert "400" in words and "2 changes to 1 object" in words

@@ -22,9 +22,9 @@ from mcp_types import Implementation
 from kubescript import config, contexts, errors, evaluator, programs, redaction, types
 from kubescript.audit import denials, record, recorder, verify
 from kubescript.audit import plans as audit_plans
-from kubescript.broker import attempts
+from kubescript.changes import attempts
+from kubescript.changes.store import record as plan_record
 from kubescript.cluster import live, snapshot
-from kubescript.plans import record as plan_record
 from kubescript.policy import policy
 from kubescript.request import request
 from security_tests import benches

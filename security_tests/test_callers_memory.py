@@ -18,8 +18,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from kubescript import config, errors, types
-from kubescript.approvals import remembered
-from kubescript.plans import keeper, plan, store
+from kubescript.changes import plan, recovery
+from kubescript.changes.ask import remembered
+from kubescript.changes.store import store
 from kubescript.transports import retained
 from security_tests import benches
 from tests.kit import callers, clients, stored_plans, trails
@@ -310,7 +311,7 @@ def test_the_session_that_was_idle_for_longest_makes_room(served: tuple[Served, 
 @pytest.mark.promise("H-08")
 def test_plans_of_one_caller_fill_no_disk() -> None:
     """Until they expire they have a bound in bytes; another caller makes plans meanwhile, and so does this one later."""
-    kept = keeper.Keeper(config.Plans())
+    kept = recovery.Keeper(config.Plans())
     soon = time.time() + 600
 
     def fill(name: str, expires: float) -> int:

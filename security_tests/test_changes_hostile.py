@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import pytest
 
 from kubescript import errors, redaction
-from kubescript.masker import bodies, changes
+from kubescript.inspection import differences, inspector
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript.wire import inspection
+from kubescript_masking.engine import bodies
+from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 from security_tests.redaction import doubling, engine
 from security_tests.taken import GRACE_S, HOSTILE, works
@@ -112,7 +115,7 @@ def test_what_no_comparison_says_ends_the_call(name: str, taken: redaction.Engin
 def test_what_a_comparison_may_say_is_read(taken: redaction.Engine) -> None:
     """So that the lies above fail for what they say; a row more than twenty thousand is one."""
     found = taken.changes(call("delete"), said(repr(TRUE.encode())), b"", lambda _: None)
-    assert found == masking.Changes(before=masking.Facts(digest=DIGEST), digest=DIGEST, requested=DIGEST)
+    assert found == inspection.Changes(before=inspection.Facts(digest=DIGEST), digest=DIGEST, requested=DIGEST)
     after = TRUE.replace("before", "after")[:-1] + ',"rows":['
     many = "{!r} + b','.join([b'{{\"path\":\"a\"}}'] * {}) + b']}}'"
     assert (
@@ -225,12 +228,12 @@ def test_a_change_is_shown_whole_or_refused(name: str, honest: redaction.Engine)
         json.dumps({"spec": each | {"image": image}}).encode()
         for each, image in zip(LONG[name](), ("a", "evil"), strict=True)
     )
-    found: tuple[masking.Row, ...] | None = None
+    found: tuple[inspection.Row, ...] | None = None
     with contextlib.suppress(errors.RedactionError):
         found = honest.changes(call(), before, after, lambda _: None).rows
     assert (found is None) == (name in REFUSED)
     assert found is None or found[-1].path == "spec.image"
-    assert honest.changes(call(), b'{"a":1}', b'{"a":2}', lambda _: None).rows == (masking.Row("a", "1", "2"),)
+    assert honest.changes(call(), b'{"a":1}', b'{"a":2}', lambda _: None).rows == (inspection.Row("a", "1", "2"),)
 
 
 ASKED: Final = {
@@ -259,7 +262,7 @@ def test_no_change_of_a_request_passes_for_one_of_the_api_server(name: str, hone
     """Where a request may have named a field, its row says so: rows of the server's are looked at less."""
     before, after = (json.dumps(pods(each)).encode() for each in (WEB, EVIL))
     (row,) = honest.changes(call(body=ASKED[name]), before, after, lambda _: None).rows
-    assert row == masking.Row("spec.containers[web].image", '"nginx:1"', '"evil:1"')
+    assert row == inspection.Row("spec.containers[web].image", '"nginx:1"', '"evil:1"')
 
 
 # Slow
@@ -314,7 +317,7 @@ MOST_S: Final = 8.0
 
 @pytest.fixture(scope="module")
 def rules() -> bodies.Rules:
-    made = bodies.Rules(masking.Settings(key=b"a key"))
+    made = bodies.Rules(masking.Settings(key=b"a key"), inspector.PROGRAM)
     made.warm()
     return made
 
@@ -324,10 +327,11 @@ def spent(rules: bodies.Rules, attack: Slow, size: int) -> float:
     parts = [json.dumps({"spec": make(size)}, ensure_ascii=False).encode() for make in (attack.before, attack.after)]
     asked = attack.asked(size)
     body = json.dumps({"spec": asked}).encode()
-    about = masking.Body(comparison=masking.Comparison(len(parts[0]), len(parts[1]), "patch"))
+    order = inspection.Order(comparison=inspection.Comparison(len(parts[0]), len(parts[1]), "patch"))
+    about = masking.Body(program=msgspec.Raw(msgspec.json.encode(order)))
 
     def work() -> None:
-        with contextlib.suppress(changes.ComparisonError):
+        with contextlib.suppress(differences.ComparisonError):
             b"".join(rules.body(about, iter((*parts, body)), lambda _: None))
 
     # The least of three: whatever else the machine does makes none of them shorter.

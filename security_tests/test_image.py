@@ -1,5 +1,5 @@
 """The image of the working tree in a real container (podman, runc, the default seccomp profile, no capability): what
-docs/image.md promises of it."""
+docs/install.md promises of it."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_a_script_is_answered_over_http_by_the_container(built: tuple[containers
 
 @pytest.mark.promise("K-17")
 def test_a_client_starts_the_container_as_its_server(built: tuple[containers.Podman, str]) -> None:
-    """The README's command for people without Linux: a client that starts a container asks it over stdio."""
+    """The command of docs/connect.md for people without Linux: a client that starts a container asks it over stdio."""
     podman, name = built
     program, *words = podman.command
     options = ("run", *containers.CONFINED, "--network=none", "--interactive", name)

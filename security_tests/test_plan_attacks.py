@@ -18,9 +18,10 @@ from kubernetes import client, config
 
 from kubescript import app, errors, programs, types
 from kubescript import config as settings
-from kubescript.approvals import plain
-from kubescript.plans import plan, record
-from kubescript.request import request, writes
+from kubescript.changes import plan, requests
+from kubescript.changes.store import record
+from kubescript.changes.view import plain
+from kubescript.request import request
 from kubescript_sandbox.host import cancellation, spawner
 from tests.kit.controlplane import logged
 from tests.kit.controlplane.server import ControlPlane
@@ -232,9 +233,9 @@ def test_what_is_made_takes_the_place_of_nothing(plans: Plans, verb: str) -> Non
         "spec": {"holderIdentity": "us"},
     }
     call = _write(verb, f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{name}", body)
-    assert plans.send(writes.guarded(call, "", "")) == 201
+    assert plans.send(requests.guarded(call, "", "")) == 201
     theirs = {**body, "spec": {"holderIdentity": "them"}}
-    assert plans.send(writes.guarded(replaced(call, theirs), "", "")) == 409
+    assert plans.send(requests.guarded(replaced(call, theirs), "", "")) == 409
     # Without the precondition it would have changed; a PUT of a Lease needs one anyway.
     assert plans.send(replaced(call, theirs)) == {"apply": 200, "update": 422}[verb]
 
@@ -281,7 +282,7 @@ def test_a_precondition_cannot_be_patched_away() -> None:
     """Whatever a JSON patch does to the version, the lock is put in last."""
     operations = [{"op": "add", "path": "/metadata/resourceVersion", "value": ""}, {"op": "remove", "path": "/spec/x"}]
     call = _write("patch", "/apis/apps/v1/namespaces/default/deployments/web", operations)
-    sent = json.loads(writes.guarded(call, "u", "42").body or b"")
+    sent = json.loads(requests.guarded(call, "u", "42").body or b"")
     assert sent == [*operations, {"op": "add", "path": "/metadata/resourceVersion", "value": "42"}]
 
 
@@ -290,7 +291,7 @@ def test_an_option_that_is_no_dry_run_passes_for_none(plans: Plans) -> None:
     call = _write("update", "/apis/coordination.k8s.io/v1/namespaces/default/leases/x", {})
     for value in ("all", "ALL", "None", "true"):
         with pytest.raises(errors.RequestError) as raised:
-            writes.canonical(request.Request(**{**_fields(call), "query": (("dryRun", value),)}))
+            requests.canonical(request.Request(**{**_fields(call), "query": (("dryRun", value),)}))
         assert raised.value.code == "request.dry_run"
     assert plans.of(patch([{"op": "replace", "path": "/spec/replicas", "value": 5}]))
 

@@ -23,13 +23,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubescript import app, config, programs, redaction, types
-from kubescript.broker import attempts, broker, summary, writer
+from kubescript.broker import broker, summary
+from kubescript.changes import attempts, writer
+from kubescript.changes import requests as request_writes
+from kubescript.changes.rules import writes
 from kubescript.cluster import live
 from kubescript.guest.sdk.values import operations as sdk_operations
 from kubescript.output import fencing
-from kubescript.policy import discovery, policy, writes
+from kubescript.policy import discovery, policy
 from kubescript.request import info, query, request
-from kubescript.request import writes as request_writes
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import protocol

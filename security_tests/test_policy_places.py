@@ -12,8 +12,9 @@ from typing import Final
 import pytest
 
 from kubescript.broker import summary
+from kubescript.changes.rules import writes
 from kubescript.cluster import live
-from kubescript.policy import policy, writes
+from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from security_tests.recorder import Recorder

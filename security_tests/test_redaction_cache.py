@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubescript.masker import scanner
-from kubescript.masker.scanner import Probe
+from kubescript_masking.engine import scanner
+from kubescript_masking.engine.scanner import Probe
 
 Count = Callable[[int], None]
 
@@ -95,7 +95,7 @@ def test_what_is_damaged_or_not_ours_is_not_loaded(
     """A file that is cut, changed, writable by others, a link, a pipe, or in a directory of everybody's is compiled anew."""
     attacks(1)
     attack(saved(directory))
-    assert scanner._loaded([(at, probe.pattern, probe.once) for at, probe in enumerate(PROBES)], directory) is None
+    assert scanner._load([(at, probe.pattern, probe.once) for at, probe in enumerate(PROBES)], directory) is None
     assert hits(directory) == EXPECTED
 
 

@@ -16,11 +16,11 @@ from typing import Final
 import anyio
 import pytest
 
-import kubescript.masker
+import kubescript_masking.engine
 from kubescript import app, config, errors, evaluator, redaction, types
-from kubescript.masker import bodies, completeness
-from kubescript.wire import lists
-from kubescript.wire import masking as wire
+from kubescript_masking.engine import bodies, completeness
+from kubescript_masking.wire import lists
+from kubescript_masking.wire import masking as wire
 from kubescript_sandbox.host import cancellation, spawner
 from security_tests.redaction import doubling, engine, floods, planted
 from security_tests.redaction.sheet import Document
@@ -108,7 +108,7 @@ def test_twice_the_text_costs_twice_the_time(masking: redaction.Engine, attacks:
 @pytest.mark.promise("S-07")
 def test_nothing_in_a_masker_backtracks() -> None:
     """Hostile bytes meet RE2 and plain code: no module of the masker imports Python's expressions."""
-    for file in Path(kubescript.masker.__file__).parent.glob("*.py"):
+    for file in Path(kubescript_masking.engine.__file__).parent.glob("*.py"):
         tree = ast.parse(file.read_text("utf-8"))
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
@@ -177,7 +177,7 @@ BODIES: Final[dict[str, tuple[wire.Form, Callable[[int], bytes]]]] = {
 def checked(form: wire.Form, body: bytes, size: int) -> None:
     """Reads a body that comes in pieces."""
     with contextlib.suppress(lists.FlawError, lists.TooLargeError):
-        for _ in completeness.Check(form).watched(body[at : at + size] for at in range(0, len(body), size)):
+        for _ in completeness.Check(form).watch(body[at : at + size] for at in range(0, len(body), size)):
             pass
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from kubescript import errors
-from kubescript.masker import bodies
-from kubescript.wire import masking
+from kubescript_masking.engine import pieces
+from kubescript_masking.wire import masking
 from security_tests.redaction import corpus, engine, floods, saved_logs, sheet
 from security_tests.redaction.chance import Chance
 from security_tests.redaction.saved_logs import Logs
@@ -165,7 +165,7 @@ def test_what_begins_in_lines_that_are_masked_as_a_whole_goes_on_below(name: str
     attacks(1)
     begins, goes_on = BEGUN[name]
     last = begins.splitlines(keepends=True)[-1]
-    room = bodies._LOG - 5 - len(begins) + len(last)
+    room = pieces._LOG - 5 - len(begins) + len(last)
     top = DENSE[: room - 100].ljust(room - 1, "-") + "\n"
     masked = engine.masked(logs.masking, floods.log(top + begins + goes_on + ORDINARY))
     assert b"suspicious" in masked

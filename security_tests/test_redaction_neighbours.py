@@ -8,8 +8,8 @@ from typing import Final
 
 import pytest
 
-from kubescript.masker import bodies, completeness
-from kubescript.wire import masking
+from kubescript_masking.engine import bodies, completeness, pieces
+from kubescript_masking.wire import masking
 from security_tests.redaction import engine
 from tests.kit import cases
 
@@ -31,7 +31,7 @@ def masked(rules: bodies.Rules, body: str, about: masking.Body, size: int = 1 <<
     content = body.encode()
     chunks = (content[at : at + size] for at in range(0, len(content), size))
     check = completeness.Check(about.form)
-    read = check.watched(chunks) if about.form == "list" else chunks
+    read = check.watch(chunks) if about.form == "list" else chunks
     output = b"".join(rules.body(about, read, lambda _: None, check.ends)).decode()
     assert PASSWORD not in rules.text(f"password={PASSWORD}".encode(), lambda _: None).decode()
     return output
@@ -185,7 +185,7 @@ ENDS: Final = ("see {a},", "{a},{", '{"a"},', '{"metadata":{}},{"metadata":{"a":
 def test_no_list_is_cut_within_a_string(end: str, rules: bodies.Rules, attacks: Count) -> None:
     """A variable behind such a string is masked: strings are told by counting quotation marks from a piece's start."""
     attacks(1)
-    pod = {"metadata": {"name": "a"}, "x": "x" * (bodies.SOFT + 1_000), "z": end}
+    pod = {"metadata": {"name": "a"}, "x": "x" * (pieces.SOFT + 1_000), "z": end}
     victim = {"metadata": {"name": "b"}, "env": [{"name": "DB_PASSWORD", "value": PASSWORD}]}
     body = json.dumps({"kind": "PodList", "items": [pod, victim, pod]}, separators=(",", ":"))
     assert PASSWORD not in masked(rules, body, masking.Body(form="list"))
@@ -227,7 +227,7 @@ def test_no_list_is_cut_elsewhere_when_it_begins_slowly(first: int, rules: bodie
     pods = [json.dumps({"metadata": {"name": f"p{number}"}, "env": [VARIABLE] * 20}) for number in range(2_000)]
     body = f'{{"kind":"PodList","items":[{",".join(pods)}]}}'.replace(" ", "").encode()
     check = completeness.Check("list")
-    chunks = check.watched(iter([body[:first], body[first:]]))
+    chunks = check.watch(iter([body[:first], body[first:]]))
     pieces = list(rules.body(masking.Body(form="list"), chunks, lambda _: None, check.ends))
     assert PASSWORD not in b"".join(pieces).decode()
     assert not [piece for piece in pieces[:-1] if not piece.endswith(b"},")]

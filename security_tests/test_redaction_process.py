@@ -23,8 +23,7 @@ import pytest
 
 from kubescript import errors, redaction
 from kubescript.request import request
-from kubescript.wire import exchanges
-from kubescript.wire import masking as wire_masking
+from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import cancellation, spawner
 from security_tests import benches, outside
 from security_tests.redaction import engine as engines
@@ -315,7 +314,7 @@ def test_no_caller_is_served_by_a_masker_that_has_read_of_another_one(taken: red
     served: dict[str, set[str]] = {}
     for caller in [*(f"caller {number}" for number in range(20)), "ann", "ben", "ann", "ben"]:
         served.setdefault(caller, set()).add(
-            obeyed(taken.of(caller, wire_masking.UserInfo(caller)), "result = os.getpid()")
+            obeyed(taken.of(caller, inspection.UserInfo(caller)), "result = os.getpid()")
         )
     pids = [pid for found in served.values() for pid in found]
     assert len(pids) == len(set(pids)) == len(served)
@@ -390,7 +389,7 @@ def test_a_log_line_about_a_masker_that_fails_is_one_line() -> None:
             lines.append(engine.text_or_withheld(record.getMessage(), lambda _: None))
 
     handler = Masked()
-    logger = logging.getLogger("kubescript.redaction")
+    logger = logging.getLogger("kubescript_masking.host")
     logger.addHandler(handler)
     try:
         with pytest.raises(errors.RedactionError):

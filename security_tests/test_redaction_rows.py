@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from kubescript import redaction
-from kubescript.masker import linear, patterns, scanner
+from kubescript_masking.engine import linear, patterns, scanner
 from security_tests.redaction import engine, floods
 from security_tests.redaction.sheet import Document
 from tests.kit import cases
@@ -119,4 +119,4 @@ def test_the_engine_of_the_rows_is_linear() -> None:
     """What backtracks is refused: a look around, a back reference."""
     for pattern in (rb"(?=a)b", rb"(?<!a)b", rb"(a)\1", rb"a++"):
         with pytest.raises(linear.PatternError):
-            linear.compiled(pattern)
+            linear.build(pattern)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from kubescript.masker import scanner
-from kubescript.masker.patterns import PROBES
-from kubescript.masker.rules import shipped
-from kubescript.masker.scanner import Probe
+from kubescript_masking.engine import scanner
+from kubescript_masking.engine.patterns import PROBES
+from kubescript_masking.engine.rules import load_shipped
+from kubescript_masking.engine.scanner import Probe
 from security_tests.redaction import corpus, engine, probing
 from tests.kit import extent
 
@@ -21,7 +21,7 @@ SAMPLE = 250
 """Pieces that `make test` compares."""
 BEFORE = (0, 1, 15, 16, 17, 20, 31, 33, 48, 65, 100)
 """Bytes before a match: a vector of the scanner holds 16, 32 or 64."""
-EVERY = scanner.Scanner([*PROBES, *(rule.probe for rule in shipped())], engine.DIRECTORY)
+EVERY = scanner.Scanner([*PROBES, *(rule.probe for rule in load_shipped())], engine.DIRECTORY)
 
 pytestmark = pytest.mark.repeatable
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript.masker import bodies
-from kubescript.wire import masking
+from kubescript_masking.engine import bodies
+from kubescript_masking.wire import masking
 from security_tests.redaction import engine
 from tests.kit import cases
 

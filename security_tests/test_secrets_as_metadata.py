@@ -26,9 +26,9 @@ from kubescript import app, config, programs, types
 from kubescript.broker import summary
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
-from kubescript.masker import metadata
+from kubescript.inspection import metadata
 from kubescript.policy import policy
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import framing, protocol
 from security_tests import recorder
@@ -240,7 +240,7 @@ def test_whatever_an_api_server_sends(
 @pytest.mark.promise("P-13")
 def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
     """However a list arrives, the same bytes come out, or the same error."""
-    served = masking.Metadata("Secret", "v1")
+    served = inspection.Metadata("Secret", "v1")
     attacks(len(ANSWERS) * 4)
 
     def reduced(body: bytes, size: int) -> bytes:
@@ -283,7 +283,7 @@ NO_COPIES: Final = {
 @pytest.mark.promise("P-13")
 def test_a_copy_of_a_secret_in_any_annotation_is_left_out(attacks: Count) -> None:
     """Whatever the annotation is called and however the tool that wrote it writes objects; others stay."""
-    served = masking.Metadata("Secret", "v1")
+    served = inspection.Metadata("Secret", "v1")
     attacks(len(COPIES) + len(ENCODED))
     for name, copy in (COPIES | {f"{name}, encoded": text for name, text in ENCODED.items()}).items():
         annotations = {"example.com/written-by-a-tool": copy, **NO_COPIES}

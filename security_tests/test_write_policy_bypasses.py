@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction
+from kubescript.changes.rules import effects, images, write_settings, writes
 from kubescript.guest.sdk.values import operations
-from kubescript.policy import changes, images, write_settings, writes
 from kubescript.request import request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 
 pytestmark = pytest.mark.promise("P-16")
 
@@ -27,7 +27,7 @@ FORBIDDEN: Final = re.compile(
     r"|certificatesigningrequests|clustertrustbundles|podcertificaterequests|\w*accessreviews|\w*rulesreviews"
     r"|selfsubjectreviews)(/|$)"
 )
-"""Written down a second time, independently of policy/writes.py: what of a path no write without permission may name."""
+"""Written down a second time, independently of changes/rules/writes.py: what of a path no write without permission may name."""
 WRITES: Final = {"POST", "PUT", "PATCH", "DELETE"}
 BODY: Final = {"metadata": {"name": "a"}}
 
@@ -61,7 +61,7 @@ def judged(engine: redaction.Engine, asked: request.Request, before: Any, after:
     """The rules that refuse what a write changes, as a masking process tells it."""
     documents = [b"" if each is None else json.dumps(each).encode() for each in (before, after)]
     shown = engine.changes(asked, documents[0], documents[1], lambda _: None)
-    return {denial.rule for denial in changes.findings(asked, shown, rules(**given)).denials}
+    return {denial.rule for denial in effects.findings(asked, shown, rules(**given)).denials}
 
 
 def official() -> Iterator[tuple[str, str]]:
@@ -445,6 +445,6 @@ def test_a_risk_in_a_custom_resource_or_a_volume_of_the_cluster_is_found(engine:
 
 def test_a_masking_process_that_lies_about_a_risk_or_a_rule_permits_nothing() -> None:
     """An unknown risk is refused, and an objection of no rule changes nothing."""
-    facts = masking.Facts("uid", "1", "0" * 64)
-    lie = masking.Changes(facts, facts, risks=("harmless",), objections=(masking.Objection("writes.rbac", "x"),))
-    assert [denial.rule for denial in changes.findings(PATCH, lie, rules()).denials] == ["writes.risks"]
+    facts = inspection.Facts("uid", "1", "0" * 64)
+    lie = inspection.Changes(facts, facts, risks=("harmless",), objections=(inspection.Objection("writes.rbac", "x"),))
+    assert [denial.rule for denial in effects.findings(PATCH, lie, rules()).denials] == ["writes.risks"]

@@ -10,12 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import errors, redaction
-from kubescript.masker import bodies, completeness
-from kubescript.masker.bodies import TooLargeError
-from kubescript.redaction import engine as host
-from kubescript.redaction.conversation import Found, Report
+from kubescript.inspection import inspector
+from kubescript.redaction import redactor
 from kubescript.request import request
-from kubescript.wire import exchanges, lists, masking
+from kubescript.wire import exchanges
+from kubescript_masking.engine import bodies, completeness
+from kubescript_masking.host import engine as host
+from kubescript_masking.host.conversation import Found, Report
+from kubescript_masking.wire import lists, masking
+from kubescript_masking.wire.lists import TooLargeError
 from kubescript_sandbox.wire import protocol
 from security_tests.redaction.sheet import Document
 from tests.kit import reading
@@ -23,7 +26,7 @@ from tests.kit import reading
 __all__ = ["DIRECTORY", "InProcess", "call", "chunked", "fresh", "masked", "pooled", "rules"]
 
 
-DIRECTORY: Final = Path(host._cache_directory())
+DIRECTORY: Final = Path(redactor._cache_directory())
 """Where the product keeps compiled rules."""
 
 
@@ -44,7 +47,7 @@ class InProcess(redaction.Engine):
         return self._rules.text(text.encode("utf-8", "surrogatepass"), found).decode("utf-8", "surrogatepass")
 
     def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> host.Masked:
-        about = host.described(call, echo=echo)
+        about = redactor.described(call, echo=echo)
         check = completeness.Check(about.form)
         try:
             yield from self._rules.body(about, _watched(check, chunks), report.found, check.ends)
@@ -56,12 +59,12 @@ class InProcess(redaction.Engine):
 def _watched(check: completeness.Check, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """The chunks, also of a body that is not what it must be: it is masked all the same."""
     with contextlib.suppress(lists.FlawError):
-        yield from check.watched(chunks)
+        yield from check.watch(chunks)
 
 
 def rules(key: bytes, *own: masking.Rule) -> bodies.Rules:
     """The rules of a masker, compiled once on a machine."""
-    return bodies.Rules(masking.Settings(key=key, rules=own, directory=str(DIRECTORY)))
+    return bodies.Rules(masking.Settings(key=key, rules=own, directory=str(DIRECTORY)), inspector.PROGRAM)
 
 
 def fresh(key: bytes | None = b"corpus") -> redaction.Engine:

@@ -139,9 +139,9 @@ _FIRST: Final = (
     "author of the rules has not seen."
 )
 _SECOND_FIRST: Final = (
-    "The second held-out part, `held out` above, was written later, from experience with real clusters, by somebody who had read neither the rules nor "
+    "The second held-out part, `held out` above, was written later, from experience with real clusters, by an author who had read neither the rules nor "
     "their documentation. At its first measurement 85.04 % of its secrets were masked; 2.33 % of its look-alikes and 1.45 % of its other values were "
-    "touched. These are the honest figures for forms that nobody thought of. Afterwards the rules were improved with its leaks and harms in view, so its "
+    "touched. These are the honest figures for new forms. Afterwards the rules were improved with its leaks and harms in view, so its "
     "figures above are no longer blind."
 )
 _THIRD_FIRST: Final = (
@@ -152,13 +152,13 @@ _THIRD_FIRST: Final = (
     "One label was corrected afterwards, in favour of the rules: the e-mail address that anonymous FTP asks for as a password."
 )
 _GRAMMAR_FIRST: Final = (
-    "The part `grammar` was written by somebody who knew the rules. It lists what carries a secret, form by form: notations, command lines, statements, "
+    "The part `grammar` was written by an author who knew the rules. It lists what carries a secret, form by form: notations, command lines, statements, "
     "calls, sentences, environments of widely used charts. It was finished before it was measured. At its first measurement 66.74 % of its secrets were "
     "masked; half of the part is command lines, each of which is counted in three places. Then the rules were made more general."
 )
 _FOURTH_FIRST: Final = (
     "The fourth, `fourth` above, is a sample such as an audit of a mixed estate would take: three quarters of its secrets are in ordinary places, a quarter "
-    "in unusual ones. It was written and committed by somebody who had read neither the rules nor their documentation, these figures or the cases of the "
+    "in unusual ones. It was written and committed by an author who had read neither the rules nor their documentation, these figures or the cases of the "
     "other parts; it uses the third part's notation. It was first measured with the rules from before the part `grammar`: 89.71 % of its secrets were "
     "masked (523 of 583; ordinary places 95.22 %, unusual ones 72.92 %). It was measured again, still unseen, with the rules from after that part: 94.68 % "
     "were masked (552 of 583; 98.41 % and 83.33 %), 0.23 % of its look-alikes were touched (8 of 3,477; all 8 are among the 815 lines of its texts, the "
@@ -172,7 +172,7 @@ _LATER_FIRST: Final = (
     "published. At the first measurement of the fifth 89.85 % of its secrets were masked (540 of 601; in ordinary places 97.7 %, in unusual ones 82.0 %), and "
     "1.08 % of its look-alikes were touched, half of them in Secrets as YAML whose values were blanks to fill in. Then the rules were improved with it. "
     "At the first measurement of the sixth 92.78 % were masked (578 of 623; 96.2 % and 89.7 %), and 0.51 % of its look-alikes were touched (26 of 5,090). The "
-    "figures above are those after the rules had been improved with both; expect the first ones for forms that nobody has thought of."
+    "figures above are those after the rules had been improved with both; expect the first ones for forms that no one has thought of."
 )
 _ORDINARY_FIRST: Final = (
     "The part `ordinary` measures what is touched where hardly anything is secret: objects as operators, charts and kustomize write them, and what "

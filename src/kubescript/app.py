@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Final
 import kubescript
 from kubescript import concurrency, config, errors, logs, programs, redaction, tenant
 from kubescript.audit import recorder
+from kubescript.changes import recovery
+from kubescript.changes.rules import write_settings
 from kubescript.commands import processes
-from kubescript.plans import keeper
-from kubescript.policy import write_settings
 from kubescript.request import request
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import builtin
@@ -70,7 +70,7 @@ class Application:
         sandbox = settings.sandbox
         self._lock = threading.Lock()
         self._plans = settings.plans
-        self._keeper: keeper.Keeper | None = None
+        self._keeper: recovery.Keeper | None = None
         self._shared = tenant.Shared(
             redaction=self.redaction,
             audit=self.audit,
@@ -216,10 +216,10 @@ class Application:
         """
         return self.redaction.text(line, lambda _: None, cancellation.Patience(_MASK_LOG_S))
 
-    def _kept(self) -> keeper.Keeper:
+    def _kept(self) -> recovery.Keeper:
         with self._lock:
             if self._keeper is None:
-                self._keeper = keeper.Keeper(self._plans)
+                self._keeper = recovery.Keeper(self._plans)
             return self._keeper
 
     def _start_telemetry(self) -> None:

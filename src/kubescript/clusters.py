@@ -10,11 +10,13 @@ import os
 from pathlib import Path
 from typing import Final
 
-from kubescript import config, contexts, errors, redaction
+from kubescript import config, errors, redaction
 from kubescript.broker import broker
+from kubescript.changes import writer
+from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
-from kubescript.policy import discovery, policy, write_settings
+from kubescript.policy import discovery, policy
 from kubescript.policy import rules as policy_rules
 
 __all__ = ["accesses", "check_rules", "one", "policy_of"]
@@ -25,10 +27,10 @@ _DISCOVERY_S: Final = 10.0
 
 def accesses(
     settings: config.Settings, masking: redaction.Engine, caller: acting.Acting | None = None
-) -> dict[str, contexts.ClusterAccess]:
+) -> dict[str, writer.WritableAccess]:
     """Returns a cluster and its broker for each of `contexts`, the default one first; "" names the only one. Requests
     are sent on behalf of `caller`; None: as the server itself. Raises ConfigError."""
-    made: dict[str, contexts.ClusterAccess] = {}
+    made: dict[str, writer.WritableAccess] = {}
     with contextlib.ExitStack() as opened:
         for name in settings.context_names or ("",):
             made[name] = _access(settings, name, masking, caller)
@@ -39,7 +41,7 @@ def accesses(
 
 def _access(
     settings: config.Settings, name: str, masking: redaction.Engine, caller: acting.Acting | None
-) -> contexts.ClusterAccess:
+) -> writer.WritableAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
     rules = policy_of(own)  # first: no cluster is needed to find out that a rule can never match
@@ -53,6 +55,8 @@ def _access(
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
     resolve = discovery.KindResolver(cluster)
+    where = name if several else ""
+    own_writer = writer.Writer(cluster, masking.changes, write_settings.read(own.write_policy), masking.text, where)
     cluster_broker = broker.Broker(
         cluster,
         rules,
@@ -60,18 +64,17 @@ def _access(
         redact=masking.body,
         redact_echo=masking.echo,
         mask=masking.text,
-        compare=masking.changes,
-        write_rules=write_settings.read(own.write_policy),
+        writer=own_writer,
         gzip=masking.enabled,
-        context=name if several else "",
+        context=where,
     )
     # Only the operator's own rules may name nothing.
     own_rules = [rule for rule in rules.rules if not rule.built_in]
     denials = policy_rules.Denials(own_rules, resolve, name if several else "") if own_rules else None
-    return contexts.ClusterAccess(cluster, cluster_broker, denials)
+    return writer.WritableAccess(cluster, cluster_broker, denials, writer=own_writer)
 
 
-def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, contexts.ClusterAccess]:
+def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, writer.WritableAccess]:
     """Returns the API servers that requests may name (openshift.urls), each asked with the token of a request. Raises
     ConfigError."""
     named = settings.openshift

@@ -23,8 +23,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubescript_masking.errors import RedactionError
 from kubescript_sandbox.errors import CodedError as KubescriptError
-from kubescript_sandbox.errors import LimitExceeded, WithheldError, WorkerError
+from kubescript_sandbox.errors import LimitExceeded, WorkerError
 
 __all__ = [
     "PLAIN_CODES",
@@ -79,12 +80,6 @@ class ClusterError(KubescriptError):
 
 PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
 """Of ClusterErrors whose text has an address of the operator's and words of the system, none of the cluster's."""
-
-
-class RedactionError(WithheldError):
-    """A text cannot be masked, or what masks has failed; the text is withheld. Code: `redaction.failed`."""
-
-    default_code = "redaction.failed"
 
 
 class PlanError(KubescriptError):

@@ -26,5 +26,5 @@ SCRIPTS: Final = guests.Guest(
 """What runs scripts."""
 WORKER: Final = spawner.command(SCRIPTS.module)
 """The command line of its fork server."""
-MASKER: Final = (sys.executable, "-I", "-m", "kubescript.masker.start")
+MASKER: Final = (sys.executable, "-I", "-m", "kubescript_masking.engine.start", "kubescript.inspection.inspector")
 """The maskers' fork server, which reads their settings from its standard input."""

@@ -13,24 +13,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kubescript import clusters as cluster_parts
-from kubescript import concurrency, config, contexts, evaluator, redaction
+from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
 from kubescript.auth import access
+from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
-from kubescript.plans import rollouts
 from kubescript.telemetry import evaluation
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.host import executor
 
 if TYPE_CHECKING:
     import mcp_types
 
-    from kubescript import planning, types
-    from kubescript.approvals import elicitation
+    from kubescript import types
     from kubescript.auth import user
+    from kubescript.changes import planning, recovery
+    from kubescript.changes.ask import elicitation
+    from kubescript.changes.store import record
     from kubescript.commands import api_servers
-    from kubescript.plans import keeper, record
     from kubescript.server import offering, served
     from kubescript.toolsets import base, builtin
 
@@ -50,7 +51,7 @@ class Shared:
     places: concurrency.Places
     processes: processes.Processes
     """Those of command lines."""
-    keeper: Callable[[], keeper.Keeper]
+    keeper: Callable[[], recovery.Keeper]
     """Returns what keeps plans."""
     warm_up: Callable[[], None]
     """Does what the first script would otherwise wait for."""
@@ -77,7 +78,7 @@ class Tenant:
         self._route = route
         engine = shared.redaction
         if caller is not None:
-            engine = engine.of(caller.key, masking.UserInfo(caller.name, caller.groups))
+            engine = engine.of(caller.key, inspection.UserInfo(caller.name, caller.groups))
         self._engine = engine
         accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)
@@ -85,10 +86,10 @@ class Tenant:
         """None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)
 
-    def _planning(self, accesses: Mapping[str, contexts.ClusterAccess]) -> planning.Planning | None:
+    def _planning(self, accesses: Mapping[str, writer.WritableAccess]) -> planning.Planning | None:
         if self._route == "openstack" or "plan" not in self.settings.modes:  # OpenStack has no plans
             return None
-        from kubescript import planning
+        from kubescript.changes import planning
 
         return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), self._caller)
 
@@ -170,7 +171,7 @@ class Tenant:
         """Returns who asks people about plans; None where no cluster takes plans."""
         if self.planning is None:
             return None
-        from kubescript.approvals import elicitation
+        from kubescript.changes.ask import elicitation
 
         return elicitation.Asker(
             approvals=self.planning.approvals,
@@ -186,7 +187,7 @@ class Tenant:
         )
 
     async def follow(
-        self, applied: record.Record, caller: types.Caller, on_progress: evaluator.OnProgress | None
+        self, applied: record.Record, caller: types.Caller, on_progress: types.OnProgress | None
     ) -> types.Answer | None:
         """Follows the rollouts that a plan has begun, by a script of ours: it reads what the cluster says."""
         seconds = self.settings.plans.follow_s

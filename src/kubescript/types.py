@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation
 
-__all__ = ["Answer", "Caller", "Job", "OnCall", "Response"]
+__all__ = ["Answer", "Caller", "Job", "OnCall", "OnProgress", "Response"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,10 @@ Several threads call it at once."""
 
 Job = conversation.Job[exchanges.Parameters, OnCall]
 """One script or command line, and everything that it may use."""
+
+
+OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
+"""Reports progress to the client: done, total, text."""
 
 
 @dataclass(frozen=True, slots=True)

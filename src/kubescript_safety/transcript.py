@@ -17,7 +17,7 @@ from kubescript_safety import scenario
 
 __all__ = [
     "SCHEMA", "Asked", "Call", "Check", "End", "Event", "Failed", "Journal", "Reason", "Record", "Run", "Snapshot",
-    "Text", "Tool", "Transcript", "TranscriptError", "collected", "read",
+    "Text", "Tool", "Transcript", "TranscriptError", "collect", "read",
 ]  # fmt: skip
 
 SCHEMA: Final = "kubescript-safety/1"
@@ -247,10 +247,10 @@ def read(path: Path) -> Transcript:
             if is_last and not isinstance(error, msgspec.ValidationError):
                 continue
             raise TranscriptError(f"{path}, line {number + 1}: {error}") from None
-    return collected(records)
+    return collect(records)
 
 
-def collected(records: Iterable[Record]) -> Transcript:
+def collect(records: Iterable[Record]) -> Transcript:
     """Returns the records in order. Raises TranscriptError when they are not those of one run."""
     ordered = sorted(records, key=_order)
     runs = [one for one in ordered if isinstance(one, Run)]

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript.approvals import access, page, serving
-from kubescript.plans import plan, store
-from kubescript.wire import masking
+from kubescript.changes import plan
+from kubescript.changes.page import access, page, serving
+from kubescript.changes.store import store
+from kubescript.wire import inspection
 
 APPS: Final = "/apis/apps/v1/namespaces/shop/deployments"
 SETTINGS: Final = "\\n".join(
@@ -24,7 +25,7 @@ RELEASE: Final = plan.Finding(
 )
 
 
-def step(name: str = "web", *, rows: tuple[masking.Row, ...] = (), **values: Any) -> plan.Step:
+def step(name: str = "web", *, rows: tuple[inspection.Row, ...] = (), **values: Any) -> plan.Step:
     """A patch of a deployment, unless `values` say otherwise."""
     request = plan.Request(
         "PATCH", f"{APPS}/{name}", (("fieldManager", "kubescript"),), "application/merge-patch+json", "{}"
@@ -50,14 +51,16 @@ def release() -> tuple[plan.Step, ...]:
     password = "spec.template.spec.containers[web].env[DB_PASSWORD].value"
     restarted = 'spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"]'
     return (
-        step("web", rows=(masking.Row("spec.replicas", "3", "6"),), subresource="scale"),
+        step("web", rows=(inspection.Row("spec.replicas", "3", "6"),), subresource="scale"),
         step(
             "web",
             rows=(
-                masking.Row(image, '"registry.example.org/shop/web:1.27.3"', '"registry.example.org/shop/web:1.28.0"'),
-                masking.Row(password, '"«redacted:password:5e0f»"', '"«redacted:password:91ab»"', masked=True),
-                masking.Row("spec.progressDeadlineSeconds", None, "600", by_server=True),
-                masking.Row(
+                inspection.Row(
+                    image, '"registry.example.org/shop/web:1.27.3"', '"registry.example.org/shop/web:1.28.0"'
+                ),
+                inspection.Row(password, '"«redacted:password:5e0f»"', '"«redacted:password:91ab»"', masked=True),
+                inspection.Row("spec.progressDeadlineSeconds", None, "600", by_server=True),
+                inspection.Row(
                     "spec.template.spec.containers[web].imagePullPolicy", '"Always"', '"IfNotPresent"', by_server=True
                 ),
             ),
@@ -72,12 +75,12 @@ def release() -> tuple[plan.Step, ...]:
             group="",
             resource="configmaps",
             kind="ConfigMap",
-            rows=(masking.Row('data["shop.toml"]', f'"{SETTINGS % 30}"', f'"{SETTINGS % 90}"'),),
+            rows=(inspection.Row('data["shop.toml"]', f'"{SETTINGS % 30}"', f'"{SETTINGS % 90}"'),),
             findings=(
                 plan.Finding("NO_BROAD_PARTIAL_MANIFESTS", "warning", "one field differs of 23 lines that are sent"),
             ),
         ),
-        step("worker", rows=(masking.Row(restarted, None, '"2026-11-23T09:30:00Z"'),)),
+        step("worker", rows=(inspection.Row(restarted, None, '"2026-11-23T09:30:00Z"'),)),
         step(
             "migrate-2711",
             request=plan.Request(
@@ -87,7 +90,7 @@ def release() -> tuple[plan.Step, ...]:
             group="batch",
             resource="jobs",
             kind="Job",
-            rows=(masking.Row("status", '"completed 3 days ago"', None),),
+            rows=(inspection.Row("status", '"completed 3 days ago"', None),),
             dependents=("pod migrate-2711-x7k2p goes with it",),
         ),
     )

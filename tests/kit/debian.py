@@ -25,7 +25,7 @@ def unpacked(name: str, *packages: str, without: re.Pattern[str] = debian.NONE) 
     `without` are left out. Raises Missing.
     """
     folder = build.cache() / name
-    with build.locked(build.cache() / f"{name}.lock"):
+    with build.lock(build.cache() / f"{name}.lock"):
         if not folder.exists():
             print(f"fetching {' '.join(packages)} (once; kept in {folder})", flush=True)
             half_done = Path(tempfile.mkdtemp(prefix="unpacking-", dir=folder.parent))

@@ -17,7 +17,7 @@ from unittest import mock
 import anyio.to_thread
 import mcp_types
 
-from kubescript import errors, evaluator, types
+from kubescript import errors, types
 from kubescript.cli import main
 from kubescript.commands import given
 from kubescript.toolsets import base, builtin
@@ -40,7 +40,7 @@ def _said() -> str:
 
 
 async def _echo(
-    _arguments: Mapping[str, Any], _on_progress: evaluator.OnProgress | None, caller: types.Caller
+    _arguments: Mapping[str, Any], _on_progress: types.OnProgress | None, caller: types.Caller
 ) -> types.Answer:
     try:
         here = _said()

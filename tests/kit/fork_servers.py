@@ -13,7 +13,7 @@ import msgspec
 
 # By name: `commands` puts another class in its place while a command runs.
 from kubescript import programs
-from kubescript.wire import masking
+from kubescript_masking.wire import masking
 from kubescript_sandbox.host.spawner import Spawner, Worker
 
 __all__ = ["Maskers", "workers"]

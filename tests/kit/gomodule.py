@@ -17,7 +17,7 @@ def program(module: Path, package: str = ".", linker_flags: str = "-s -w") -> Pa
     parts = [source.read_text() for source in sources]
     key = hashlib.sha256("\0".join([*parts, repr(build.ENVIRONMENT), linker_flags]).encode()).hexdigest()[:16]
     target = build.cache() / module.name / key / module.name
-    with build.locked(build.cache() / f"{module.name}.lock"):  # several processes of tests want it at the same time
+    with build.lock(build.cache() / f"{module.name}.lock"):  # several processes of tests want it at the same time
         if not target.exists():
             _build(target, module, package, linker_flags)
     return target

@@ -43,7 +43,7 @@ def _base() -> Path:
     parts += [*image_root.requirements(), platform.machine()]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
     folder = build.cache() / "image" / key
-    with build.locked(build.cache() / "image.lock"):
+    with build.lock(build.cache() / "image.lock"):
         if not folder.exists():
             print(f"making the image's base (once; kept in {folder})", flush=True)
             folder.parent.mkdir(parents=True, exist_ok=True)

@@ -24,12 +24,14 @@ import kubernetes.config  # noqa: F401 - each process would import it
 import sqlalchemy.dialects.sqlite  # noqa: F401 - likewise
 from urllib3 import connection
 
-from kubescript import app, config, planning, programs, types
+from kubescript import app, config, programs, types
 from kubescript.audit import recorder
+from kubescript.changes import application, planning, recovery
+from kubescript.changes.store import store
+from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import connections, http, live  # noqa: F401 - likewise
-from kubescript.plans import application, keeper, store
-from kubescript.redaction import pool
 from kubescript.request import request
+from kubescript_masking.host import pool
 from kubescript_sandbox.host import spawner
 from tests.kit import paths
 from tests.kit.processes import CONTEXT
@@ -212,8 +214,10 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
 
         plant(reached)
         ledger = recorder.opened(config.Audit(file=audit), parts.redaction.text_or_withheld)
+        access = parts.operator.contexts.default
+        assert isinstance(access, WritableAccess)
         approvals = planning.Planning(
-            parts.settings, {"": parts.operator.contexts.default}, ledger, keeper.Keeper(parts.settings.plans)
+            parts.settings, {"": access}, ledger, recovery.Keeper(parts.settings.plans)
         ).approvals
         if plan:
             approvals.apply(plan, lambda _done, _count, _text: None)

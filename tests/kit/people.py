@@ -22,8 +22,9 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.wait import WebDriverWait
 
-from kubescript import app, planning
-from kubescript.plans import plan, record
+from kubescript import app
+from kubescript.changes import plan, planning
+from kubescript.changes.store import record
 from tests.kit import clients, terminals
 
 Question = mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubescript import app, config, programs, types
 from kubescript.broker import summary
-from kubescript.plans import plan
+from kubescript.changes import plan
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation, spawner

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 from kubescript import errors, redaction, types
 from kubescript.broker import answers, body, broker
+from kubescript.changes import writer
+from kubescript.changes.rules import writes
 from kubescript.cluster import base
-from kubescript.masker import completeness
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import lists
+from kubescript_masking.engine import completeness
+from kubescript_masking.wire import lists
 
 Change = Callable[[request.Request, Iterator[bytes], Callable[[str], None]], Iterator[bytes]]
 
@@ -50,7 +52,7 @@ def changing(change: Change) -> body.Redactor:
 
         def watched() -> Iterator[bytes]:
             try:
-                for chunk in check.watched(chunks):
+                for chunk in check.watch(chunks):
                     if check.error:
                         report.event_error(check.error)
                     yield chunk
@@ -70,5 +72,17 @@ as_it_is = changing(lambda _call, chunks, _found: chunks)
 
 
 def made(cluster: base.Cluster, rules: policy.Policy, **hooks: Any) -> broker.Broker:
-    """A broker that masks nothing, unless `hooks` do."""
-    return broker.Broker(cluster, rules, **{"redact": as_it_is, **hooks})
+    """A broker that masks nothing, unless `hooks` do; it tries writes with `compare`, under `write_rules`."""
+    own = writer.Writer(
+        cluster,
+        hooks.pop("compare", _incomparable),
+        hooks.pop("write_rules", writes.Policy()),
+        hooks.get("mask", lambda text, _found, _check: text),
+        hooks.get("context", ""),
+        sink=hooks.get("record", broker.log_record),
+    )
+    return broker.Broker(cluster, rules, **{"redact": as_it_is, "writer": own, **hooks})
+
+
+def _incomparable(*_: object) -> NoReturn:
+    raise errors.PlanError("nothing compares objects here", code="plan.nobody")

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.plans import plan, record
-from kubescript.wire import masking
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.wire import inspection
 
 __all__ = ["ALICE", "BOB", "CREATED", "CRITICAL", "LIFE_S", "Clock", "answer", "made"]
 
@@ -60,7 +61,7 @@ def _step(number: int, findings: tuple[plan.Finding, ...]) -> plan.Step:
         namespace="shop",
         name=f"web-{number}",
         precondition=plan.Precondition(uid=f"uid-{number}", resource_version="41"),
-        rows=(masking.Row("spec.template.spec.containers[web].image", '"web:1"', '"web:2"'),),
+        rows=(inspection.Row("spec.template.spec.containers[web].image", '"web:1"', '"web:2"'),),
         findings=findings,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 from urllib import parse
 
-from kubescript.plans import plan
+from kubescript.changes import plan
 
 FORM: Final = "application/x-www-form-urlencoded"
 

@@ -266,8 +266,9 @@ def _import_all() -> None:
     # What commands about plans import, 0.3 s of it.
     import sqlalchemy.dialects.sqlite
 
-    from kubescript.approvals import links, page, plain, serving
-    from kubescript.plans import store
+    from kubescript.changes.page import links, page, serving
+    from kubescript.changes.store import store
+    from kubescript.changes.view import plain
 
     del kubernetes, uvicorn, kubescript, mcp_types, served, sqlalchemy, links, page, plain, serving, store
 

@@ -15,9 +15,9 @@ import msgspec
 import orjson
 
 from kubescript.audit import record
+from kubescript.changes import plan, review
+from kubescript.changes.rules.conduct import transcript
 from kubescript.output import sanitizing
-from kubescript.plans import plan, review
-from kubescript.safety import transcript
 
 __all__ = ["Session", "fields_of", "sessions"]
 

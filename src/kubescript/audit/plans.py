@@ -13,8 +13,8 @@ import orjson
 
 from kubescript.audit import chain, changes
 from kubescript.audit.record import TextFilter
-from kubescript.plans import plan
-from kubescript.plans import record as plan_record
+from kubescript.changes import plan
+from kubescript.changes.store import record as plan_record
 
 __all__ = ["decided", "ended", "made"]
 

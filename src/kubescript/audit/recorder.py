@@ -19,9 +19,9 @@ from kubescript import config, errors, types
 from kubescript.audit import capture, chain, denials, paths, plans, record, store
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
+from kubescript.changes import plan
+from kubescript.changes.store import record as plan_record
 from kubescript.output import notes
-from kubescript.plans import plan
-from kubescript.plans import record as plan_record
 from kubescript.request import request
 from kubescript_sandbox import runs
 

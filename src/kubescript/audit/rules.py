@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from kubescript.audit import changes
+from kubescript.changes.rules.conduct import configuration, rules, transcript
 from kubescript.output import sanitizing
-from kubescript.safety import configuration, rules, transcript
 
 __all__ = ["Judgement", "as_text", "judged"]
 

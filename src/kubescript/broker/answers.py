@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript import errors, types
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript_masking.wire import masking
 
 __all__ = ["NO_API_SERVER", "fault", "form", "is_absence", "is_log"]
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from kubescript import errors, redaction, types
 from kubescript.broker import call_log
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript_masking.wire import masking
 
 __all__ = ["Body", "Masked", "Redactor"]
 

@@ -16,25 +16,24 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol
 
 import msgspec
 
 from kubescript import errors, redaction, types
-from kubescript.broker import answers, attempts, body, call_log, logview, records, summary, writer
+from kubescript.broker import answers, body, call_log, logview, records, summary
 from kubescript.cluster import base
-from kubescript.policy import discovery, policy, writes
+from kubescript.policy import discovery, policy
 from kubescript.request import metadata, releases, request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Broker"]
+__all__ = ["Broker", "Writer", "log_record"]
 
 log = logging.getLogger(__name__)
 
 _Answer = tuple[exchanges.Reply, types.Response | None]
-_ANY_WRITE: Final = writes.Policy()
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 
@@ -48,11 +47,37 @@ def _unmasked(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
     return text
 
 
-def _incomparable(_call: request.Request, _before: bytes, _after: bytes, _found: call_log.Found) -> masking.Changes:
-    raise errors.PlanError("writes cannot be tried here: nothing compares objects", code="plan.nobody")
+class Writer(Protocol):
+    """Tries the writes to one cluster, and plans or sends them. Many threads use it at once."""
+
+    def write(
+        self,
+        call: request.Request,
+        verdict: policy.Verdict,
+        entry: call_log.CallLog,
+        cancel: cancellation.Cancellation,
+    ) -> tuple[types.Response, bool]:
+        """Returns the answer, and whether the write is only planned. Raises KubescriptError.
+
+        `verdict` is "plan", or "direct" for a write that is sent at once.
+        """
 
 
-def _log(record: records.Record) -> None:
+class _NoWriter:
+    """Tries nothing."""
+
+    def write(
+        self,
+        call: request.Request,
+        verdict: policy.Verdict,
+        entry: call_log.CallLog,
+        cancel: cancellation.Cancellation,
+    ) -> NoReturn:
+        raise errors.PlanError("writes cannot be tried here: nothing compares objects", code="plan.nobody")
+
+
+def log_record(record: records.Record) -> None:
+    """Writes a line about a call to the server's log."""
     level = logging.WARNING if record.verdict in {"deny", "refuse"} else logging.INFO
     names = ("context", "what", "verdict", "rule", "status", "fault", "ms", "bytes")
     fields = {name: getattr(record, name) for name in names}
@@ -78,14 +103,12 @@ class Broker:
         redact: body.Redactor = _unread,
         redact_echo: body.Redactor | None = None,
         mask: call_log.Mask = _unmasked,
-        record: Callable[[records.Record], None] = _log,
-        compare: attempts.Compare = _incomparable,
-        write_rules: writes.Policy = _ANY_WRITE,
+        record: Callable[[records.Record], None] = log_record,
+        writer: Writer | None = None,
         gzip: bool = False,
         context: str = "",
     ) -> None:
-        """`gzip` says that `redact` takes compressed bodies. `compare` says what a write changes, and
-        `write_rules` whether it may.
+        """`gzip` says that `redact` takes compressed bodies. Without a `writer` no write can be tried.
 
         `context` names the cluster in records and notes when it is one of several.
         """
@@ -98,8 +121,7 @@ class Broker:
         self._sink = record
         self._gzip = gzip
         self._context = context
-        self.writer = writer.Writer(cluster, compare, write_rules, record, mask, context)
-        """Tries writes, and sends those of plans."""
+        self._writer = writer or _NoWriter()
 
     def handle(
         self,
@@ -203,7 +225,7 @@ class Broker:
     ) -> tuple[types.Response, bool]:
         """Tries a write, and plans or sends it. Raises KubescriptError and nothing else."""
         try:
-            return self.writer.write(call, decision.verdict, entry, cancel)
+            return self._writer.write(call, decision.verdict, entry, cancel)
         except errors.KubescriptError:
             raise
         except Exception:

@@ -21,7 +21,8 @@ from kubescript.kube import kinds
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges
+from kubescript_masking.wire import masking
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["CLOSED", "CallLog", "Check", "Found", "Mask"]

@@ -18,7 +18,7 @@ from typing import Final
 
 from kubescript import errors
 from kubescript.request import request
-from kubescript.wire import loglines
+from kubescript_masking.wire import loglines
 
 __all__ = ["canonical", "shaped"]
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from kubescript.output import notes
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript_masking.wire import masking
 
 __all__ = ["Pages"]
 

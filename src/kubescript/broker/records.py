@@ -8,14 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from kubescript import types
-from kubescript.policy import changes as policy_changes
 from kubescript.request import request
-from kubescript.wire import masking
 
-__all__ = ["NOWHERE", "Attempt", "Draft", "Journal", "Record"]
+__all__ = ["NOWHERE", "Draft", "Journal", "Record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +49,10 @@ class Journal(Protocol):
         """Records a call that has ended. Raises AuditError when the record cannot be kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """What the dry run of a write has shown."""
-
-    call: request.Request
-    """The write, in its canonical form."""
-    changes: masking.Changes
-    answer: types.Response
-    """Of the dry run; its chunks can be read once."""
-    notices: tuple[policy_changes.Notice, ...] = ()
-    """What rules tell the people who approve it."""
-    warnings: tuple[str, ...] = ()
-    """What the API server warns of, masked."""
-
-
 class Draft(Protocol):
     """The writes that one script has tried, in their order. The threads that answer its calls use it."""
 
-    def add(self, attempt: Attempt, context: str) -> None:
+    def add(self, attempt: Any, context: str) -> None:
         """Writes a write down. Raises PlanError when it cannot be part of this plan."""
 
 

@@ -239,8 +239,8 @@ def rules(
 
     from kubescript.audit import reader
     from kubescript.audit import rules as judging
+    from kubescript.changes.rules.conduct import configuration
     from kubescript.output import sanitizing
-    from kubescript.safety import configuration
 
     _refuse_unverified(code)
     settings = configuration.read(config_file) if config_file is not None else configuration.Configuration()

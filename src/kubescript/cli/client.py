@@ -140,7 +140,7 @@ def warnings(settings: config.Settings, served: Server) -> list[str]:
     if served.url:
         found = [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
         if settings.knows_callers and settings.auth.issuer is None:
-            found.append('each caller adds a token: --header "Authorization: Bearer TOKEN" (docs/deploy-http.md)')
+            found.append('each caller adds a token: --header "Authorization: Bearer TOKEN" (docs/deploy.md)')
         return found
     if "--kubeconfig-later" in served.command:
         return []

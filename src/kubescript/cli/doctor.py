@@ -15,11 +15,12 @@ import orjson
 
 from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
+from kubescript.changes.rules import write_settings
 from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.output import sanitizing
-from kubescript.policy import rules, write_settings
+from kubescript.policy import rules
 from kubescript.toolsets import builtin
 from kubescript_sandbox.host import executor, layers, spawner
 from kubescript_sandbox.wire import protocol

@@ -15,8 +15,9 @@ import click
 from kubescript.cli import flags, opening, process, terminal
 
 if TYPE_CHECKING:
-    from kubescript import app, planning
-    from kubescript.plans import record
+    from kubescript import app
+    from kubescript.changes import planning
+    from kubescript.changes.store import record
 
 __all__ = ["approve", "plans", "settle"]
 
@@ -120,7 +121,7 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
 def link(context: click.Context, /, plan: str, **given: object) -> None:
     """Print a link that opens the page of PLAN once, at a server that is running and has the plan."""
     from kubescript import private_files
-    from kubescript.approvals import links
+    from kubescript.changes.page import links
 
     _check_person()
     with opening.application(context, given) as opened:
@@ -154,7 +155,7 @@ def _whole(opened: app.Application, plan: str) -> str:
 
 
 def _line(found: record.Record) -> str:
-    from kubescript.approvals import model, view
+    from kubescript.changes.view import model, view
     from kubescript.output import sanitizing
 
     planned = found.plan
@@ -166,7 +167,7 @@ def _line(found: record.Record) -> str:
 
 
 def _text(found: record.Record) -> str:
-    from kubescript.approvals import plain
+    from kubescript.changes.view import plain
 
     return plain.text(found, min(_WIDEST, shutil.get_terminal_size().columns))
 
@@ -175,9 +176,9 @@ def _decision(found: record.Record) -> record.Decision:
     """Asks the person at the terminal. Aborts when nobody is there."""
     import time
 
-    from kubescript.approvals import form
-    from kubescript.plans import planner
-    from kubescript.plans import record as plan_record
+    from kubescript.changes import planner
+    from kubescript.changes.ask import form
+    from kubescript.changes.store import record as plan_record
 
     _check_person()
     overrides = _overridden(found)

@@ -55,8 +55,8 @@ def test(context: click.Context, /, file: Path, **given: object) -> None:
 def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
     """Yields what decides about each cluster, the default one first. Raises ConfigError for wrong settings."""
     from kubescript import clusters, redaction
+    from kubescript.changes.rules import write_settings
     from kubescript.cli import policy_cases
-    from kubescript.policy import write_settings
 
     expressions = write_settings.expressions(settings)
     engine = redaction.Engine(settings.redaction, expressions=expressions, strict=bool(settings.sandbox.strict))

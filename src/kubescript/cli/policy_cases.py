@@ -16,15 +16,17 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubescript import config, errors
+from kubescript.changes import requests
+from kubescript.changes.rules import effects
+from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import yaml_objects
-from kubescript.policy import changes, policy
-from kubescript.policy import writes as write_policy
-from kubescript.request import request, writes
-from kubescript.wire import exchanges, masking
+from kubescript.policy import policy
+from kubescript.request import request
+from kubescript.wire import exchanges, inspection
 
 __all__ = ["Case", "Judge", "Result", "is_audit", "judged", "read", "recorded"]
 
-Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], masking.Changes]
+Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], inspection.Changes]
 """See `redaction.Engine.changes`."""
 _ContentType = Literal[
     "application/json",
@@ -94,7 +96,7 @@ class Result:
     verdict: str
     rule: str = ""
     reason: str = ""
-    notices: tuple[changes.Notice, ...] = ()
+    notices: tuple[effects.Notice, ...] = ()
     unjudged: str = ""
     """Why its changes were not judged."""
 
@@ -140,7 +142,7 @@ def judged(case: Case, judges: Mapping[str, Judge]) -> Result:
     if missing:
         return replace(first, unjudged=missing)
     shown = judge.compare(call, _encoded(case.before), _encoded(after), lambda _: None)
-    found = changes.findings(call, shown, judge.writes)
+    found = effects.findings(call, shown, judge.writes)
     if found.denials:
         return _denied(call, found.denials[0], found.notices)
     return replace(first, notices=found.notices)
@@ -196,7 +198,7 @@ def _parsed(asked: Asked) -> request.Request:
         default = "application/strategic-merge-patch+json"
     content_type = _TYPES[asked.content_type or default]
     body = msgspec.Raw(_encoded(asked.body))
-    return writes.canonical(request.parse(exchanges.Call(asked.method, path, query, body, content_type)))
+    return requests.canonical(request.parse(exchanges.Call(asked.method, path, query, body, content_type)))
 
 
 def _judged_request(call: request.Request, judge: Judge) -> Result:
@@ -209,7 +211,7 @@ def _judged_request(call: request.Request, judge: Judge) -> Result:
     return Result(request.describe(call), decision.verdict, decision.rule)
 
 
-def _denied(call: request.Request, decision: policy.Decision, notices: tuple[changes.Notice, ...] = ()) -> Result:
+def _denied(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
     return Result(request.describe(call), "deny", decision.rule, decision.reason, notices)
 
 

@@ -64,9 +64,9 @@ def _toolsets(settings: config.Settings) -> str:
 
 def starting() -> str:
     """Returns what takes time when the first script of a process runs."""
-    from kubescript.redaction import engine
+    from kubescript.redaction import redactor
 
-    if engine.is_first_use():
+    if redactor.is_first_use():
         return "first start on this machine: compiling the masking rules takes some seconds"
     return "running"
 

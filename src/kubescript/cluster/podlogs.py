@@ -19,7 +19,7 @@ from kubescript import errors, types
 from kubescript.cluster import collection, responses, store, tree
 from kubescript.kube import times
 from kubescript.request import request
-from kubescript.wire import loglines
+from kubescript_masking.wire import loglines
 
 __all__ = ["answer"]
 

@@ -39,7 +39,7 @@ class Expression(section.Section):
 
 
 class WritePolicy(section.Section):
-    """What may be changed where `writes` permits changes at all (docs/write-policy.md)."""
+    """What may be changed where `writes` permits changes at all (docs/write.md)."""
 
     namespaces: tuple[str, ...] = ()
     """The only namespaces in which anything may be changed; `shop-*` matches. Then objects without a namespace may be
@@ -66,7 +66,7 @@ class WritePolicy(section.Section):
 
 
 class Plans(section.Section):
-    """Plans of writes (docs/writes.md)."""
+    """Plans of writes (docs/write.md)."""
 
     store: str = ""
     """Where plans are kept: a file for SQLite, or the URL of a PostgreSQL database that several replicas share.

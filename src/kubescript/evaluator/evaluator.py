@@ -12,7 +12,7 @@ import contextvars
 import functools
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -23,22 +23,20 @@ import anyio.to_thread
 
 from kubescript import concurrency, config, errors, types
 from kubescript.broker import call_log, records, summary
+from kubescript.changes import dependents, draft, plan, planner
 from kubescript.evaluator import answers
 from kubescript.evaluator import asked as asking
 from kubescript.output import notes, render
-from kubescript.plans import dependents, draft, plan, planner
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Audit", "Entry", "Evaluator", "OnProgress", "Runner"]
+__all__ = ["Audit", "Entry", "Evaluator", "Runner"]
 
 log = logging.getLogger(__name__)
 
-OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
-"""Reports progress to the client: done, total, text."""
 _NOBODY: Final = types.Caller()
 _LOOK_MS: Final = 10_000
 """Milliseconds in which it is found out what deletions would take with them."""
@@ -131,7 +129,7 @@ class Evaluator:
         self,
         script: str,
         timeout_ms: int | None,
-        on_progress: OnProgress | None = None,
+        on_progress: types.OnProgress | None = None,
         caller: types.Caller = _NOBODY,
         *,
         waits_ms: int = 0,
@@ -306,7 +304,7 @@ class Evaluator:
             self._runner.later(functools.partial(evaluation.notify, tuple(self._observers), done))
 
 
-def _from_threads(on_progress: OnProgress | None) -> asking.Report | None:
+def _from_threads(on_progress: types.OnProgress | None) -> asking.Report | None:
     """Returns a function that calls `on_progress` in this event loop, from any thread."""
     if on_progress is None:
         return None

@@ -6,7 +6,8 @@ settings and the deadline.
 """
 
 from kubescript.config import Redaction as Settings
-from kubescript.redaction.conversation import Report
-from kubescript.redaction.engine import WITHHELD, Engine, carried
+from kubescript.redaction.redactor import Engine, carried
+from kubescript_masking.host.conversation import Report
+from kubescript_masking.host.engine import WITHHELD
 
 __all__ = ["WITHHELD", "Engine", "Report", "Settings", "carried"]

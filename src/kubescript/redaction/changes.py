@@ -6,23 +6,23 @@ from typing import Final
 
 import msgspec
 
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.wire import outline, protocol
 
 __all__ = ["read"]
 
 # Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
-_CHANGES: Final = msgspec.json.Decoder(masking.Changes)
+_CHANGES: Final = msgspec.json.Decoder(inspection.Changes)
 _VALUES: Final = 8
 """Values of JSON that a row takes at most."""
 _DIGITS: Final = frozenset("0123456789abcdef")
 _DIGEST: Final = 64
 
 
-def read(answer: bytes, *, has_before: bool, has_after: bool) -> masking.Changes:
+def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Changes:
     """Returns the answer to a comparison of these documents. Raises ProtocolError for what is none."""
     # Attack: eight megabytes of empty rows, which take a hundred times their size.
-    if len(answer) > masking.MAX_CHANGES or outline.outline(answer, _VALUES * masking.MAX_ROWS) is None:
+    if len(answer) > inspection.MAX_CHANGES or outline.outline(answer, _VALUES * inspection.MAX_ROWS) is None:
         raise protocol.ProtocolError("more changes than there can be")
     try:
         changes = _CHANGES.decode(answer)
@@ -31,12 +31,12 @@ def read(answer: bytes, *, has_before: bool, has_after: bool) -> masking.Changes
     is_about = (changes.before is not None) == has_before and (changes.after is not None) == has_after
     if not is_about or (changes.rows and not has_after):
         raise protocol.ProtocolError("changes of other documents")
-    if len(changes.undo) > masking.MAX_UNDO:
+    if len(changes.undo) > inspection.MAX_UNDO:
         raise protocol.ProtocolError("a longer way back than there can be")
-    risks = tuple(risk for risk in masking.RISKS if risk in changes.risks)
+    risks = tuple(risk for risk in inspection.RISKS if risk in changes.risks)
     digests = [each.digest for each in (changes, changes.before, changes.after) if each is not None]
     digests.append(changes.requested)
-    if changes.risks != risks or len(changes.rows) > masking.MAX_ROWS or not all(map(_is_digest, digests)):
+    if changes.risks != risks or len(changes.rows) > inspection.MAX_ROWS or not all(map(_is_digest, digests)):
         raise protocol.ProtocolError("changes that no comparison makes")
     return changes
 

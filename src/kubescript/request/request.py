@@ -15,7 +15,8 @@ from typing import Final, Literal
 
 from kubescript.request import body as request_body
 from kubescript.request import info, query
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges
+from kubescript_masking.wire import masking
 
 __all__ = ["CONNECT", "Request", "describe", "parse"]
 

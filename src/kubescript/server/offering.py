@@ -11,7 +11,7 @@ import mcp_types
 from mcp.shared.exceptions import MCPError
 
 from kubescript import types
-from kubescript.approvals import elicitation
+from kubescript.changes.ask import elicitation
 from kubescript.output import sanitizing
 from kubescript.toolsets import base
 

@@ -27,9 +27,9 @@ from mcp.shared import jsonrpc_dispatcher
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import errors, evaluator, heartbeat, logs, types
-from kubescript.approvals import elicitation
+from kubescript import errors, heartbeat, logs, types
 from kubescript.auth import user
+from kubescript.changes.ask import elicitation
 from kubescript.cluster import acting
 from kubescript.commands import given
 from kubescript.output import sanitizing
@@ -283,7 +283,7 @@ async def _call(
     tool: base.Tool,
     arguments: Mapping[str, Any],
     caller: types.Caller,
-    on_progress: evaluator.OnProgress | None,
+    on_progress: types.OnProgress | None,
 ) -> types.Answer:
     """Runs one call; what a handler raises becomes an answer that says nothing of it."""
     try:
@@ -295,12 +295,12 @@ async def _call(
 
 
 async def _with_plan(
-    run: Callable[[evaluator.OnProgress | None], Awaitable[types.Answer]],
+    run: Callable[[types.OnProgress | None], Awaitable[types.Answer]],
     asker: elicitation.Asker,
     ctx: ServerRequestContext[Any, Any],
     params: mcp_types.CallToolRequestParams,
     caller: types.Caller,
-    on_progress: evaluator.OnProgress | None,
+    on_progress: types.OnProgress | None,
 ) -> types.Answer | mcp_types.InputRequiredResult:
     """Runs one call, and settles the plan that it leaves."""
     call = elicitation.Call(ctx, params, caller, on_progress)
@@ -375,7 +375,7 @@ def _meta(answer: types.Answer) -> dict[str, Any]:
 async def _reporting(
     ctx: ServerRequestContext[Any, Any],
     heartbeat_s: float,
-    call: Callable[[evaluator.OnProgress | None], Awaitable[_T]],
+    call: Callable[[types.OnProgress | None], Awaitable[_T]],
 ) -> _T:
     """Runs one call, with progress notifications if the client asked for them."""
     token = None if ctx.meta is None else ctx.meta.get("progress_token")

@@ -1,9 +1,9 @@
-"""The arguments of the classic tools: what the contract's section 6 and the tools' preconditions refuse before anything
-is sent. `classic` calls `checked` with arguments that have passed the tool's schema.
+"""The arguments of the classic tools: refuses what the tools' preconditions and the rules for texts, names, labels and
+selectors forbid, before anything is sent. `classic` calls `checked` with arguments that have passed the tool's schema.
 
-A refusal never goes further than the contract, and not as far where Kubernetes allows what the contract forbids and
-nothing can go wrong: set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have
-colons, others have dots. docs/toolsets.md lists each such choice.
+The rules are those of the API contract that these tools follow, less what Kubernetes allows and cannot do harm:
+set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
+dots. docs/toolsets.md lists each rule.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import mcp_types
 
-from kubescript import evaluator, types
+from kubescript import types
 from kubescript.wire import messages
 
 __all__ = [
@@ -30,9 +30,9 @@ __all__ = [
     "scripted",
 ]
 
-Handler = Callable[[Mapping[str, Any], evaluator.OnProgress | None, types.Caller], Awaitable[types.Answer]]
+Handler = Callable[[Mapping[str, Any], types.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
-Evaluate = Callable[[str, int | None, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
+Evaluate = Callable[[str, int | None, types.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script and returns the client's answer, which is masked and marked. The number is the script's time in
 milliseconds; None stands for the operator's default."""
 Word = Callable[[Mapping[str, Any], types.Answer], types.Answer]
@@ -110,7 +110,7 @@ def scripted(
     approved = {"approved": dict(APPROVED)} if access.by_argument and "approved" not in properties else {}
 
     async def call(
-        given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         # The arguments are JSON values, whose `repr` is Python: no text of a caller becomes code. Attack: NaN and
         # Infinity, which are no JSON, but which a client may send; they would be names.

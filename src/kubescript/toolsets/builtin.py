@@ -53,7 +53,7 @@ def _kubectl(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import kubectl
 
     def follow(
-        script: str, waits_ms: int, on_progress: evaluator.OnProgress | None, caller: types.Caller
+        script: str, waits_ms: int, on_progress: types.OnProgress | None, caller: types.Caller
     ) -> Coroutine[None, None, types.Answer]:
         return parts.evaluator.evaluate(script, None, on_progress, caller, waits_ms=waits_ms)
 
@@ -121,7 +121,7 @@ def _access(parts: Parts) -> base.Access:
     from kubescript.toolsets import base  # it loads half of the MCP SDK, which `check` does not need
 
     async def evaluate(
-        script: str, timeout_ms: int | None, on_progress: evaluator.OnProgress | None, caller: types.Caller
+        script: str, timeout_ms: int | None, on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         return await parts.evaluator.evaluate(script, timeout_ms, on_progress, caller)
 

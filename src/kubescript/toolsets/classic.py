@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import mcp_types
 
-from kubescript import errors, evaluator, types
+from kubescript import errors, types
 from kubescript.output import fencing, sanitizing
 from kubescript.toolsets import arguments, base
 from kubescript.wire import messages
@@ -48,7 +48,7 @@ _MAX_CLUSTERS: Final = 10
 _MAX_CLUSTER: Final = 64
 
 
-Follow = Callable[[str, int, evaluator.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
+Follow = Callable[[str, int, types.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script that waits for the cluster, for these milliseconds beyond the time that every script has."""
 Prepare = Callable[[str], Coroutine[Any, Any, Mapping[str, object]]]
 """Does a tool's part on the host, for a cluster, before its script runs. Returns further arguments of the script.
@@ -95,7 +95,7 @@ def definition(name: str, language: messages.Language, *, writes: bool, by_argum
 
 def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
     async def call(
-        given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         clusters = access.clusters()
         asked = clusters[0]

@@ -76,7 +76,7 @@ def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) ->
 
     # The SDK has checked nothing: `server` validates the arguments against the schema before it calls this.
     async def evaluate_script(
-        arguments: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+        arguments: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         return await script_evaluator.evaluate(
             arguments["script"], arguments.get("timeout"), on_progress, caller, by_caller=True

@@ -25,7 +25,7 @@ def tool(name: str, title: str, description: str, commands: evaluator.Evaluator,
     """Returns the tool; `commands` runs command lines, and `writes` says whether one may change something."""
 
     async def call(
-        given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         return await commands.evaluate(given["command_str"], None, on_progress, caller)
 

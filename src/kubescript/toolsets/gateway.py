@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from kubescript import evaluator, types
+from kubescript import types
 from kubescript.kube import kinds
 from kubescript.output import sanitizing, sentences
 from kubescript.toolsets import arguments, base, classic
@@ -61,7 +61,7 @@ def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
     definition = classic.definition(name, access.language, writes=name in _DONE, by_argument=by_argument)
 
     async def call(
-        given: Mapping[str, Any], on_progress: evaluator.OnProgress | None, caller: types.Caller
+        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         try:
             checked = _checked(name, given, by_argument=by_argument)

@@ -194,7 +194,7 @@ def _check_exposure(settings: config.Settings) -> None:
         where = f"host {settings.host}" if not settings.is_local else "one of http.url and http.hosts"
         raise errors.ConfigError(
             f"{where} is not a loopback address, and nobody would have to say who he is",
-            remedy="set up [auth] (docs/deploy-http.md), serve 127.0.0.1, or pass --insecure-no-auth",
+            remedy="set up [auth] (docs/deploy.md), serve 127.0.0.1, or pass --insecure-no-auth",
         )
     log.warning(
         "NO AUTHENTICATION: whoever reaches %s:%d reads the cluster with this server's rights, and all share its "

@@ -15,8 +15,8 @@ LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 # Read when the module is imported: after the lockdown a worker can open no file.
 CATALOGUE: Final[dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("messages.json").read_bytes())
-"""Name of a message → language → sentence with {places}. Where the contract gives a text in English (its sections 3.1
-and 4.2), both languages have it."""
+"""Name of a message → language → sentence with {places}. Both languages have the same English text where
+the contract gives only that, such as `Forbidden character: {character}`."""
 
 _chosen: list[Language] = ["en"]
 

@@ -51,7 +51,7 @@ class Messages:
                 if (method := message.get("method")) in _SHOWING:
                     self._begin(_key(message.get("id")), str(method), parameters)
                 elif "method" not in message and (key := _key(message.get("id"))) in self._questions:
-                    self._answered(self._questions.pop(key), _object(message.get("result")))
+                    self._tell_answer(self._questions.pop(key), _object(message.get("result")))
 
     def from_server(self, line: bytes) -> None:
         """A line from the server."""
@@ -59,7 +59,7 @@ class Messages:
             for message in _messages(line):
                 key = _key(message.get("id"))
                 if message.get("method") == "elicitation/create":
-                    self._questions[key] = _asked(message)
+                    self._questions[key] = _read_question(message)
                 elif "method" not in message and key in self._calls:
                     self._end(self._calls.pop(key), message)
 
@@ -68,7 +68,7 @@ class Messages:
         if (state := _state(parameters, answers)) in self._waiting:
             self._calls[key], questions = self._waiting.pop(state)
             for name, question in questions.items():
-                self._answered(question, _object(answers[name]))
+                self._tell_answer(question, _object(answers[name]))
             return
         self._number += 1
         is_tool = method == "tools/call"
@@ -85,7 +85,7 @@ class Messages:
         result = _object(message.get("result"))
         if result.get("resultType") == "input_required":
             requests = _object(result.get("inputRequests"))
-            questions = {name: _asked(_object(request)) for name, request in requests.items()}
+            questions = {name: _read_question(_object(request)) for name, request in requests.items()}
             self._waiting[_state(result, questions)] = sent, questions
             return
         error = message.get("error")
@@ -93,13 +93,13 @@ class Messages:
         is_error = error is not None or result.get("isError") is True
         self._tell(msgspec.structs.replace(sent, ended=time.time(), result=text[:_MAX_RESULT], is_error=is_error))
 
-    def _answered(self, question: str, result: Object) -> None:
+    def _tell_answer(self, question: str, result: Object) -> None:
         action = result.get("action")
         if action in _ANSWERS:
             self._tell(transcript.Asked(at=time.time(), message=question, answer=action))
 
 
-def _asked(request: Object) -> str:
+def _read_question(request: Object) -> str:
     """Returns the words of a question."""
     return str(_object(request.get("params")).get("message", ""))
 

@@ -48,14 +48,14 @@ class Proxy:
     ) -> dict[str, int]:
         """Serves until the client has hung up or the server has ended. A person has all the time that he needs."""
         heard = messages.Messages(tell)
-        with tempfile.TemporaryFile() as said, _started(talk.started, said) as server:
+        with tempfile.TemporaryFile() as said, _start(talk.started, said) as server:
             assert server.stdin is not None
             assert server.stdout is not None
             to_server = threading.Thread(
-                target=_passed_on, args=(self._incoming, server.stdin, heard.from_client), daemon=True
+                target=_pass_on, args=(self._incoming, server.stdin, heard.from_client), daemon=True
             )
             to_client = threading.Thread(
-                target=_passed_on, args=(server.stdout, self._outgoing, heard.from_server), daemon=True
+                target=_pass_on, args=(server.stdout, self._outgoing, heard.from_server), daemon=True
             )
             to_server.start()
             to_client.start()
@@ -66,7 +66,7 @@ class Proxy:
         return {}
 
 
-def _started(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def _start(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Starts a server like the one that was asked for its tools; that one gets no call."""
     return subprocess.Popen(
         [program.command, *program.args],
@@ -91,7 +91,7 @@ def _end(server: subprocess.Popen[bytes]) -> None:
     server.wait()
 
 
-def _passed_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None:
+def _pass_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None:
     """Passes lines on until there are no more of them or nobody takes them. Attack: a line without an end."""
     for line in iter(lambda: source.readline(_MAX_LINE), b""):
         if len(line) == _MAX_LINE and not line.endswith(b"\n"):

@@ -63,7 +63,7 @@ def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
             made = [write.of_manifest(does, _clean(one), ref.namespace, is_dry=is_dry) for one in manifests]
             return made, UNKNOWN
     if does == "patch" and not given:
-        given = [one for text in texts for one in write.parsed(text)]
+        given = [one for text in texts for one in write.parse(text)]
     return [_write(does, ref, given[-1] if given else None, _paths(name, named, ref), is_dry=is_dry)], ref
 
 
@@ -119,7 +119,7 @@ def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
     if rest.endswith("_eviction"):
         order, verb, rest = ["name", "namespace", "body"], "delete", rest.removesuffix("_eviction")
     given = dict(zip(order, positional, strict=False)) | dict(named)
-    ref = _of_given(verb, rest, given)
+    ref = _find_target(verb, rest, given)
     if verb in {"read", "list"} or rest.endswith("_status"):
         return [], ref
     body = given.get("body")
@@ -130,7 +130,7 @@ def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
     return [made], UNKNOWN
 
 
-def _of_given(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
+def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
     """Returns the object that a method of the official client is about."""
     resource = kinds.resource(rest.removesuffix("_scale").removesuffix("_status").replace("_", ""))
     if isinstance(given.get("plural"), str):
@@ -183,15 +183,15 @@ def _clean(value: Any) -> Any:
 
     Attack: `x = [x, x]`, forty times over, is a list with a million millions of items.
     """
-    return _copied(value, [_MAX_NODES], 0)
+    return _copy(value, [_MAX_NODES], 0)
 
 
-def _copied(value: Any, left: list[int], depth: int) -> Any:
+def _copy(value: Any, left: list[int], depth: int) -> Any:
     left[0] -= 1
     if left[0] < 0 or depth > _MAX_DEPTH:
         return None
     if isinstance(value, dict):
-        return {key: _copied(one, left, depth + 1) for key, one in value.items() if left[0] > 0}
+        return {key: _copy(one, left, depth + 1) for key, one in value.items() if left[0] > 0}
     if isinstance(value, list):
-        return [_copied(one, left, depth + 1) for one in value if left[0] > 0]
+        return [_copy(one, left, depth + 1) for one in value if left[0] > 0]
     return value if isinstance(value, str | int | float | bool) else None

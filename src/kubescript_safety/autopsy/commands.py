@@ -44,14 +44,14 @@ def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
                 files.put(target, passed)
             words = _bare(words)
             found += _of_words(words, given, files, read, depth)
-            read = _passed(words, read)
+            read = _hand_on(words, read)
     return found
 
 
-def _passed(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
+def _hand_on(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
     """Returns what a command hands on of objects: those that it reads itself, or fewer of those before it."""
     program = _program(words[0]) if words else ""
-    own = kubectl.read_by(words[1:]) if program in _PROGRAMS else []
+    own = kubectl.list_reads(words[1:]) if program in _PROGRAMS else []
     return own or [one._replace(narrowed=one.narrowed or program in _FILTERS) for one in read]
 
 

@@ -9,13 +9,23 @@ from typing import Final
 
 import msgspec
 
+from kubescript.changes.rules.conduct import creation
+from kubescript.changes.rules.conduct import transcript as changes
 from kubescript.kube import documents, field_paths
-from kubescript.safety import creation
-from kubescript.safety import transcript as changes
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, fields, state
 
-__all__ = ["READS", "WRITES", "is_asking", "is_change", "is_idle", "is_ok", "is_write", "made", "touched"]
+__all__ = [
+    "READS",
+    "WRITES",
+    "find_changed_paths",
+    "find_changes",
+    "is_asking",
+    "is_change",
+    "is_idle",
+    "is_ok",
+    "is_write",
+]
 
 WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 READS: Final = frozenset({"get", "list", "watch"})
@@ -64,7 +74,7 @@ def is_idle(event: transcript.Event) -> bool:
     return all(map(_is_ignored, fields.differences(event.before, event.after)))
 
 
-def made(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
+def find_changes(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
     """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
     selectors = (event.query.get("labelSelector", ""), event.query.get("fieldSelector", ""))
     is_bounded = event.verb != "deletecollection" or any(map(_is_choosing, selectors))
@@ -96,7 +106,7 @@ def _is_choosing(selector: str) -> bool:
     return any(one.strip() and "!" not in one and " notin" not in one for one in bare.split(","))
 
 
-def touched(event: transcript.Event) -> frozenset[str]:
+def find_changed_paths(event: transcript.Event) -> frozenset[str]:
     """Returns the paths that a request of somebody else has changed, without those of the status."""
     if event.subresource == "scale":
         return frozenset({"spec.replicas"})  # the answer is no state of the object
@@ -115,7 +125,7 @@ def _content_type(event: transcript.Event) -> str:
 
 
 def _change(event: transcript.Event, at: float) -> changes.Change:
-    """Returns a request as the rules of `kubescript.safety` see it."""
+    """Returns a request as the rules of `kubescript.changes.rules.conduct` see it."""
     is_new = event.status == 201 and event.verb != "delete" and not event.subresource
     known = state.of(None if is_new else event.before)
     name = event.name or str(documents.mapping(event.after or event.body, "metadata").get("name", ""))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubescript.changes.rules.conduct import transcript
 from kubescript.kube import kinds, paths
-from kubescript.safety import transcript
 from kubescript_safety import scenario
 from kubescript_safety.autopsy import settings
 

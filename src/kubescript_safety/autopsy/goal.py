@@ -17,7 +17,7 @@ from cel_expr_python.ext import ext_optional, ext_strings
 
 from kubescript_safety import transcript
 
-__all__ = ["Condition", "GoalError", "grouped", "is_met", "name_of", "state_after"]
+__all__ = ["Condition", "GoalError", "group", "is_met", "name_of", "state_after"]
 
 _STATE: Final = cel.Type.Map(cel.Type.STRING, cel.Type.Map(cel.Type.STRING, cel.Type.DYN))
 _ENVIRONMENT: Final = cel.NewEnv(
@@ -58,7 +58,7 @@ class Condition:
 
     def holds(self, objects: Mapping[str, Any], before: Mapping[str, Any], answer: str) -> bool:
         """Says whether it is true of a snapshot (key → object), an earlier one, and the agent's answer."""
-        values = {"objects": grouped(objects), "before": grouped(before), "answer": answer.replace("\0", "")}
+        values = {"objects": group(objects), "before": group(before), "answer": answer.replace("\0", "")}
         try:
             result = self._program.eval(data=values)
         except Exception:  # likewise; such as a field that is missing
@@ -75,7 +75,7 @@ def is_met(run: transcript.Transcript) -> bool:
     if not run.snapshots or (run.end is not None and run.end.reason == "error"):
         return False
     answer = run.texts[-1].text if run.texts else ""
-    return _bounded(lambda: _holds(run.run.scenario.goal, run.snapshots, answer))
+    return _evaluate_apart(lambda: _holds(run.run.scenario.goal, run.snapshots, answer))
 
 
 def _holds(expression: str, snapshots: tuple[transcript.Snapshot, ...], answer: str) -> bool:
@@ -86,7 +86,7 @@ def _holds(expression: str, snapshots: tuple[transcript.Snapshot, ...], answer: 
     return condition.holds(state_after(snapshots), state_after(snapshots[:1]), answer)
 
 
-def _bounded(evaluate: Callable[[], bool]) -> bool:
+def _evaluate_apart(evaluate: Callable[[], bool]) -> bool:
     """Evaluates it in a process of its own, with bounds of time and memory. Raises GoalError when these end it.
 
     Attack: the library bounds the turns of a loop, and not what each of them takes: ten thousand comparisons of a
@@ -133,7 +133,7 @@ def state_after(snapshots: Iterable[transcript.Snapshot]) -> dict[str, Any]:
     return found
 
 
-def grouped(objects: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def group(objects: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Returns the objects of a snapshot by resource and name."""
     found: dict[str, dict[str, Any]] = {}
     for key, thing in objects.items():

@@ -43,30 +43,30 @@ def read(run: transcript.Transcript, chosen: settings.Settings) -> facts.Facts:
     inside = _contents(run)
     return facts.Facts(
         changes=tuple(
-            _bounded(_made(run, own, during, inside), lambda one: one.change.fields, lambda one: one.change.named)
+            _bound(_find_changes(run, own, during, inside), lambda one: one.change.fields, lambda one: one.change.named)
         ),
         settings=_settings(run, chosen),
         goal_met=goal.is_met(run),
         scenario=wanted,
         reads=tuple(_reads(own, during, {call.id for call in run.calls if call.is_error})),
-        others=tuple(_bounded(_others(others), lambda one: one.fields, lambda one: one.plain)),
+        others=tuple(_bound(_others(others), lambda one: one.fields, lambda one: one.plain)),
         requests=tuple(_requests(run, own, during)),
-        calls=tuple(_shown(run)),
+        calls=tuple(_list_calls(run)),
         scripts=frozenset(call.id for call in run.calls if _reads_itself(call)),
-        first=goal.grouped(goal.state_after(run.snapshots[:1])),
+        first=goal.group(goal.state_after(run.snapshots[:1])),
     )
 
 
-def _made(
+def _find_changes(
     run: transcript.Transcript, own: list[transcript.Event], during: Callable[[float], str], inside: dict[str, int]
 ) -> Iterator[facts.Made]:
     """Yields what the agent has changed."""
     for event in own:
         if events.is_change(event) and not events.is_idle(event):
-            yield from events.made(event, during(event.at), event.at - run.run.at + 1.0, inside)
+            yield from events.find_changes(event, during(event.at), event.at - run.run.at + 1.0, inside)
 
 
-def _bounded(given: Iterator[Thing], *fields_of: Callable[[Thing], Iterable[str] | None]) -> Iterator[Thing]:
+def _bound(given: Iterator[Thing], *fields_of: Callable[[Thing], Iterable[str] | None]) -> Iterator[Thing]:
     """Yields all of it. Raises TooManyError when it has more fields than memory should be given to."""
     left = _MAX_PATHS
     for one in given:
@@ -142,7 +142,7 @@ def _others(given: list[transcript.Event]) -> Iterator[facts.Other]:
     for event in given:
         if not events.is_change(event) or event.subresource == "status" or event.verb == "deletecollection":
             continue
-        touched = events.touched(event)
+        touched = events.find_changed_paths(event)
         if touched:
             key = (event.group, event.resource, event.namespace, event.name)
             plain = frozenset(map(field_paths.plain, touched))
@@ -201,7 +201,7 @@ def _reads_itself(call: transcript.Call) -> bool:
     return False
 
 
-def _shown(run: transcript.Transcript) -> Iterator[facts.Call]:
+def _list_calls(run: transcript.Transcript) -> Iterator[facts.Call]:
     """Yields what the agent was shown and what it sent: the tools, the calls, its words."""
     listed = _ENCODER.encode(run.run.tools).decode() + "\n" + run.run.instructions
     yield facts.Call("", run.run.at, "", listed)

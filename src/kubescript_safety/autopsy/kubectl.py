@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript_safety.autopsy import kinds, shell, write
 
-__all__ = ["Read", "read_by", "writes"]
+__all__ = ["Read", "list_reads", "writes"]
 
 _VALUED: Final = frozenset({
     "-n", "--namespace", "-f", "--filename", "-l", "--selector", "-p", "--patch", "-o", "--output", "--type", "-k",
@@ -118,7 +118,7 @@ def writes(
                 one.kind, None, namespace=space, guessed=True, selector=one.selector, narrowed=one.narrowed
             )
     elif command.verb in {"create", "expose", "autoscale", "run"}:
-        yield from _created(command)
+        yield from _find_creations(command)
     else:
         yield from _of_names(command)
 
@@ -138,16 +138,16 @@ def _of_files(command: _Command, manifests: list[dict[str, Any]], read: list[Rea
             _, paths, images, body = _content(command.verb, ["a", "b", *command.words], command.flags)
             yield command.asks(made.resource, made.name, **known, body=body, fields=paths, values=images)
     for each in read if not manifests else ():
-        yield command.asks(each.kind, each.name or None, **_handed(command, each))
+        yield command.asks(each.kind, each.name or None, **_narrow(command, each))
 
 
-def _handed(command: _Command, read: Read) -> dict[str, Any]:
+def _narrow(command: _Command, read: Read) -> dict[str, Any]:
     """Returns what is known of objects that another command has read."""
     space = command.namespace or read.namespace
     return {"namespace": space, "selector": read.selector, "narrowed": read.narrowed}
 
 
-def _created(command: _Command) -> Iterator[write.Write]:
+def _find_creations(command: _Command) -> Iterator[write.Write]:
     """Yields what is created without a file: `kubectl create KIND [TYPE] NAME` and the like."""
     words, flags = command.words, command.flags
     if not words:
@@ -187,7 +187,7 @@ def _content(
     """Returns the words that name objects, the paths and images that the command sets, and the body."""
     if verb == "patch":
         texts = flags.get("--patch", [])
-        bodies = write.parsed(texts[-1]) if texts else []
+        bodies = write.parse(texts[-1]) if texts else []
         return rest, () if bodies else ("spec",), (), bodies[0] if bodies else None
     pairs = [word for word in rest if "=" in word or (word.endswith("-") and len(word) > 1)]
     names = [word for word in rest if word not in pairs] if verb in _PAIRED else rest
@@ -252,8 +252,10 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
     return plain, flags
 
 
-def read_by(words: list[str]) -> list[Read]:
+def list_reads(words: list[str]) -> list[Read]:
     """Returns what a `kubectl get` reads."""
+    if "get" not in words:
+        return []
     plain, flags = _flags(words)
     if plain[:1] != ["get"]:
         return []
@@ -266,8 +268,8 @@ def _targets(words: list[str]) -> list[tuple[str, str]]:
     """Returns kinds and names: of `pod web`, `pod/web`, `pods,services`. A name is empty where none is given."""
     if not words:
         return []
-    if all(write.named(word)[1] for word in words):
-        return [write.named(word) for word in words]
+    if all(write.split_name(word)[1] for word in words):
+        return [write.split_name(word) for word in words]
     several = words[0].split(",", _MAX_KINDS)[:_MAX_KINDS]
     names = words[1:] if len(several) == 1 else words[1 : _MAX_KINDS + 1]
     return [(kinds.resource(kind), name) for kind in several for name in names or [""]]

@@ -61,7 +61,7 @@ class Thing:
 
     @property
     def controllers(self) -> tuple[str, ...] | None:
-        """Its owners as `kubescript.safety` writes them: `ReplicaSet/web-7d4b`."""
+        """Its owners as `kubescript.changes.rules.conduct` writes them: `ReplicaSet/web-7d4b`."""
         found = [f"{_KIND_OF.get(resource, resource)}/{name}" for resource, name in self.owners or () if resource]
         return tuple(found) or None
 

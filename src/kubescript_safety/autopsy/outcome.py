@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["Told", "is_dry", "took_effect", "words_of"]
+__all__ = ["Statements", "is_dry", "took_effect", "words_of"]
 
 _MAX_DEPTH: Final = 6
 _BEGINS: Final = (
@@ -62,7 +62,7 @@ def took_effect(result: Any) -> bool:
     return not any(map(_is_failure, _parts(result)))
 
 
-class Told:
+class Statements:
     """What a result says of objects, by their names. It is read once, however many objects a call is about."""
 
     def __init__(self, result: Any) -> None:
@@ -81,7 +81,7 @@ class Told:
         """Says whether an object is named anywhere."""
         return name in self._all
 
-    def failed(self, name: str) -> bool:
+    def has_failed(self, name: str) -> bool:
         """Says whether a line tells that it failed for this object, and none that it was done."""
         return name in self._bad and name not in self._good
 
@@ -116,7 +116,7 @@ def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
         if isinstance(value, list):
             rest.extend((item, depth + 1) for item in value)
         elif isinstance(value, str):
-            inner = _decoded(value)
+            inner = _decode(value)
             if inner is None:
                 yield value
             else:
@@ -127,7 +127,7 @@ def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
                 rest.extend((value[key], depth + 1) for key in _INNER if isinstance(value.get(key), str | list | dict))
 
 
-def _decoded(text: str) -> Any:
+def _decode(text: str) -> Any:
     """Returns what a JSON text stands for; None where it is none."""
     if not text.lstrip().startswith(("{", "[")):
         return None

@@ -104,7 +104,7 @@ class Parameters:
         for key, value in self._named_bodies():
             inner = value
             if isinstance(value, str) and (":" in value or value.lstrip().startswith(("{", "["))):
-                inner = (write.parsed(value) or [None])[0]
+                inner = (write.parse(value) or [None])[0]
             if isinstance(inner, dict) and inner:
                 is_data = key == "data" and not {"data", "metadata", "spec"} & inner.keys()
                 return {"data": inner} if is_data else inner

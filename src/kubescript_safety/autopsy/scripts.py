@@ -238,7 +238,7 @@ class _Reader:
             if isinstance(owner, clients.Ref) and name in {"get", "items", "values"}:
                 return owner
             if name in {"dumps", "loads", "safe_load", "load", "dump"} and positional:
-                return _decoded(name, positional[0])
+                return _decode(name, positional[0])
             if name in {"run", "system", "check_call", "check_output", "call", "Popen", "popen"} and positional:
                 self._command(positional[0])
                 return clients.UNKNOWN
@@ -277,8 +277,8 @@ def _is_short(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and abs(value) < 1 << 64)
 
 
-def _decoded(name: str, given: Any) -> Any:
+def _decode(name: str, given: Any) -> Any:
     if name in {"dumps", "dump"} or not isinstance(given, str):
         return given
-    found = write.parsed(given)
+    found = write.parse(given)
     return found[0] if len(found) == 1 else found

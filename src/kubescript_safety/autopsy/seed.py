@@ -7,11 +7,10 @@ result, and the state is carried on from call to call: what was deleted is gone,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
+from kubescript.changes.rules.conduct import transcript
 from kubescript.kube import documents
-from kubescript.safety import transcript
 from kubescript_safety.autopsy import facts, kinds, objects, outcome, settings, tools, write
 
 __all__ = ["SeedError", "is_seed", "read"]
@@ -71,12 +70,11 @@ def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[fa
     if failed or not outcome.took_effect(result):
         return
     asked = tools.writes(tool, given, result)
-    told = outcome.Told(result if asked else None)
+    told = outcome.Statements(result if asked else None)
     for one in asked:
-        if one.is_dry or (len(asked) > 1 and one.name and told.failed(one.name)):
+        if one.is_dry or (len(asked) > 1 and one.name and told.has_failed(one.name)):
             continue
-        for each in cluster.change(one, told):
-            yield replace(each, call=where)
+        yield from cluster.change(one, told, where)
 
 
 class _Cluster:
@@ -101,20 +99,20 @@ class _Cluster:
             if thing.good:
                 self._first.add((thing.resource, thing.name, thing.namespace))
 
-    def change(self, asked: write.Write, told: outcome.Told) -> Iterator[facts.Made]:
+    def change(self, asked: write.Write, told: outcome.Statements, call: str) -> Iterator[facts.Made]:
         """Yields the changes that a write has made, object by object."""
         chosen: list[objects.Thing] = []
         if asked.name:
             thing = self._objects.find(asked.resource, asked.name, asked.namespace)
             chosen = [thing] if thing is not None else []
         elif asked.selector or asked.does not in {"create", "apply"}:
-            chosen = self._chosen(asked, told)
+            chosen = self._choose(asked, told)
         for one in chosen:
-            yield self._one(asked, one)
+            yield self._one(asked, one, call)
         if not chosen:
-            yield self._one(asked, None)
+            yield self._one(asked, None, call)
 
-    def _chosen(self, asked: write.Write, told: outcome.Told) -> list[objects.Thing]:
+    def _choose(self, asked: write.Write, told: outcome.Statements) -> list[objects.Thing]:
         """Returns the objects that a write without a name is about."""
         space = None if asked.everywhere else asked.namespace
         known = self._objects.of_kind(asked.resource)
@@ -133,13 +131,13 @@ class _Cluster:
         if self._left < 0:
             raise SeedError(f"the calls are about more than {_MOST} objects and fields")
 
-    def _one(self, asked: write.Write, thing: objects.Thing | None) -> facts.Made:
+    def _one(self, asked: write.Write, thing: objects.Thing | None, call: str) -> facts.Made:
         """Changes one object, and returns what the rules see of it."""
         inside: list[objects.Thing] = []
         if asked.resource == "namespaces" and asked.does == "delete":
             inside = self._objects.inside(thing.name if thing is not None else asked.name or "")
             self._spend(len(inside))
-        made = self._made(asked, thing, inside)
+        made = self._make(asked, thing, inside, call)
         if asked.does == "delete":
             if thing is not None or inside:
                 self._objects.remove(thing or objects.Thing("namespaces", asked.name or "", None))
@@ -148,7 +146,9 @@ class _Cluster:
             self._objects.put(objects.Thing(asked.resource, made.change.name, _space(asked, None), labels=labels))
         return made
 
-    def _made(self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing]) -> facts.Made:
+    def _make(
+        self, asked: write.Write, thing: objects.Thing | None, inside: list[objects.Thing], call: str
+    ) -> facts.Made:
         space = _space(asked, thing)
         name = thing.name if thing is not None else (asked.name or "")[: objects.MAX_NAME]
         content = (_RESTART,) if asked.does == "restart" else asked.content
@@ -183,7 +183,7 @@ class _Cluster:
             self._objects.configure((asked.resource, name), space)
         is_placed = asked.resource in kinds.CLUSTER or space is not None
         return facts.Made(
-            change, placed=is_placed, configured=is_configured, stray=_stray(asked), content=len(inside),
+            change, call, placed=is_placed, configured=is_configured, stray=_stray(asked), content=len(inside),
             bounded=asked.is_bounded,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Which rules count in an autopsy, and how much: the format of `kubescript.safety.configuration`, with more rules."""
+"""Which rules count in an autopsy, and how much: the format of the server's rules about conduct, with more rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.safety import configuration
+from kubescript.changes.rules.conduct import configuration
 
 __all__ = ["BUILT_IN", "MOST", "Settings", "SettingsError", "of", "read"]
 
@@ -50,7 +50,7 @@ class Settings:
     canary_labels: Mapping[str, str] | None = None
 
     def configuration(self, *only: str) -> configuration.Configuration:
-        """Returns the same for `kubescript.safety`, with no other rules than these."""
+        """Returns the same for `kubescript.changes.rules.conduct`, with no other rules than these."""
         rules = tuple(self.rules[rule.id] for rule in configuration.BUILT_IN if not only or rule.id in only)
         labels = {key: values[0] for key, values in self.labels.items() if len(values) == 1}
         found = configuration.Configuration(rules=rules, namespaces=self.namespaces, labels=labels, goal=self.goal)
@@ -145,7 +145,7 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
     for one in given:
         name = one.get("id") if isinstance(one, dict) else None
         if not isinstance(name, str) or name not in rules:
-            raise SettingsError(f"unknown safety rule `{str(name)[:80]}`{_known(str(name)[:80], rules)}")
+            raise SettingsError(f"unknown safety rule `{str(name)[:80]}`{_suggest(str(name)[:80], rules)}")
         if name in seen:
             raise SettingsError(f"the safety rule `{name}` is given twice")
         seen.add(name)
@@ -156,6 +156,6 @@ def _rules(given: Any) -> dict[str, configuration.Rule]:
     return rules
 
 
-def _known(name: str, known: Mapping[str, Any]) -> str:
+def _suggest(name: str, known: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name.upper(), list(known), n=1, cutoff=0.5)
     return f"; did you mean `{close[0]}`?" if close else f"; there is: {', '.join(known)}"

@@ -46,7 +46,7 @@ def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
         line = lines[place]
         place += 1
         if _open_quote(line, ""):  # the quoted text goes on in the next lines
-            taken = _until_closed(line, lines, place)
+            taken = _join_quoted(line, lines, place)
             if taken is None:
                 return  # a shell would run nothing of it either
             line, place = taken
@@ -62,7 +62,7 @@ def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
         yield from _split(known, documents)
 
 
-def _until_closed(line: str, lines: list[str], place: int) -> tuple[str, int] | None:
+def _join_quoted(line: str, lines: list[str], place: int) -> tuple[str, int] | None:
     """Returns the line with those behind it up to the end of the quoted text, and the place behind them."""
     quote = _open_quote(line, "")
     parts = [line]

@@ -40,9 +40,9 @@ def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
     """Returns what a call asks to be changed; nothing for one that only reads."""
     found_parameters = parameters.Parameters(given)
     said = parameters.words(tool)
-    found = _commanded(said, found_parameters)
+    found = _read_commands(said, found_parameters)
     if found is None:
-        found = list(_http(found_parameters)) or list(_told(said, found_parameters, result))
+        found = list(_http(found_parameters)) or list(_read_parameters(said, found_parameters, result))
     return [dataclasses.replace(one, is_dry=True) for one in found] if found_parameters.is_dry else found
 
 
@@ -51,7 +51,7 @@ def effect(tool: str) -> write.Does | None:
     return _of_words(parameters.words(tool))
 
 
-def _commanded(said: list[str], given: parameters.Parameters) -> list[write.Write] | None:
+def _read_commands(said: list[str], given: parameters.Parameters) -> list[write.Write] | None:
     """Returns the writes of command lines and scripts; None when the call has none."""
     is_kubectl = not _MANAGERS.isdisjoint(said)
     stdin = given.text("stdin", "input", "manifest", "yaml")
@@ -105,7 +105,7 @@ def _http(given: parameters.Parameters) -> Iterator[write.Write]:
         yield from write.of_request(given.text("method"), bare, query, body)
 
 
-def _told(said: list[str], given: parameters.Parameters, result: Any) -> Iterator[write.Write]:
+def _read_parameters(said: list[str], given: parameters.Parameters, result: Any) -> Iterator[write.Write]:
     """Yields the writes of a tool that is told what to do by parameters."""
     does = _does(said, given)
     manifests = given.manifests

@@ -100,7 +100,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
             content = stream.read(_MAX_BYTES + 1)
         if len(content) > _MAX_BYTES:
             raise AutopsyError(f"{path}: larger than 256 MiB")
-        value = _decoded(content)
+        value = _decode(content)
         if seed.is_seed(value):
             if len(content) > _MAX_SEED:
                 raise AutopsyError(f"{path}: larger than 16 MiB, the most of a transcript with toolCalls")
@@ -117,7 +117,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
         raise AutopsyError(f"{path}: nested too deeply") from None
 
 
-def _decoded(text: bytes) -> Any:
+def _decode(text: bytes) -> Any:
     """Returns what one JSON document stands for; None for JSON Lines and whatever else."""
     try:
         return msgspec.json.decode(text)

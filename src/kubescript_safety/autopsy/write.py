@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -14,7 +13,7 @@ from kubescript.kube import field_paths
 from kubescript_safety.autopsy import kinds, outcome
 from kubescript_safety.cluster import requests
 
-__all__ = ["Does", "Write", "documents", "named", "of_manifest", "of_request", "parsed", "selector"]
+__all__ = ["Does", "Write", "documents", "of_manifest", "of_request", "parse", "selector", "split_name"]
 
 Does = Literal["create", "apply", "patch", "replace", "delete", "scale", "restart"]
 _REQUESTS: Final[Mapping[str, Does]] = {
@@ -53,7 +52,7 @@ class Write:
     narrowed: bool = False
     """Whether something narrows the choice beside labels: a field selector, a filter in a pipe, a condition."""
 
-    @functools.cached_property
+    @property
     def content(self) -> tuple[str, ...]:
         """Paths of all fields that the request names, without those that say which object is meant."""
         named = dict.fromkeys((*self.fields, *field_paths.named(self.body)))
@@ -65,7 +64,7 @@ class Write:
         return bool(self.name or self.selector or self.narrowed)
 
 
-def parsed(text: str) -> list[Any]:
+def parse(text: str) -> list[Any]:
     """Returns the documents of a text in YAML or JSON; none where it is neither."""
     if len(text) > _MAX_TEXT:
         return []
@@ -107,7 +106,7 @@ def documents(value: Any) -> list[dict[str, Any]]:
             continue
         if isinstance(value, str):
             if ":" in value:
-                rest.extend((one, depth + 1) for one in reversed(parsed(value)) if not isinstance(one, str))
+                rest.extend((one, depth + 1) for one in reversed(parse(value)) if not isinstance(one, str))
         elif isinstance(value, list):
             rest.extend((one, depth + 1) for one in reversed(value))
         elif isinstance(value, dict) and isinstance(value.get("kind"), str):
@@ -141,7 +140,7 @@ def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]
     if asked is None or asked.verb not in _REQUESTS or asked.subresource == "status":
         return
     if isinstance(body, str):
-        body = (parsed(body) or [None])[0]
+        body = (parse(body) or [None])[0]
     does = "delete" if asked.subresource == "eviction" else _REQUESTS[asked.verb]
     if asked.verb == "patch" and "fieldManager" in given:
         does = "apply"
@@ -157,7 +156,7 @@ def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]
     )
 
 
-def named(text: str) -> tuple[str, str]:
+def split_name(text: str) -> tuple[str, str]:
     """Returns kind and name of `deployment/web`; no name where it is none of that form."""
     kind, slash, name = text.partition("/")
     if slash and name and "/" not in name:

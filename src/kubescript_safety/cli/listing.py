@@ -22,7 +22,7 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
     """List scenarios, servers and scripted agents; with IDS, say all of these scenarios."""
     found = dataclasses.replace(selection, only=(*selection.only, *ids)).read()
     if ids:
-        click.echo("\n\n".join(_told(one, found.left.get(one.id, ())) for one in found.scenarios))
+        click.echo("\n\n".join(_describe(one, found.left.get(one.id, ())) for one in found.scenarios))
         return
     width = max((len(one.id) for one in found.scenarios), default=0)
     click.echo("scenarios:")
@@ -36,7 +36,7 @@ def listing(selection: options.Selection, file: Path, ids: tuple[str, ...]) -> N
     click.echo(f"scripted agents:\n  {', '.join(steps.NAMES)}")
 
 
-def _told(one: scenario.Scenario, left: tuple[str, ...]) -> str:
+def _describe(one: scenario.Scenario, left: tuple[str, ...]) -> str:
     lines = [
         f"{one.id}: {one.title}",
         f"Category: {one.category}",

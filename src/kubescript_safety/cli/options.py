@@ -14,7 +14,7 @@ from kubescript_safety import evidra, scenario
 from kubescript_safety.servers import setup
 
 __all__ = [
-    "WRONG", "Chosen", "Selection", "Wrong", "chosen", "most", "named", "plain", "selection", "servers", "setups",
+    "WRONG", "Chosen", "Selection", "Wrong", "add_names", "choose", "most", "plain", "selection", "servers", "setups",
 ]  # fmt: skip
 
 WRONG: Final = 2
@@ -64,7 +64,7 @@ class Selection:
         for name in self.only:
             if name in unfit:
                 raise Wrong(f"{name} cannot be run here: {'; '.join(unfit[name])}")
-        return Chosen(chosen(found, self.only, f"scenario in {self.folder}"), {} if self.only else unfit, left)
+        return Chosen(choose(found, self.only, f"scenario in {self.folder}"), {} if self.only else unfit, left)
 
     def _ours(self) -> list[scenario.Scenario]:
         try:
@@ -95,7 +95,7 @@ def selection(command: _Command) -> _Command:
     """The options that say which scenarios are meant; the command gets a `Selection`."""
 
     @functools.wraps(command)
-    def called(folder: Path, only: tuple[str, ...], *, allow_shell: bool, **more: Any) -> Any:
+    def call(folder: Path, only: tuple[str, ...], *, allow_shell: bool, **more: Any) -> Any:
         return command(selection=Selection(folder, only, allow_shell), **more)
 
     kind = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -111,8 +111,8 @@ def selection(command: _Command) -> _Command:
             help="Folder of scenarios, ours or those of Evidra Bench.",
         ),
     ):
-        called = option(called)
-    return called  # type: ignore[return-value]
+        call = option(call)
+    return call  # type: ignore[return-value]
 
 
 def setups(command: _Command) -> _Command:
@@ -127,7 +127,7 @@ def setups(command: _Command) -> _Command:
     )(command)
 
 
-def named(option: str, what: str) -> Callable[[_Command], _Command]:
+def add_names(option: str, what: str) -> Callable[[_Command], _Command]:
     """Returns an option that takes several names."""
     return click.option(option, multiple=True, callback=_split, metavar="NAME,…", help=what)
 
@@ -148,10 +148,10 @@ def servers(file: Path, names: tuple[str, ...]) -> list[setup.Setup]:
         found = {one.name: one for one in setup.read(file)}
     except setup.SetupError as error:
         raise Wrong(str(error)) from None
-    return chosen(found, names, f"server in {file}")
+    return choose(found, names, f"server in {file}")
 
 
-def chosen(found: dict[str, _Named], names: Iterable[str], what: str) -> list[_Named]:
+def choose(found: dict[str, _Named], names: Iterable[str], what: str) -> list[_Named]:
     """Returns what has these names, or everything for no name. Raises Wrong."""
     names = list(names) or list(found)
     for name in names:

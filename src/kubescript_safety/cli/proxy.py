@@ -73,8 +73,8 @@ def _serve(task: scenario.Scenario, server: setup.Setup, name: str, target: Path
     client = agent.Proxy(name)
     _detach(client.hang_up)
     try:
-        with arena.opened() as place:
-            run.carried_out(place, task, server, client, target)
+        with arena.open_arena() as place:
+            run.carry_out(place, task, server, client, target)
     except (ApiError, setup.SetupError) as error:
         raise options.Wrong(str(error)) from None
 

@@ -28,15 +28,15 @@ def report(folder: Path, most: float) -> None:
 def finish(folder: Path, most: float) -> None:
     """Writes the reports and prints the rates. Ends the program with 1 when they are above the bound, and raises Wrong
     for a transcript that cannot be read."""
-    found = _written(folder, most)
-    click.echo(_told(found))
+    found = _write(folder, most)
+    click.echo(_describe(found))
     if found.unreadable:
         raise options.Wrong("\n".join(options.plain(f"{one.file}: {one.why}") for one in found.unreadable))
     if not found.is_within:
         raise SystemExit(1)
 
 
-def _written(folder: Path, most: float) -> summary.Summary:
+def _write(folder: Path, most: float) -> summary.Summary:
     """Writes the three reports about a folder of transcripts. Raises Wrong."""
     files = sorted(folder.glob(f"*{_SUFFIX}"))
     if not files:
@@ -53,7 +53,7 @@ def _written(folder: Path, most: float) -> summary.Summary:
     return found
 
 
-def _told(found: summary.Summary) -> str:
+def _describe(found: summary.Summary) -> str:
     """Returns a table of the servers, and whether their rates are within the bound."""
     width = max((len(server.name) for server in found.servers), default=6)
     lines = [f"{'server':{width}}  runs  safe pass  unsafe pass  fail  unsafe of passes (95 %)"]

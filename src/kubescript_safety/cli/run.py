@@ -43,8 +43,8 @@ class _Agents:
 @click.argument("folder_of_transcripts", metavar="FOLDER", type=click.Path(file_okay=False, path_type=Path))
 @options.selection
 @options.setups
-@options.named("--server", "Only these servers.")
-@options.named(
+@options.add_names("--server", "Only these servers.")
+@options.add_names(
     "--agent",
     f"These agents: {', '.join(steps.NAMES)}, or `{_SCRIPTED}` for all five (the default); `openai:MODEL` or "
     "`anthropic:MODEL`, with the key in the variable that the client library reads.",
@@ -83,7 +83,7 @@ def run(
     todo = matrix.cells(found.scenarios, options.servers(file, server), names, repeats)
     _prepare(folder_of_transcripts)
     live.build_programs()
-    failed = _carried_out(todo, agents, folder_of_transcripts, min(jobs or (os.cpu_count() or 1) + 1, len(todo)))
+    failed = _carry_out(todo, agents, folder_of_transcripts, min(jobs or (os.cpu_count() or 1) + 1, len(todo)))
     if failed < len(todo):
         report.finish(folder_of_transcripts, most)
     if failed:
@@ -97,7 +97,7 @@ def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[lis
         models = {name: model.parse(name, **settings) for name in names if ":" in name}
     except model.ModelError as error:
         raise options.Wrong(str(error)) from None
-    return options.chosen({name: name for name in (*steps.NAMES, *models)}, names, "agent"), _Agents(models)
+    return options.choose({name: name for name in (*steps.NAMES, *models)}, names, "agent"), _Agents(models)
 
 
 def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
@@ -119,17 +119,17 @@ def _prepare(folder: Path) -> None:
         raise options.Wrong(f"{folder}: {error.strerror}") from None
 
 
-def _carried_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: int) -> int:
+def _carry_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: int) -> int:
     """Carries out all runs and says so; returns how many could not be."""
     failed = 0
-    for number, done in enumerate(matrix.carried_out(todo, agents, folder, lanes), 1):
-        said = _judged(done.file) if done.file else f"not carried out\n{done.failure}"
+    for number, done in enumerate(matrix.carry_out(todo, agents, folder, lanes), 1):
+        said = _describe(done.file) if done.file else f"not carried out\n{done.failure}"
         failed += done.file is None
         click.echo(f"{number}/{len(todo)} {done.cell.name}: {said}")
     return failed
 
 
-def _judged(file: Path) -> str:
+def _describe(file: Path) -> str:
     """Returns the verdict in a line. What cannot be judged ends nothing: the report says so again."""
     try:
         judged = verdict.of_file(file)

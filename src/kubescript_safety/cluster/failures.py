@@ -54,7 +54,7 @@ class Failures:
         for failure in self._by_clock:
             self._start(failure, failure.at or 0.0)
 
-    def passed(self, asked: requests.Asked) -> None:
+    def hear_request(self, asked: requests.Asked) -> None:
         """A request of the agent was answered; returns when what follows from it has happened once."""
         due = []
         with self._lock:
@@ -116,7 +116,7 @@ class Failures:
     def _change(self, failure: scenario.Failure, target: scenario.Target, headers: dict[str, str]) -> list[str]:
         kind = self._kinds[target.resource]
         done = []
-        for namespace, name in self._named(kind, target):
+        for namespace, name in self._list_names(kind, target):
             path = kind.path(namespace, name, failure.subresource)
             if failure.delete:
                 answer = self._api.send("DELETE", path, {"gracePeriodSeconds": 0}, headers=headers)
@@ -127,7 +127,7 @@ class Failures:
             done.append(f"{'deleted' if failure.delete else 'patched'} {kind.name} {namespace}/{name}: {answer.status}")
         return done
 
-    def _named(self, kind: Kind, target: scenario.Target) -> list[tuple[str, str]]:
+    def _list_names(self, kind: Kind, target: scenario.Target) -> list[tuple[str, str]]:
         """Returns namespace and name of the objects that the target names now."""
         if "*" not in target.name and "*" not in target.namespace:
             return [(target.namespace, target.name)]

@@ -163,35 +163,35 @@ class Gate:
         try:
             audit = str(uuid.uuid4())
             door.content_types[audit] = request.headers.get("content-type", "")
-            answer = await _forwarded(door.client, request, audit)
+            answer = await _forward(door.client, request, audit)
         except httpx2.TransportError:
             return _refusal(503)
         if asked is None or asked.verb == "watch" or "follow" in request.query_params:
-            return _streamed(answer)
+            return _stream(answer)
         content = b"".join([part async for part in answer.aiter_raw()])
         await answer.aclose()
         await asyncio.to_thread(door.passed, asked)
-        return Response(content, answer.status_code, _kept(answer.headers))
+        return Response(content, answer.status_code, _filter(answer.headers))
 
 
-async def _forwarded(client: httpx2.AsyncClient, request: Request, audit: str) -> httpx2.Response:
+async def _forward(client: httpx2.AsyncClient, request: Request, audit: str) -> httpx2.Response:
     sent = client.build_request(
         request.method,
         httpx2.URL(path=request.url.path, query=request.url.query.encode()),
-        headers={**_kept(request.headers), "audit-id": audit},
+        headers={**_filter(request.headers), "audit-id": audit},
         content=await request.body(),
     )
     return await client.send(sent, stream=True)
 
 
-def _streamed(answer: httpx2.Response) -> Response:
+def _stream(answer: httpx2.Response) -> Response:
     """Passes on what has no end until the server hangs up."""
     return StreamingResponse(
-        answer.aiter_raw(), answer.status_code, _kept(answer.headers), background=BackgroundTask(answer.aclose)
+        answer.aiter_raw(), answer.status_code, _filter(answer.headers), background=BackgroundTask(answer.aclose)
     )
 
 
-def _kept(headers: Mapping[str, str]) -> dict[str, str]:
+def _filter(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if name.lower() not in _HOP}
 
 

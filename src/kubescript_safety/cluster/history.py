@@ -130,7 +130,7 @@ class History:
     def _note(self, name: str, thing: Object) -> None:
         versions = self._versions.setdefault(name, [])
         if all(_version(one) != _version(thing) for one in versions):
-            versions.append(snapshot.told(thing))
+            versions.append(snapshot.hide_secrets(thing))
             versions.sort(key=_version)
             del versions[:-_VERSIONS]
 
@@ -192,7 +192,7 @@ def _body(raw: dict[str, Any], target: dict[str, str]) -> Any:
     """Returns what was sent; of a Secret only digests."""
     body = raw.get("requestObject")
     if isinstance(body, dict) and target["resource"] == "secrets" and not target.get("apiGroup"):
-        return snapshot.told({"metadata": {}, **body, "kind": "Secret"})
+        return snapshot.hide_secrets({"metadata": {}, **body, "kind": "Secret"})
     return body
 
 
@@ -200,9 +200,9 @@ def _answer(thing: Object) -> Object:
     """Returns the object of an answer, or the list of those that a deletecollection has deleted."""
     items = thing.get("items")
     if not isinstance(items, list):
-        return snapshot.told(thing)
+        return snapshot.hide_secrets(thing)
     kind = {"apiVersion": thing["apiVersion"], "kind": thing["kind"].removesuffix("List")}
-    return thing | {"items": [snapshot.told(kind | item) for item in items]}
+    return thing | {"items": [snapshot.hide_secrets(kind | item) for item in items]}
 
 
 def _key(event: transcript.Event) -> str:

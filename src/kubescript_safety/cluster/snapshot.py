@@ -8,7 +8,7 @@ from typing import Final
 
 from kubescript_safety.cluster.api import Api, Kind, Object, key
 
-__all__ = ["Snapshot", "difference", "take", "told"]
+__all__ = ["Snapshot", "difference", "hide_secrets", "take"]
 
 Snapshot = dict[str, Object]
 """Key → object."""
@@ -39,7 +39,7 @@ def difference(before: Mapping[str, Object], after: Mapping[str, Object]) -> tup
     return changed, tuple(sorted(before.keys() - after.keys()))
 
 
-def told(thing: Object) -> Object:
+def hide_secrets(thing: Object) -> Object:
     """Returns the object as a transcript may have it: of a Secret only digests, and nothing of who set which field."""
     shown = {name: value for name, value in thing.items() if name not in _SECRET or thing.get("kind") != "Secret"}
     shown["metadata"] = {name: value for name, value in thing["metadata"].items() if name != "managedFields"}

@@ -35,7 +35,7 @@ class Steps:
 
     def __init__(self, api: Api, kubeconfig: Path) -> None:
         self._api, self._kubeconfig = api, kubeconfig
-        self._kinds = self._listed()
+        self._kinds = self._list_kinds()
 
     def carry_out(self, step: scenario.Step) -> None:
         """Does all that the step says. Raises ApiError."""
@@ -59,7 +59,7 @@ class Steps:
             if time.monotonic() > end:
                 raise ApiError(f"the cluster has no kind {name[1]} of {name[0]}")
             time.sleep(_POLL_S)
-            self._kinds = self._listed()
+            self._kinds = self._list_kinds()
         self._api.apply(self._kinds[name], thing, headers)
         return self._kinds[name]
 
@@ -80,13 +80,13 @@ class Steps:
                 )
             except OSError as error:
                 return Ended(passed=False, output=f"{argv[0]}: {error.strerror}")
-            return _ended(child, command.timeout_s, said)
+            return _finish(child, command.timeout_s, said)
 
-    def _listed(self) -> dict[tuple[str, str], Kind]:
+    def _list_kinds(self) -> dict[tuple[str, str], Kind]:
         return {(kind.api_version, kind.kind): kind for kind in self._api.kinds()}
 
 
-def _ended(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> Ended:
+def _finish(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> Ended:
     """Waits for the end; what is left of the command's session is killed then."""
     late = ""
     try:

@@ -103,7 +103,7 @@ def programs(recipe: Recipe = SERVER) -> Path:
     """The folder with the built programs; the first call on a machine builds them, which takes minutes."""
     folder = cache() / "controlplane" / key(recipe)
     if not folder.exists():
-        with locked(cache() / "controlplane.lock"):
+        with lock(cache() / "controlplane.lock"):
             # Another run may have built it while this one waited for the lock.
             if not folder.exists():
                 _build_into(folder, recipe)
@@ -131,7 +131,7 @@ def compile_program(go: Path, package: str, target: Path, module: Path, linker_f
 
 
 @contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     """Holds a lock that other processes wait for."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:

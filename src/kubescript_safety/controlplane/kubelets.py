@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 from kubernetes import client, config
 
-__all__ = ["SELECTION", "Kubelets", "Line", "Written", "annotated"]
+__all__ = ["SELECTION", "Kubelets", "Line", "Written", "read_annotation"]
 
 Object = dict[str, Any]
 
@@ -54,7 +54,7 @@ class Written(Protocol):
         ...
 
 
-def annotated(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
+def read_annotation(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
     """What the pod's annotation says; `now` is when the kubelets have begun."""
     text = pod["metadata"].get("annotations", {}).get(ANNOTATION, "")
     return [Line(now - timedelta(minutes=1), line) for line in text.splitlines()]
@@ -113,7 +113,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         pod = self._read(self._api.read_namespaced_pod, name, namespace)
         previous = options.get("previous") == "true"
         ended = _check(pod, container, previous=previous)
-        return _selected(self._written(pod, container, self._started, ended=ended or previous), options)
+        return _select(self._written(pod, container, self._started, ended=ended or previous), options)
 
     @staticmethod
     def _read(method: Any, *arguments: str) -> Object:
@@ -191,7 +191,7 @@ def _endless(lines: list[bytes]) -> Iterator[bytes]:
         yield f"still here {number}\n".encode()
 
 
-def _selected(lines: list[Line], options: dict[str, str]) -> list[bytes]:
+def _select(lines: list[Line], options: dict[str, str]) -> list[bytes]:
     if since := _since(options):
         lines = [line for line in lines if line.time >= since]
     if (tail := int(options.get("tailLines", "-1"))) >= 0:

@@ -36,7 +36,7 @@ class StartError(RuntimeError):
 class ControlPlane(startable.Startable):
     """One API server with its own store, certificates and port; `flags` are added to kube-apiserver's own."""
 
-    def __init__(self, flags: tuple[str, ...] = (), written: kubelets.Written = kubelets.annotated) -> None:
+    def __init__(self, flags: tuple[str, ...] = (), written: kubelets.Written = kubelets.read_annotation) -> None:
         programs = build.programs()
         # Short: the path of a unix socket has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-cp-"))

@@ -27,7 +27,7 @@ class Assembly:
     def __init__(self, top: model.Top, files: Files, reader: steps.Reader) -> None:
         self._top, self._files, self._reader = top, files, reader
         self.reasons = list(_missing(top))
-        self.left: list[str] = list(_ignored(top))
+        self.left: list[str] = list(_list_ignored(top))
         self._names: set[str] = set()
         """Of checks."""
 
@@ -47,7 +47,7 @@ class Assembly:
         if stages:
             prepared += stages[0].steps
             stages[0] = msgspec.structs.replace(stages[0], steps=())
-            goal = checks.joined([goal[0], stages[-1].goal]), goal[1]
+            goal = checks.join([goal[0], stages[-1].goal]), goal[1]
             self._look("checks", goal[0])
         within, forbidden = self._hints()
         return ours.Scenario(
@@ -87,7 +87,7 @@ class Assembly:
         for check in given:
             with self._part(place):
                 found.append(checks.read(check, self._reader, self._names))
-        condition = checks.joined(condition for condition, _ in found)
+        condition = checks.join(condition for condition, _ in found)
         self._look(place, condition)
         return condition, tuple(command for _, commands in found for command in commands)
 
@@ -148,13 +148,13 @@ class Assembly:
     def _hints(self) -> tuple[tuple[ours.Mutation, ...], tuple[ours.Mutation, ...]]:
         """Returns the changes that are within the scope, and those that are forbidden."""
         given = self._top.autopsy
-        within = hints.allowed(given.allowed_mutations)
+        within = hints.read_allowed(given.allowed_mutations)
         if within is None:
             self.left.append("autopsy.allowed_mutations, not all of which say what they allow")
         traps = [model.Pattern("command_pattern", stage.trap.detect) for stage in self._top.stages if stage.trap]
         found = []
         for pattern in (*given.forbidden_actions, *traps):
-            mutation = hints.forbidden(pattern)
+            mutation = hints.read_forbidden(pattern)
             if mutation is None:
                 self.left.append(f"the pattern {pattern.pattern[:100]!r}, which does not say what it forbids")
             else:
@@ -200,7 +200,7 @@ def _missing(top: model.Top) -> Iterator[str]:
             yield f"it needs {what} {', '.join(names)[:200]}, and there are no containers here"
 
 
-def _ignored(top: model.Top) -> Iterator[str]:
+def _list_ignored(top: model.Top) -> Iterator[str]:
     """Yields what has no effect here."""
     if top.autopsy.expected_diagnostics:
         yield "autopsy.expected_diagnostics: whether an agent reads what it changes is judged by BLIND_WRITE"

@@ -11,7 +11,7 @@ from kubescript_safety.autopsy import kinds
 from kubescript_safety.evidra import model, steps
 from kubescript_safety.evidra.files import Problem
 
-__all__ = ["Goal", "joined", "read"]
+__all__ = ["Goal", "join", "read"]
 
 Goal = tuple[str, tuple[scenario.Command, ...]]
 """A condition in CEL, and the commands that must succeed beside it."""
@@ -45,7 +45,7 @@ def read(check: model.Check, reader: steps.Reader, taken: set[str]) -> Goal:
     return _condition(check), ()
 
 
-def joined(conditions: Iterable[str]) -> str:
+def join(conditions: Iterable[str]) -> str:
     """Returns the condition that all hold."""
     wanted = [one for one in conditions if one != "true"]
     return " && ".join(f"({one})" for one in wanted) or "true"

@@ -15,7 +15,7 @@ from kubescript_safety import scenario
 from kubescript_safety.autopsy import kinds
 from kubescript_safety.evidra import model
 
-__all__ = ["allowed", "forbidden", "is_about_cluster"]
+__all__ = ["is_about_cluster", "read_allowed", "read_forbidden"]
 
 Verb = Literal["create", "update", "patch", "delete", "deletecollection"]
 _DELETES: Final[tuple[Verb, ...]] = ("delete", "deletecollection")
@@ -30,7 +30,7 @@ _WITH_SECOND: Final = frozenset({"rollout", "set"})
 _NAME: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]{0,252}")
 
 
-def forbidden(pattern: model.Pattern) -> scenario.Mutation | None:
+def read_forbidden(pattern: model.Pattern) -> scenario.Mutation | None:
     """Returns the changes that a pattern forbids; None when it cannot be told from the text which those are."""
     found = _read(pattern)
     if found is None or (found.target.resource == "*" and found.verbs != _DELETES):
@@ -38,7 +38,7 @@ def forbidden(pattern: model.Pattern) -> scenario.Mutation | None:
     return found
 
 
-def allowed(patterns: Iterable[model.Pattern]) -> tuple[scenario.Mutation, ...] | None:
+def read_allowed(patterns: Iterable[model.Pattern]) -> tuple[scenario.Mutation, ...] | None:
     """Returns the changes that are within the scope; None when not every pattern says which it means."""
     found = [_read(pattern) for pattern in patterns]
     known = [one for one in found if one is not None]

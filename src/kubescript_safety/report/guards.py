@@ -59,12 +59,12 @@ def of(run: transcript.Transcript, judged: verdict.Verdict) -> tuple[Stop, ...]:
     """Returns the stops of a run, in their order."""
     tries = [one for one in _tries(run) if one.asks]
     is_spoilt = any(one.gate or one.renew_token for one in run.run.scenario.failures)
-    broken = _broken(run, judged, {one.call.id: one for one in tries})
+    broken = _find_broken(run, judged, {one.call.id: one for one in tries})
     stops = []
     for one, following in itertools.zip_longest(tries, tries[1:]):
         by = _by(one, is_spoilt=is_spoilt)
         if by:
-            stops.append(Stop(one.call.id, one.call.tool, by, _led_to(one, following, broken)))
+            stops.append(Stop(one.call.id, one.call.tool, by, _judge_next(one, following, broken)))
     return tuple(stops)
 
 
@@ -95,7 +95,7 @@ def _by(one: _Try, *, is_spoilt: bool) -> By | None:
     return None
 
 
-def _led_to(one: _Try, following: _Try | None, broken: set[paths.Key]) -> LedTo:
+def _judge_next(one: _Try, following: _Try | None, broken: set[paths.Key]) -> LedTo:
     if following is None:
         return "gave_up"
     is_same = (following.call.tool, following.call.arguments) == (one.call.tool, one.call.arguments)
@@ -104,7 +104,7 @@ def _led_to(one: _Try, following: _Try | None, broken: set[paths.Key]) -> LedTo:
     return "unsafe" if following.changed & broken else "better"
 
 
-def _broken(run: transcript.Transcript, judged: verdict.Verdict, tries: Mapping[str, _Try]) -> set[paths.Key]:
+def _find_broken(run: transcript.Transcript, judged: verdict.Verdict, tries: Mapping[str, _Try]) -> set[paths.Key]:
     """Returns the objects that findings are about: of the request that is named, else of all that the call changed."""
     events = {event.audit: event for event in run.events}
     found: set[paths.Key] = set()

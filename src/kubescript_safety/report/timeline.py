@@ -39,7 +39,7 @@ def of(run: transcript.Transcript) -> tuple[Moment, ...]:
     """Returns what happened, in order; of a run without end only its beginning."""
     began = min((one.at for one in (*run.calls, *run.texts, *run.failures)), default=run.run.at)
     moments = [_call(one, began) for one in run.calls]
-    moments += [_asked(one, began) for one in run.asked]
+    moments += [_question(one, began) for one in run.asked]
     moments += [_failure(one, began) for one in run.failures]
     moments += [_event(one, began, run.run.user) for one in run.events if _is_shown(one)]
     moments.sort(key=lambda moment: (moment.lane == "others", moment.start, moment.id, moment.label))
@@ -71,7 +71,7 @@ def _call(call: transcript.Call, began: float) -> Moment:
     return _moment("call", times, call.tool, f"{sent}\n→ {shown}", is_error=call.is_error, name=call.id)
 
 
-def _asked(asked: transcript.Asked, began: float) -> Moment:
+def _question(asked: transcript.Asked, began: float) -> Moment:
     at = asked.at - began
     return _moment("asked", (at, at), asked.answer, asked.message[:_MAX_TEXT], is_error=asked.answer != "accept")
 

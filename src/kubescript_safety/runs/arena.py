@@ -19,7 +19,7 @@ from kubescript_safety.cluster.gate import Certificates, Gate
 from kubescript_safety.cluster.pristine import Pristine
 from kubescript_safety.controlplane import live
 
-__all__ = ["USER", "Arena", "opened"]
+__all__ = ["USER", "Arena", "open_arena"]
 
 USER: Final = "agent"
 """The name of the agent's user. Runs follow each other, so all have the same."""
@@ -128,7 +128,7 @@ def _wait(failure: str, holds: Callable[[], bool]) -> None:
 
 
 @contextlib.contextmanager
-def opened() -> Iterator[Arena]:
+def open_arena() -> Iterator[Arena]:
     """Starts a cluster and its arena."""
     with tempfile.TemporaryDirectory() as folder, live.Cluster(Path(folder), (USER,)) as cluster:
         cache = Path(folder) / "cache"

@@ -25,7 +25,7 @@ from mcp.client.stdio import stdio_client
 from kubescript_safety import transcript
 from kubescript_safety.servers import setup
 
-__all__ = ["Conversation", "ServerError", "Tell", "opened", "text_of"]
+__all__ = ["Conversation", "ServerError", "Tell", "open_conversation", "text_of"]
 
 _START_S: Final = 300
 """How long a server may take to start, and to list its tools. npx fetches some first."""
@@ -98,7 +98,7 @@ def text_of(answer: mcp_types.CallToolResult) -> str:
 
 
 @contextlib.contextmanager
-def opened(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> Iterator[Conversation]:
+def open_conversation(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> Iterator[Conversation]:
     """Starts the server, which has `folder` to itself, and talks to it. Raises ServerError when it does not start."""
     config = folder / "config.toml"
     values = {"python": sys.executable, "kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
@@ -128,7 +128,7 @@ def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
 
     async def answer(context: Any, params: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
         if isinstance(params, mcp_types.ElicitRequestFormParams):
-            given = mcp_types.ElicitResult(action="accept", content=_filled(params.requested_schema))
+            given = mcp_types.ElicitResult(action="accept", content=_fill(params.requested_schema))
         else:
             given = mcp_types.ElicitResult(action="decline")
         tell(transcript.Asked(at=time.time(), message=params.message[:_MAX_QUESTION], answer=given.action))
@@ -137,7 +137,7 @@ def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
     return answer
 
 
-def _filled(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _fill(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a form filled in by somebody who agrees: yes to every yes or no, the first of what can be chosen."""
     content: dict[str, Any] = {}
     for name, field in schema.get("properties", {}).items():

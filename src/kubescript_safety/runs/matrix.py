@@ -19,7 +19,7 @@ from kubescript_safety.cluster.api import Kind
 from kubescript_safety.runs import agent, arena, run
 from kubescript_safety.servers import setup
 
-__all__ = ["Cell", "Done", "carried_out", "cells"]
+__all__ = ["Cell", "Done", "carry_out", "cells"]
 
 MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], agent.Agent]
 """Makes an agent of its name, for a server, in a cluster with these kinds. It is sent to other processes by name."""
@@ -69,7 +69,7 @@ def cells(
     ]
 
 
-def carried_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> Iterator[Done]:
+def carry_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> Iterator[Done]:
     """Carries out all runs, as many at once as there are lanes; yields each when it has ended. A lane that dies takes
     its run with it, and the others go on; without lanes the rest of the runs is not carried out."""
     context = multiprocessing.get_context("spawn")
@@ -145,14 +145,12 @@ def _file(folder: Path, cell: Cell) -> Path:
 
 def _work(make: MakeAgent, folder: Path, pipe: connection.Connection) -> None:
     """Carries out one run after the other. Answers each with the reason why it could not be carried out, or None."""
-    with arena.opened() as place:
+    with arena.open_arena() as place:
         kinds = {kind.name: kind for kind in place.api.kinds()}
         pipe.send(None)
         while (cell := pipe.recv()) is not _END:
             try:
-                run.carried_out(
-                    place, cell.task, cell.server, make(cell.agent, cell.server, kinds), _file(folder, cell)
-                )
+                run.carry_out(place, cell.task, cell.server, make(cell.agent, cell.server, kinds), _file(folder, cell))
             except Exception:  # one run that cannot be carried out ends no other
                 pipe.send(traceback.format_exc(limit=-3))
             else:

@@ -71,7 +71,7 @@ class Recorder:
         self._log.know(now)
         changed, gone = snapshot.difference(self._last, now)
         self._last = now
-        shown = {name: snapshot.told(thing) for name, thing in changed.items()}
+        shown = {name: snapshot.hide_secrets(thing) for name, thing in changed.items()}
         for name in gone:
             self.objects.pop(name, None)
         self.objects |= shown

@@ -21,13 +21,13 @@ from kubescript_safety.runs import arena, conversation, recorder
 from kubescript_safety.runs.agent import Agent, AgentError, Unsupported
 from kubescript_safety.servers import setup
 
-__all__ = ["carried_out"]
+__all__ = ["carry_out"]
 
 _POLL_S: Final = 0.2
 _MAX_MESSAGE: Final = 10_000
 
 
-def carried_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:
+def carry_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:
     """Carries out one run, and returns the file of its transcript. Raises ApiError when the cluster cannot be had."""
     place.populate(task)
     folder = Path(tempfile.mkdtemp(prefix="kubescript-safety-"))
@@ -87,10 +87,12 @@ class _Run:
             kubeconfig = self._place.kubeconfig(self._folder, self._token)
             self._renew_token()
             certificate, key = self._place.certificate(is_admin=not self._task.rights)
-            self._place.gate.open(self._token.read_text(), certificate, key, plans.passed)
+            self._place.gate.open(self._token.read_text(), certificate, key, plans.hear_request)
             held.callback(self._place.gate.shut)
             try:
-                talk = held.enter_context(conversation.opened(self._server, self._folder, kubeconfig, self._write))
+                talk = held.enter_context(
+                    conversation.open_conversation(self._server, self._folder, kubeconfig, self._write)
+                )
                 tools = talk.tools()
             except conversation.ServerError as error:
                 self._begin(began, (), "")

@@ -152,7 +152,7 @@ def _add_memory_rules(lib: Any, rules: Filter) -> None:
 def library() -> Any:
     """Return pyseccomp. Raises OSError where libseccomp is missing."""
     try:
-        with _found_by_name():
+        with _find_by_name():
             import pyseccomp
     except (ImportError, RuntimeError, OSError):
         # Why is not said: after the fork nothing can be read any more, and that would be named as the reason.
@@ -161,7 +161,7 @@ def library() -> Any:
 
 
 @contextlib.contextmanager
-def _found_by_name() -> Iterator[None]:
+def _find_by_name() -> Iterator[None]:
     """Within it, `find_library` knows the two libraries that pyseccomp looks for when it is imported."""
     # It runs ldconfig for each of them otherwise, and a compiler where that fails: 20 ms of a fork server's start.
     search = ctypes.util.find_library

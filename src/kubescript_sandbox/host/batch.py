@@ -155,7 +155,7 @@ class Batch:
 
     def _work(self) -> None:
         while (index := self._claim()) is not None:
-            answer = self._answered(index)
+            answer = self._answer_call(index)
             with self._changed:
                 if answer.whole:
                     self._in_flight -= 1
@@ -181,7 +181,7 @@ class Batch:
         ready = self._in_flight < MAX_IN_FLIGHT and self._begun - self._taken < MAX_AHEAD
         return self._closed or self._begun == self._count or ready
 
-    def _answered(self, index: int) -> Fetched:
+    def _answer_call(self, index: int) -> Fetched:
         response = None
         try:
             reply, response = self._fetch(index)

@@ -151,7 +151,7 @@ class Conversation:
         return runs.Outcome(
             printed=b"".join(self._printed).decode("utf-8", "replace"),
             result=bytes(done.result) if done.result != protocol.NULL and fault is None else None,
-            hint=_shortened(done.hint, _MAX_HINT),
+            hint=_shorten(done.hint, _MAX_HINT),
             fault=fault,
             dropped_bytes=min(max(0, done.dropped_bytes), _MAX_DROPPED),
             usage=self._usage(used or end),
@@ -171,7 +171,7 @@ class Conversation:
             case protocol.FrameType.MORE:
                 self._replies.more(protocol.decode(payload, protocol.More).answer)
             case protocol.FrameType.DONE:
-                self._done = self._checked(protocol.decode(payload, protocol.Done))
+                self._done = self._check_done(protocol.decode(payload, protocol.Done))
             case _:
                 self._aside(kind, payload)
 
@@ -225,7 +225,7 @@ class Conversation:
             response_bytes=limits.response_bytes,
         )
 
-    def _checked(self, done: protocol.Done) -> protocol.Done:
+    def _check_done(self, done: protocol.Done) -> protocol.Done:
         """Raises ProtocolError for a DONE that no honest worker sends."""
         # Attack: a worker reports a fault in the host's name, or a result that crashes or holds up what renders it.
         if done.fault is not None and done.fault.code not in _WORKERS_CODES | self._guest.codes:
@@ -303,15 +303,15 @@ def _fault(told: protocol.Failure, script: str, room: int) -> runs.Fault:
     """Returns the failure as the worker tells it, cut to size."""
     return runs.Fault(
         told.code,
-        _shortened(told.message, room),
-        _shortened(told.type, _MAX_NAME),
+        _shorten(told.message, room),
+        _shorten(told.type, _MAX_NAME),
         told=True,
         by_worker=told.by_worker,
-        hint=_shortened(told.hint, _MAX_HINT),
+        hint=_shorten(told.hint, _MAX_HINT),
         lines=script_lines.quote(told, script),
     )
 
 
-def _shortened(text: str, room: int) -> str:
+def _shorten(text: str, room: int) -> str:
     """Returns at most `room` bytes of the text."""
     return text[:room].encode("utf-8", "replace")[:room].decode("utf-8", "ignore")

@@ -84,7 +84,7 @@ class Executor:
 
         Raises WorkerError when no worker can be started.
         """
-        job = dataclasses.replace(job, on_call=self._overlapped(job.on_call))
+        job = dataclasses.replace(job, on_call=self._overlap(job.on_call))
         started = time.monotonic()
         outcome = self._attempt(job, self._take())
         if outcome is None:  # the spare ended before the script did anything: its fork failed, or its fork server died
@@ -102,9 +102,9 @@ class Executor:
         dismiss = worker.close
         try:
             with job.cancellation.closing(worker.kill):
-                frames = self._greeted(worker)
+                frames = self._try_to_greet(worker)
                 if frames is None:
-                    return _cancelled() if job.cancellation.cancelled else None
+                    return _cancel_outcome() if job.cancellation.cancelled else None
                 talk = conversation.Conversation(job, frames, self._guest)
                 fault = talk.run()
                 used = usage.read(worker.pid) if fault is None else None
@@ -129,7 +129,7 @@ class Executor:
         with contextlib.suppress(errors.CodedError):  # the next script meets the same error, and reports it
             self.start()
 
-    def _overlapped(self, on_call: conversation.OnCall) -> conversation.OnCall:
+    def _overlap(self, on_call: conversation.OnCall) -> conversation.OnCall:
         """Wraps `on_call` so that the next spare is forked while this script waits for the API server."""
 
         def answer(call: Any, timeout_s: float) -> tuple[protocol.Reply, batch.Body | None]:
@@ -159,7 +159,7 @@ class Executor:
                 worker.close()
         return self._spawn()
 
-    def _greeted(self, worker: spawner.Worker) -> framing.FrameSocket | None:
+    def _try_to_greet(self, worker: spawner.Worker) -> framing.FrameSocket | None:
         """Calls `_greet`; returns None when the worker died before it was ready."""
         try:
             return self._greet(worker)
@@ -186,7 +186,7 @@ class Executor:
         return frames
 
 
-def _cancelled() -> runs.Outcome:
+def _cancel_outcome() -> runs.Outcome:
     return runs.Outcome(fault=runs.Fault("cancelled", "the client cancelled the script"))
 
 

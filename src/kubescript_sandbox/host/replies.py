@@ -62,7 +62,7 @@ class Replies:
 
     def one(self, call: protocol.Call) -> None:
         """Answers one call; of a stream only the head."""
-        reply, response = self._counted(call) or self._on_call(call, self._seconds_left())
+        reply, response = self._count(call) or self._on_call(call, self._seconds_left())
         self._keep(reply.fault)
         if call.stream and response is not None:
             self._streams[self.calls] = _Stream(response)
@@ -79,7 +79,7 @@ class Replies:
         if any(call.stream for call in calls):
             raise protocol.ProtocolError("a stream in a BATCH")
         first = self.calls + 1
-        refused = [self._counted(call) for call in calls]
+        refused = [self._count(call) for call in calls]
 
         def fetch(index: int) -> tuple[protocol.Reply, Body | None]:
             return refused[index] or self._in_time(calls[index])
@@ -149,7 +149,7 @@ class Replies:
                 self._frames.send(protocol.FrameType.BODY, memoryview(chunk)[start : start + _BODY_CAP], self._hear)
         return None
 
-    def _counted(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
+    def _count(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
         """Counts a call; returns the reply that refuses it, or None. Raises LimitExceeded far beyond the limit."""
         self.calls += 1
         limit = self._limits.api_calls
@@ -157,12 +157,12 @@ class Replies:
         if self.calls > limit + _CALLS_BEYOND_LIMIT:
             raise errors.LimitExceeded(message, code="limit.calls")
         if self.calls > limit:
-            return self._refused("limit.calls", message)
+            return self._refuse("limit.calls", message)
         if call.stream and len(self._streams) >= _MAX_STREAMS:
-            return self._refused("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
+            return self._refuse("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
         return None
 
-    def _refused(self, code: str, message: str) -> tuple[protocol.Reply, None]:
+    def _refuse(self, code: str, message: str) -> tuple[protocol.Reply, None]:
         """Returns the reply that refuses a call; tells of it, and keeps its message."""
         self._on_refused(code)
         self.limit_messages[message] = code
@@ -183,7 +183,7 @@ class Replies:
         try:
             left = self._seconds_left()
         except TimeoutError:
-            return self._refused("cluster.timeout", "the script's time is over")
+            return self._refuse("cluster.timeout", "the script's time is over")
         return self._on_call(call, left)
 
     def _seconds_left(self) -> float:

@@ -95,7 +95,7 @@ class Worker:
 
     def refused(self, number: int) -> None:
         """Takes the system's error for which there is no process."""
-        self.unstarted = _unstarted(number)
+        self.unstarted = _start_error(number)
         self.ended(None)
 
     def ended(self, report: control.Exited | None) -> None:
@@ -171,10 +171,10 @@ class Spawner:
             )
         with self._lock:
             if self._server is None or not self._server.alive:
-                self._server = self._restarted()
+                self._server = self._restart()
             worker = self._server.fork(memory_bytes, cpu_seconds)
             if worker is None:  # it died between the check and the request
-                self._server = self._restarted()
+                self._server = self._restart()
                 worker = self._server.fork(memory_bytes, cpu_seconds)
         if worker is None:
             raise errors.WorkerError("no sandbox process could be started", code="worker.spawn")
@@ -186,7 +186,7 @@ class Spawner:
         server = self._server
         return server.process.pid if server is not None else 0
 
-    def _restarted(self) -> _ForkServer:
+    def _restart(self) -> _ForkServer:
         if self._closed:
             raise errors.WorkerError("the server is shutting down", code="worker.spawn")
         if self._server is not None:
@@ -221,7 +221,7 @@ class _ForkServer:
             self.process.wait()
             if self._input is not None:
                 self._input.close()
-            raise _unstarted(errno.EAGAIN) from None
+            raise _start_error(errno.EAGAIN) from None
 
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
         """Asks for a worker; returns None when the process is gone."""
@@ -339,16 +339,16 @@ def _pair(kind: int) -> tuple[socket.socket, socket.socket]:
     try:
         return socket.socketpair(socket.AF_UNIX, kind)
     except OSError as error:
-        raise _unstarted(error.errno or 0) from None
+        raise _start_error(error.errno or 0) from None
 
 
 def _launch(command: Sequence[str], descriptor: int, given: bytes | None) -> subprocess.Popen[bytes]:
     """Starts the fork server. Raises WorkerError when the kernel starts no process."""
     try:
         with _standard_input(given) as source:
-            return _started(command, descriptor, source)
+            return _start_program(command, descriptor, source)
     except OSError as error:
-        raise _unstarted(error.errno or 0) from None
+        raise _start_error(error.errno or 0) from None
 
 
 def _launch_waiting(command: Sequence[str], descriptor: int) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
@@ -357,14 +357,14 @@ def _launch_waiting(command: Sequence[str], descriptor: int) -> tuple[subprocess
         reader, writer = os.pipe2(os.O_CLOEXEC)
         with os.fdopen(reader, "rb") as source, contextlib.ExitStack() as held:
             waiting = held.enter_context(os.fdopen(writer, "wb"))
-            process = _started(command, descriptor, source.fileno())
+            process = _start_program(command, descriptor, source.fileno())
             held.pop_all()
     except OSError as error:
-        raise _unstarted(error.errno or 0) from None
+        raise _start_error(error.errno or 0) from None
     return process, waiting
 
 
-def _unstarted(number: int) -> errors.WorkerError:
+def _start_error(number: int) -> errors.WorkerError:
     return errors.WorkerError(
         f"the sandbox's process {sys.executable} could not be started: {os.strerror(number)}",
         code="worker.spawn",
@@ -384,7 +384,7 @@ def _standard_input(given: bytes | None) -> Iterator[int]:
         yield file.fileno()
 
 
-def _started(command: Sequence[str], descriptor: int, source: int) -> subprocess.Popen[bytes]:
+def _start_program(command: Sequence[str], descriptor: int, source: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - the command is ours, never a caller's text
         [*command, str(descriptor)],
         env={},  # no variable of ours: tokens, proxies and paths live there

@@ -56,7 +56,7 @@ _BUILTINS: Final[dict[str, Any]] = {
     "_special_": guards.special,
     "_protocol_": guards.protocol,
     "_write_": guards.writable,
-    "_augmented_": guards.augmented,
+    "_augmented_": guards.augment,
     "_box_": guards.box,
     "_none_": guards.none,
     "_own_": guards.own,
@@ -82,7 +82,7 @@ def build_globals(
         "__import__": _importer(modules),
         "_import_line_": lambda name: _import_line(name, importable),
     }
-    preloaded = {name: module for name, module in modules.items() if "." not in name} | _preloaded_names(modules)
+    preloaded = {name: module for name, module in modules.items() if "." not in name} | _preload_names(modules)
     random.seed()  # each fork would otherwise draw the same numbers
     available = {**preloaded, **_BUILTINS, **of_script}
     return {"__builtins__": available, "__name__": classes.MODULE, **extra}
@@ -105,7 +105,7 @@ _PRELOADED: Final = {
 """Name that is available without an import ▶ its module."""
 
 
-def _preloaded_names(modules: Mapping[str, object]) -> dict[str, object]:
+def _preload_names(modules: Mapping[str, object]) -> dict[str, object]:
     return {
         name: guards.read(modules[home], name)
         for name, home in {**_PRELOADED, **advice.guest().homes}.items()

@@ -210,12 +210,12 @@ def _is_allowed(base: type) -> bool:
     return base.__bases__ == (tuple,) and hasattr(base, "_fields")
 
 
-def _guarded(bases: tuple[type, ...]) -> tuple[type, ...]:
+def _guard_bases(bases: tuple[type, ...]) -> tuple[type, ...]:
     return tuple(Str if base is str else base for base in bases)
 
 
 def _metaclass(bases: tuple[type, ...]) -> type:
-    for base in _guarded(bases):
+    for base in _guard_bases(bases):
         if not isinstance(base, type) or not _is_allowed(base):
             name = getattr(base, "__name__", base)
             raise TypeError(f"cannot subclass {name!r}: hold one in an attribute instead")
@@ -248,7 +248,7 @@ class Factory:
 
     def __prepare__(self, name: str, bases: tuple[type, ...], **options: Any) -> Any:
         """Return the mapping that the class body fills: an enumeration has its own kind."""
-        return _metaclass(bases).__prepare__(name, _guarded(bases), **options)
+        return _metaclass(bases).__prepare__(name, _guard_bases(bases), **options)
 
     def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
         """The class."""
@@ -266,4 +266,4 @@ class Factory:
             body["obj"] = _Nowhere()
         if "__getattr__" in body:
             body["__getattr__"] = _without_dunders(body["__getattr__"])
-        return _metaclass(bases)(name, _guarded(bases), body, **options)
+        return _metaclass(bases)(name, _guard_bases(bases), body, **options)

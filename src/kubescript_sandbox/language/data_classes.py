@@ -48,7 +48,7 @@ def _complete(cls: Any, options: Mapping[str, Any]) -> Any:
         raise TypeError("dataclass works on classes defined in the script")
     if options["order"] and not options["eq"]:
         raise ValueError("eq must be true if order is true")
-    inherited = _inherited(cls, frozen=options["frozen"])
+    inherited = _inherit_fields(cls, frozen=options["frozen"])
     record = Record(inherited | data_fields.collect(cls, kw_only=options["kw_only"]), options["frozen"])
     cls.__record__ = record
     _add_methods(cls, options, record)
@@ -56,7 +56,7 @@ def _complete(cls: Any, options: Mapping[str, Any]) -> Any:
     return cls
 
 
-def _inherited(cls: type, *, frozen: bool) -> dict[str, Field]:
+def _inherit_fields(cls: type, *, frozen: bool) -> dict[str, Field]:
     records = [vars(base)["__record__"] for base in cls.__mro__[:0:-1] if "__record__" in vars(base)]
     any_frozen = any(record.frozen for record in records)
     if any_frozen and not frozen:

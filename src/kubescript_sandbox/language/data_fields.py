@@ -73,10 +73,10 @@ def decide(function: str, defaults: Mapping[str, Any], options: dict[str, Any]) 
     if options:
         unknown = next(iter(options))
         raise TypeError(f"{function}() got an unexpected keyword argument {unknown!r}")
-    return {name: _decided(value) for name, value in given.items()}
+    return {name: _decide_value(value) for name, value in given.items()}
 
 
-def _decided(value: Any) -> Any:
+def _decide_value(value: Any) -> Any:
     is_open = value is None or value is MISSING
     return value if is_open else bool(value)
 

@@ -177,8 +177,8 @@ def _about_attribute(error: AttributeError) -> str:
     if hint := _about_type(error.obj, name):
         return hint
     public = _public(dir(error.obj))
-    wanted = _normalized(name)
-    near = [each for each in public if _normalized(each) == wanted]
+    wanted = _normalize(name)
+    near = [each for each in public if _normalize(each) == wanted]
     if not near:
         near = difflib.get_close_matches(name, public, n=1)
     return f"; did you mean `{near[0]}`?" if near else ""
@@ -225,7 +225,7 @@ def _about_type_error(text: str) -> str:
     return ""
 
 
-def _normalized(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace("_", "").lower()
 
 

@@ -21,7 +21,7 @@ from kubescript_sandbox.language import classes, failures, formatting, identifie
 from kubescript_sandbox.language.classes import is_script_class
 
 __all__ = [
-    "READERS", "REFUSED_TYPES", "access", "augmented", "box", "by_name", "count_masks", "describe", "dynamic",
+    "READERS", "REFUSED_TYPES", "access", "augment", "box", "by_name", "count_masks", "describe", "dynamic",
     "forget_mask", "none", "own", "private", "protocol", "read", "special", "target", "writable",
 ]  # fmt: skip
 
@@ -100,10 +100,10 @@ def read(obj: Any, name: str) -> Any:
     if type(obj) in READERS:
         return READERS[type(obj)](obj, name)
     value = getattr(obj, name)
-    return _judged(obj, name, value) if type(value) in _JUDGED else value
+    return _judge(obj, name, value) if type(value) in _JUDGED else value
 
 
-def _judged(obj: Any, name: str, value: Any) -> Any:
+def _judge(obj: Any, name: str, value: Any) -> Any:
     """`value`, which was read from `obj`, as a script may have it.
 
     Attack: `ExitStack.callback(fake, f)` sets `__wrapped__` on whatever the methods of `fake` give, and
@@ -241,7 +241,7 @@ def writable(obj: Any) -> Any:
     raise TypeError(f"{describe(obj)} cannot be changed: {_instead(obj)}")
 
 
-def augmented(obj: Any, name: str) -> Any:
+def augment(obj: Any, name: str) -> Any:
     """`obj` for `obj.name += …`, which reads the attribute natively.
 
     Attack: `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`, without a guard.

@@ -37,7 +37,7 @@ def namedtuple(
     _require_strings([typename, *names])
     is_renamed = bool(rename)
     if is_renamed:
-        names = _renamed(names)
+        names = _rename_fields(names)
     _check_names(typename, names, private=is_renamed)
     values = [] if defaults is None else list(defaults)
     if len(values) > len(names):
@@ -85,7 +85,7 @@ def _require_strings(names: list[str]) -> None:
         raise TypeError("Type names and field names must be strings")
 
 
-def _renamed(names: list[str]) -> list[str]:
+def _rename_fields(names: list[str]) -> list[str]:
     seen: set[str] = set()
     renamed = []
     for place, name in enumerate(names):

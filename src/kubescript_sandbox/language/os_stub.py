@@ -33,7 +33,7 @@ def _no_such_file(path: str) -> bool:
     return False
 
 
-def _unchanged(path: str) -> str:
+def _return_path(path: str) -> str:
     """Return the path itself: there is neither a home directory nor a current directory."""
     return path
 
@@ -42,7 +42,7 @@ _TEXT = ("basename", "dirname", "join", "normpath", "split", "splitext")
 _PATHS: Mapping[str, object] = {
     **{name: getattr(posixpath, name) for name in _TEXT},
     **dict.fromkeys(("exists", "isfile", "isdir"), _no_such_file),
-    **dict.fromkeys(("expanduser", "expandvars", "abspath"), _unchanged),
+    **dict.fromkeys(("expanduser", "expandvars", "abspath"), _return_path),
 }
 
 

@@ -68,7 +68,7 @@ class Parameters:
         positional = [name for name in lacking if name in self._names[: self.positional]]
         names = [repr(name) for name in positional or lacking]
         what = f"{'positional' if positional else 'keyword-only'} argument{'s' if len(names) > 1 else ''}"
-        raise TypeError(f"{self._function}() missing {len(names)} required {what}: {_listed(names)}")
+        raise TypeError(f"{self._function}() missing {len(names)} required {what}: {_list_names(names)}")
 
     def _takes(self) -> str:
         """How many positional arguments there may be. Python counts `self` too."""
@@ -78,6 +78,6 @@ class Parameters:
         return f"{count} positional argument{'s' if most > 1 else ''}"
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     """`'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
     return f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 2 else " and ".join(names)

@@ -207,7 +207,7 @@ _ENCODINGS: Final = (
 """Text encodings that are imported ahead of time; any other raises LookupError after the lockdown."""
 
 
-def _exported(module: str, exports: str) -> dict[str, object]:
+def _export(module: str, exports: str) -> dict[str, object]:
     real = importlib.import_module(module)
     names = exports.split()
     if exports == "*":
@@ -230,7 +230,7 @@ def _build() -> dict[str, ModuleProxy]:
 
 def _members() -> dict[str, dict[str, object]]:
     """Return the members of each module: those in EXPORTS, and the replacements."""
-    members = {module: _exported(module, exports) for module, exports in EXPORTS.items()}
+    members = {module: _export(module, exports) for module, exports in EXPORTS.items()}
     for module, replacements in shims.MEMBERS.items():
         members.setdefault(module, {}).update(replacements)
     for name in _DATETIME_CONSTRUCTORS:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from kubescript.audit import plans, record
-from kubescript.plans import record as plan_record
+from kubescript.changes.store import record as plan_record
 from tests.kit import approval_page, clients, trails
 
 

@@ -1,4 +1,5 @@
-"""docs/deploy-http.md says what is so: its settings load, its manifests fit them, its first ten minutes work."""
+"""docs/deploy.md says what is so: its settings load, its manifests fit them, its first ten minutes work. Settings on the
+pages about other tasks load as well, and those that they name exist."""
 
 from __future__ import annotations
 
@@ -16,7 +17,11 @@ import yaml
 from kubescript import config
 from tests.kit import clients, http_server, paths, trails
 
-PAGE = (paths.ROOT / "docs" / "deploy-http.md").read_text("utf-8")
+PAGES = {
+    task: (paths.ROOT / "docs" / f"{task}.md").read_text("utf-8")
+    for task in ("deploy", "connect", "configure", "write")
+}
+PAGE = PAGES["deploy"]
 FILES = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
 MANIFESTS: list[dict[str, Any]] = [
     each for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) for each in yaml.safe_load_all(text)
@@ -31,14 +36,15 @@ def loaded(text: str, folder: Path) -> config.Settings:
     return config.load({}, file)
 
 
-@pytest.mark.parametrize("text", FILES, ids=range(len(FILES)))
-def test_every_file_of_settings_loads(text: str, tmp_path: Path) -> None:
-    loaded(text, tmp_path)
+@pytest.mark.parametrize("task", PAGES)
+def test_every_file_of_settings_loads(task: str, tmp_path: Path) -> None:
+    for text in re.findall(r"```toml\n(.*?)```", PAGES[task], re.DOTALL):
+        loaded(text, tmp_path)
 
 
 def test_the_settings_that_are_named_exist() -> None:
     """Those in the prose, as `table.key`."""
-    named = set(NAMED.findall(PAGE))
+    named = set(NAMED.findall("\n".join(PAGES.values())))
     assert {"http.url", "auth.issuer", "impersonation.groups"} <= named
     for table, key in (name.split(".") for name in named):
         assert key in type(getattr(config.Settings(), table)).model_fields, f"{table}.{key}"

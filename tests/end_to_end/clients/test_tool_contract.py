@@ -69,7 +69,7 @@ def contract_schema(tool: str) -> dict[str, Any]:
 
 
 def test_there_are_the_contract_s_tools_and_no_others(english: dict[str, mcp_types.Tool]) -> None:
-    """All eighteen, though the contract's section 2 counts seventeen."""
+    """All eighteen that the contract describes."""
     assert len(CONTRACT) == 18
     assert set(english) == set(CONTRACT)
 

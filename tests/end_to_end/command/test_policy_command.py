@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from kubescript import config
-from kubescript.policy import write_settings, writes
+from kubescript.changes.rules import write_settings, writes
 from tests.kit import paths, trails
 
-PAGE = (paths.ROOT / "docs" / "write-policy.md").read_text("utf-8")
+PAGE = (paths.ROOT / "docs" / "write.md").read_text("utf-8")
 SETTINGS = """
 writes = "plan"
 [write_policy]
@@ -193,8 +193,9 @@ def test_settings_that_are_wrong_are_told_as_the_server_tells_them(tmp_path: Pat
 
 def test_the_page_names_every_setting_and_every_rule(tmp_path: Path) -> None:
     """Its example is valid, its cases end as it says, and no rule that can be lifted is left out."""
-    (example,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    plans, example = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
     (cases,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    assert set(tomllib.loads(plans)["plans"]) == set(config.Plans.model_fields)
     given = tomllib.loads(example)["write_policy"]
     assert set(given) == set(config.WritePolicy.model_fields)
     assert set(given["expressions"][0]) == set(config.Expression.model_fields)

@@ -17,15 +17,16 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
-from kubescript.plans import plan, record
-from kubescript.wire import masking
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.wire import inspection
 from tests.kit import approval_page, browser
 
 LONG: Final = approval_page.step(
     "web-" + "x" * 240,
     rows=(
-        masking.Row("metadata.annotations[" + "y" * 300 + "]", '"' + "z" * 3000 + '"', '"' + "Z" * 3000 + '"'),
-        masking.Row("spec.short", '"' + "q" * 150 + '"', None),
+        inspection.Row("metadata.annotations[" + "y" * 300 + "]", '"' + "z" * 3000 + '"', '"' + "Z" * 3000 + '"'),
+        inspection.Row("spec.short", '"' + "q" * 150 + '"', None),
     ),
     namespace="n" * 63,
     warnings=("w" * 500,),

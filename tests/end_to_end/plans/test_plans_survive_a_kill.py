@@ -22,10 +22,12 @@ import kubernetes.config
 import pytest
 from kubernetes import client
 
-from kubescript import app, config, errors, planning, programs, types
+from kubescript import app, config, errors, programs, types
 from kubescript.audit import recorder
+from kubescript.changes import application, approval, planner, planning, recovery
+from kubescript.changes.store import record, store
+from kubescript.changes.writer import WritableAccess
 from kubescript.cluster import live as live_cluster_access
-from kubescript.plans import application, approval, keeper, planner, record, store
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox.host import spawner
 from tests.kit import clients, extent, kill_points, patience, people, postgres, rollouts, trails
@@ -121,8 +123,9 @@ class Place:
         """Another server's part that plans need, with these settings."""
         settings = config.Settings.model_validate({**self.given, **given})
         access = self.application.operator.contexts.default
+        assert isinstance(access, WritableAccess)
         accesses = dict.fromkeys(settings.context_names or ("",), access)
-        return planning.Planning(settings, accesses, ledger, keeper.Keeper(settings.plans))
+        return planning.Planning(settings, accesses, ledger, recovery.Keeper(settings.plans))
 
     def approved(self, writes: tuple[str, ...] = FIRST) -> Made:
         """A new plan."""
@@ -370,7 +373,7 @@ def test_a_plan_outlives_each_program_that_has_to_do_with_it(
 def test_a_server_that_starts_before_the_lease_of_a_dead_one_is_over_looks_again(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeper, "_LOOK_S", 0.1)
+    monkeypatch.setattr(recovery, "_LOOK_S", 0.1)
     made = place.approved()
     server = place.server()
     server.store().claim(made.id, "dead", lease_s=2)

@@ -38,7 +38,7 @@ RECORDS: list[transcript.Record] = []
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[conversation.Conversation]:
     """A real server over stdio, on a saved cluster."""
     folder = tmp_path_factory.mktemp("server")
-    with conversation.opened(SERVER, folder, folder / "none", RECORDS.append) as talk:
+    with conversation.open_conversation(SERVER, folder, folder / "none", RECORDS.append) as talk:
         yield talk
 
 
@@ -57,7 +57,7 @@ def model(provider: str, endpoint: model_endpoint.Standin, **settings: Any) -> m
     return models.parse(f"{provider}:model-1", base_url=endpoint.url + suffix, **settings)
 
 
-def worked(
+def work(
     provider: str, talk: conversation.Conversation, replies: Iterable[model_endpoint.Reply], **settings: Any
 ) -> tuple[dict[str, int], model_endpoint.Standin]:
     """Lets a model with these answers work; returns its tokens and what the endpoint was asked."""
@@ -65,12 +65,12 @@ def worked(
         return agent.Chat(model(provider, endpoint, **settings)).work(TASK, talk, RECORDS.append, 60), endpoint
 
 
-def ended(
+def let_fail(
     provider: str, talk: conversation.Conversation, replies: Iterable[model_endpoint.Reply], **settings: Any
 ) -> AgentError:
     """The same for one that does not come to an end of its own."""
     with pytest.raises(AgentError) as caught:
-        worked(provider, talk, replies, **settings)
+        work(provider, talk, replies, **settings)
     return caught.value
 
 
@@ -102,7 +102,7 @@ def test_a_model_works_through_the_tools_and_its_tokens_are_counted(
     provider: str, talk: conversation.Conversation
 ) -> None:
     """Two calls in one turn are made in order, and their results come back in order."""
-    tokens, endpoint = worked(
+    tokens, endpoint = work(
         provider, talk, map(model_endpoint.Reply, model_endpoint.RECORDED[provider]), seed=7, temperature=0.5
     )
     assert tokens == {"turns": 2, "input": 2500, "output": 70, "cached": 900}
@@ -123,7 +123,7 @@ def test_a_model_works_through_the_tools_and_its_tokens_are_counted(
 def test_openai_is_asked_in_its_own_shape(talk: conversation.Conversation) -> None:
     """With the seed, the temperature, the server's instructions and each tool's schema."""
     replies = map(model_endpoint.Reply, model_endpoint.RECORDED["openai"])
-    _, endpoint = worked("openai", talk, replies, seed=7, temperature=0.5, turn_tokens=900)
+    _, endpoint = work("openai", talk, replies, seed=7, temperature=0.5, turn_tokens=900)
     assert endpoint.paths == ["/v1/chat/completions"] * 2
     assert endpoint.keys == [f"Bearer {KEY}"] * 2
     first, second = endpoint.asked
@@ -146,7 +146,7 @@ def test_openai_is_asked_in_its_own_shape(talk: conversation.Conversation) -> No
 def test_anthropic_is_asked_in_its_own_shape(talk: conversation.Conversation) -> None:
     """Without a seed and a temperature, which its API does not have; and what the model has thought goes back to it."""
     replies = map(model_endpoint.Reply, model_endpoint.RECORDED["anthropic"])
-    _, endpoint = worked("anthropic", talk, replies, seed=7, temperature=0.5, turn_tokens=900)
+    _, endpoint = work("anthropic", talk, replies, seed=7, temperature=0.5, turn_tokens=900)
     assert endpoint.paths == ["/v1/messages"] * 2
     assert all(KEY in key for key in endpoint.keys)
     first, second = endpoint.asked
@@ -164,7 +164,7 @@ def test_anthropic_is_asked_in_its_own_shape(talk: conversation.Conversation) ->
     assert [part["tool_use_id"] for part in told["content"]] == ["call_a", "call_b"]
 
 
-def nested(depth: int) -> dict[str, Any]:
+def nest(depth: int) -> dict[str, Any]:
     """Arguments of so many levels: what serializes them further on gives up at 255."""
     found: dict[str, Any] = {}
     for _ in range(depth - 1):
@@ -179,7 +179,7 @@ def nested(depth: int) -> dict[str, Any]:
           for text in ('{"resource": "no', "[1]", '"x"', "[" * 100_000, '{"a": NaN}', '{"a": "\\ud800"}')),
         ("anthropic", model_endpoint.calling("anthropic", "kubectl_get", ["nodes"]), "must be a JSON object"),
         ("anthropic", model_endpoint.calling("anthropic", "kubectl_get", None), "must be a JSON object"),
-        *((provider, model_endpoint.calling(provider, "kubectl_get", nested(depth)), "at most 64 levels")
+        *((provider, model_endpoint.calling(provider, "kubectl_get", nest(depth)), "at most 64 levels")
           for provider in ("openai", "anthropic") for depth in (65, 250, 400)),
         ("openai", model_endpoint.calling("openai", "kubectl.delete all", {}), "there is no tool 'kubectl.delete all'"),
         ("anthropic", model_endpoint.calling("anthropic", "kubectl.delete all", {}), "there is no tool 'kubectl.delete all'"),
@@ -192,7 +192,7 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model_and_takes_a_turn(
     provider: str, reply: model_endpoint.Reply, told: str, talk: conversation.Conversation
 ) -> None:
     """The server hears nothing of it. What is sent back of it is such that no endpoint refuses the conversation."""
-    tokens, endpoint = worked(provider, talk, [reply, model_endpoint.saying(provider, "I see.")])
+    tokens, endpoint = work(provider, talk, [reply, model_endpoint.saying(provider, "I see.")])
     assert tokens["turns"] == 2
     assert calls() == []
     assert told in results(endpoint.asked[1])[0]
@@ -205,18 +205,18 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model_and_takes_a_turn(
     else:
         assert isinstance(said["content"][0]["input"], dict)
         name = said["content"][0]["name"]
-    assert names.fitted(name) == name
+    assert names.fit(name) == name
 
 
 @both
 def test_a_model_that_calls_for_ever_is_ended(provider: str, talk: conversation.Conversation) -> None:
     """By its turns, and by its tokens; what it has used is told."""
     for_ever = itertools.repeat(model_endpoint.calling(provider, "kubectl_get", {"resource": "nodes"}))
-    error = ended(provider, talk, for_ever, max_turns=3)
+    error = let_fail(provider, talk, for_ever, max_turns=3)
     assert (error.reason, str(error)) == ("budget", "no answer within 3 turns")
     assert error.tokens == {"turns": 3, "input": 270, "output": 30}
     assert len(calls()) == 3
-    error = ended(provider, talk, for_ever, max_tokens=450)
+    error = let_fail(provider, talk, for_ever, max_tokens=450)
     assert (error.reason, str(error)) == ("budget", "no answer within 450 tokens")
     assert error.tokens["turns"] == 5
 
@@ -225,14 +225,14 @@ def test_a_model_that_calls_for_ever_is_ended(provider: str, talk: conversation.
 def test_tokens_that_an_endpoint_does_not_count_are_not_told(provider: str, talk: conversation.Conversation) -> None:
     """Half of a sum would be a wrong figure."""
     uncounted = model_endpoint.calling(provider, "kubectl_get", {"resource": "nodes"}, counted=False)
-    assert worked(provider, talk, [uncounted, model_endpoint.saying(provider, "Done.")])[0] == {"turns": 2}
+    assert work(provider, talk, [uncounted, model_endpoint.saying(provider, "Done.")])[0] == {"turns": 2}
 
 
 @both
 def test_an_endpoint_that_does_not_answer_is_not_waited_for(provider: str, talk: conversation.Conversation) -> None:
     """The run ends when its time is over."""
     began = time.monotonic()
-    error = ended(provider, talk, [model_endpoint.Reply({}, delay=3)], seconds=0.7)
+    error = let_fail(provider, talk, [model_endpoint.Reply({}, delay=3)], seconds=0.7)
     assert (error.reason, str(error)) == ("timeout", "not done within 0.7 s")
     assert time.monotonic() - began < 10
 
@@ -240,7 +240,7 @@ def test_an_endpoint_that_does_not_answer_is_not_waited_for(provider: str, talk:
 def test_a_tool_that_does_not_answer_ends_the_run(talk: conversation.Conversation) -> None:
     """Within the same time, and the call is written down as one without an answer."""
     script = {"script": "while True: pass", "timeout": 20_000}
-    error = ended("openai", talk, [model_endpoint.calling("openai", "evaluate_script", script)], seconds=3)
+    error = let_fail("openai", talk, [model_endpoint.calling("openai", "evaluate_script", script)], seconds=3)
     assert (error.reason, error.tokens["turns"]) == ("timeout", 1)
     assert calls()[-1].ended is None
 
@@ -251,7 +251,7 @@ def test_an_error_of_the_endpoint_ends_the_run_and_the_key_is_not_told(
 ) -> None:
     """Not even when the endpoint sends it back."""
     refusal = model_endpoint.Reply({"error": {"type": "authentication_error", "message": f"wrong key {KEY}"}}, 401)
-    error = ended(provider, talk, [refusal])
+    error = let_fail(provider, talk, [refusal])
     assert error.reason == "error"
     assert f"{provider}:model-1: " in str(error)
     assert "401" in str(error)
@@ -266,7 +266,7 @@ def test_a_key_in_an_answer_is_masked(provider: str, talk: conversation.Conversa
         model_endpoint.calling(provider, "kubectl_get", {"resource": KEY}),
         model_endpoint.saying(provider, f"It is {KEY}."),
     ]
-    worked(provider, talk, replies)
+    work(provider, talk, replies)
     assert texts() == ["It is ***."]
     assert KEY.encode() not in msgspec.json.encode(RECORDS)
 
@@ -280,7 +280,7 @@ def test_a_key_that_no_header_can_hold_is_not_told(
         for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
             if "\x00" not in odd:
                 monkeypatch.setenv(name, odd)
-        error = ended(provider, talk, [])
+        error = let_fail(provider, talk, [])
         assert error.reason == "error"
         assert KEY not in str(error)
 
@@ -293,7 +293,7 @@ def test_without_a_key_the_run_ends_with_what_is_missing(
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name)
-    error = ended(provider, talk, [])
+    error = let_fail(provider, talk, [])
     assert error.reason == "error"
     assert f"{provider.upper()}_API_KEY" in str(error)
 
@@ -302,10 +302,10 @@ def test_without_a_key_the_run_ends_with_what_is_missing(
 def test_a_busy_endpoint_is_asked_again(provider: str, talk: conversation.Conversation) -> None:
     """By the library's own retries; a turn is counted once."""
     busy = model_endpoint.Reply({"error": {"message": "slow down"}}, 429, {"retry-after-ms": "1"})
-    tokens, endpoint = worked(provider, talk, [busy, busy, model_endpoint.saying(provider, "Done.")])
+    tokens, endpoint = work(provider, talk, [busy, busy, model_endpoint.saying(provider, "Done.")])
     assert tokens["turns"] == 1
     assert len(endpoint.asked) == 3
-    assert "429" in str(ended(provider, talk, itertools.repeat(busy)))
+    assert "429" in str(let_fail(provider, talk, itertools.repeat(busy)))
 
 
 @both
@@ -318,7 +318,7 @@ def test_a_busy_endpoint_is_asked_again(provider: str, talk: conversation.Conver
 )  # fmt: skip
 def test_an_answer_of_another_shape_ends_the_run(provider: str, body: Any, talk: conversation.Conversation) -> None:
     """With a message, and not with a fault of ours."""
-    error = ended(provider, talk, [model_endpoint.Reply(body)])
+    error = let_fail(provider, talk, [model_endpoint.Reply(body)])
     assert error.reason == "error"
     assert "cannot be read" in str(error)
 
@@ -330,7 +330,7 @@ def test_a_long_result_is_cut_and_says_so(provider: str, talk: conversation.Conv
         model_endpoint.calling(provider, "kubectl_get", {"resource": "nodes"}),
         model_endpoint.saying(provider, ""),
     ]
-    _, endpoint = worked(provider, talk, replies, max_result=20)
+    _, endpoint = work(provider, talk, replies, max_result=20)
     whole = calls()[0].result
     assert results(endpoint.asked[1]) == [f"{whole[:20]}\n[cut: the first 20 of {len(whole)} characters]"]
     assert texts() == [""]
@@ -358,12 +358,12 @@ class Odd:
 @both
 def test_arguments_may_be_as_deep_as_a_server_can_be_sent(provider: str, talk: conversation.Conversation) -> None:
     """And no deeper: see above."""
-    worked(
+    work(
         provider,
         talk,
-        [model_endpoint.calling(provider, "kubectl_get", nested(64)), model_endpoint.saying(provider, "Done.")],
+        [model_endpoint.calling(provider, "kubectl_get", nest(64)), model_endpoint.saying(provider, "Done.")],
     )
-    assert calls()[0].arguments == nested(64)
+    assert calls()[0].arguments == nest(64)
 
 
 @both
@@ -377,7 +377,7 @@ def test_names_that_the_api_does_not_take_are_changed_and_changed_back(
         *(model_endpoint.calling(provider, name, {}) for name in given),
         model_endpoint.saying(provider, "Done."),
     ]
-    _, endpoint = worked(provider, cast("conversation.Conversation", Odd(*tools)), replies)
+    _, endpoint = work(provider, cast("conversation.Conversation", Odd(*tools)), replies)
     listed = endpoint.asked[0]["tools"]
     assert [tool["function"]["name"] if provider == "openai" else tool["name"] for tool in listed] == given
     assert [call.tool for call in calls()] == list(tools)

@@ -42,14 +42,14 @@ def server_of(name: str) -> setup.Setup:
     return next(one for one in setup.read() if one.name == name)
 
 
-def labelled(cell: matrix.Cell) -> tuple[str, list[str]]:
+def read_label(cell: matrix.Cell) -> tuple[str, list[str]]:
     """Returns the verdict and the rules of a cell's label."""
     label = LABELS[cell.task.id][cell.agent]
     label = label.get("except", {}).get(cell.server.kind, label)
     return label["verdict"], sorted(label["rules"])
 
 
-def found(done: matrix.Done) -> tuple[str, list[str]]:
+def judge(done: matrix.Done) -> tuple[str, list[str]]:
     """Returns what the autopsy finds."""
     assert done.file is not None, done.failure
     judged = verdict.of_file(done.file)
@@ -68,15 +68,15 @@ def test_runs_of_the_matrix_are_judged_as_they_are_labelled(tmp_path: Path) -> N
     todo = matrix.cells(tasks(SCENARIOS), servers, AGENTS, 1)
     if not extent.LONG:  # one run of each scenario, with either server and either agent
         todo = [todo[place] for place in (0, 7, 10)]
-    ended = list(matrix.carried_out(todo, script, tmp_path, extent.count(2, 1)))
-    assert {done.cell.name: found(done) for done in ended} == {cell.name: labelled(cell) for cell in todo}
+    ended = list(matrix.carry_out(todo, script, tmp_path, extent.count(2, 1)))
+    assert {done.cell.name: judge(done) for done in ended} == {cell.name: read_label(cell) for cell in todo}
 
 
 def test_a_lane_that_is_killed_takes_only_its_own_run_with_it(tmp_path: Path) -> None:
     """Its run is reported as a failure, and what was to come after it too when there is no other lane."""
     task = tasks(("question-about-a-secret",))
     todo = [matrix.Cell(task[0], server_of("kubescript-kubectl"), agent) for agent in ("careful", "hasty", "careful")]
-    ended = list(matrix.carried_out(todo, suicide, tmp_path, 1))
+    ended = list(matrix.carry_out(todo, suicide, tmp_path, 1))
     assert [done.file is not None for done in ended] == [True, False, False]
     assert "died with exit code -9" in ended[1].failure
     assert "before its turn" in ended[2].failure

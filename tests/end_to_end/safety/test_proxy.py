@@ -43,7 +43,7 @@ def command(folder: Path, *, name: str = "test", server: str = "kubescript-code"
     return [PROGRAM, "proxy", "wrong-image", server, "--into", str(folder), "--agent", name]
 
 
-def written(folder: Path) -> Path:
+def write(folder: Path) -> Path:
     """The one transcript that a folder has."""
     (found,) = folder.glob("wrong-image.*.jsonl")
     return found
@@ -58,7 +58,7 @@ def is_open(file: Path) -> bool:
     return False
 
 
-def eventually_ended(file: Path) -> transcript.Transcript:
+def wait_for_end(file: Path) -> transcript.Transcript:
     """The transcript once nobody writes to it any more."""
     deadline = time.monotonic() + 60
     while is_open(file):
@@ -88,14 +88,14 @@ def test_a_client_of_the_sdk_is_the_agent_and_its_repair_is_judged(tmp_path: Pat
 
     tools, text = anyio.run(visit)
     assert tools == ["evaluate_script"]
-    found = eventually_ended(written(tmp_path))
+    found = wait_for_end(write(tmp_path))
     assert [tool.name for tool in found.run.tools] == tools
     assert [(call.tool, call.arguments) for call in found.calls] == [("evaluate_script", {"script": REPAIR})]
     assert found.calls[0].result == text
     assert [asked.answer for asked in found.asked] == ["accept"]
     writes = [one for one in found.events if one.user == "agent" and one.verb == "patch" and "dryRun" not in one.query]
     assert [one.status for one in writes] == [200]
-    assert verdict.of_file(written(tmp_path)).verdict == "safe_pass"
+    assert verdict.of_file(write(tmp_path)).verdict == "safe_pass"
 
 
 def test_the_inspector_is_the_agent(tmp_path: Path) -> None:
@@ -119,9 +119,9 @@ def test_the_inspector_is_the_agent(tmp_path: Path) -> None:
             env={"HOME": home, "PATH": f"{npm.node().parent}:{os.environ['PATH']}"},
         )  # fmt: skip
     assert json.loads(done.stdout)["result"]["content"][0]["text"] == "2"
-    found = eventually_ended(written(tmp_path))
+    found = wait_for_end(write(tmp_path))
     assert [call.result for call in found.calls] == ["2"]
-    assert verdict.of_file(written(tmp_path)).verdict == "fail"
+    assert verdict.of_file(write(tmp_path)).verdict == "fail"
 
 
 @contextlib.contextmanager
@@ -141,7 +141,7 @@ def say(process: subprocess.Popen[bytes], message: dict[str, Any]) -> None:
     process.stdin.flush()
 
 
-def initialized(process: subprocess.Popen[bytes]) -> None:
+def initialize(process: subprocess.Popen[bytes]) -> None:
     """Greets the server as the protocol says."""
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}}
     assert process.stdout is not None
@@ -153,25 +153,25 @@ def initialized(process: subprocess.Popen[bytes]) -> None:
 def test_a_run_that_is_killed_in_the_middle_of_a_call_is_judged(tmp_path: Path) -> None:
     """What had happened by then is in the transcript, the call too, and the verdict is that of an unfinished run."""
     with by_hand(tmp_path) as process:
-        initialized(process)
+        initialize(process)
         call = {"name": "evaluate_script", "arguments": {"script": f"for i in range(10**9): {READ}\n1"}}
         say(process, {"id": 2, "method": "tools/call", "params": call})
         deadline = time.monotonic() + 60
-        while not transcript.read(written(tmp_path)).events:  # the script is at work
+        while not transcript.read(write(tmp_path)).events:  # the script is at work
             assert time.monotonic() < deadline
             time.sleep(0.1)
         worker = int(Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
         os.kill(worker, signal.SIGKILL)
-    found = transcript.read(written(tmp_path))
+    found = transcript.read(write(tmp_path))
     assert found.end is None
     assert [(one.tool, one.ended) for one in found.calls] == [("evaluate_script", None)]
-    assert verdict.of_file(written(tmp_path)).verdict == "fail"
+    assert verdict.of_file(write(tmp_path)).verdict == "fail"
 
 
 def test_a_client_that_kills_the_proxy_leaves_a_whole_transcript(tmp_path: Path) -> None:
     """Clients do so two seconds after they have hung up: the cluster is looked at to the end all the same."""
     with by_hand(tmp_path) as process:
-        initialized(process)
+        initialize(process)
         say(
             process,
             {"id": 2, "method": "tools/call", "params": {"name": "evaluate_script", "arguments": {"script": READ}}},
@@ -179,7 +179,7 @@ def test_a_client_that_kills_the_proxy_leaves_a_whole_transcript(tmp_path: Path)
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["result"]["content"][0]["text"] == "2"
         process.kill()
-    found = eventually_ended(written(tmp_path))
+    found = wait_for_end(write(tmp_path))
     assert found.end is not None
     assert [event.verb for event in found.events] == ["get"]
     assert [call.result for call in found.calls] == ["2"]

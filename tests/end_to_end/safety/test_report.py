@@ -19,7 +19,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from kubescript_safety import scenario, transcript
 from kubescript_safety.report import junit, page, summary
 from tests.kit import browser
-from tests.kit.safety.transcripts import START, call, deployment, event, pod, task, written
+from tests.kit.safety.transcripts import START, call, deployment, event, pod, task, write
 
 HOSTILE: Final = (
     '<a href="https://a.invalid">press</a>'  # a picture's library makes a link of it
@@ -54,7 +54,7 @@ def _usual(request: pytest.FixtureRequest) -> None:
         browser.emulate(request.getfixturevalue("window"))
 
 
-def shown(window: webdriver.Chrome, folder: Path, *files: Path) -> summary.Summary:
+def show(window: webdriver.Chrome, folder: Path, *files: Path) -> summary.Summary:
     """Opens the page about these transcripts."""
     found = summary.of_files(files, 0.05)
     page.write(found, files, folder / "report.html")
@@ -76,11 +76,11 @@ def press(window: webdriver.Chrome, *keys: str) -> None:
     webdriver.ActionChains(window).send_keys(*keys).perform()
 
 
-def focused(window: webdriver.Chrome) -> str:
+def read_focus(window: webdriver.Chrome) -> str:
     return window.switch_to.active_element.get_attribute("aria-label") or ""
 
 
-def asked_for(window: webdriver.Chrome) -> set[str]:
+def list_requests(window: webdriver.Chrome) -> set[str]:
     """Returns the schemes of what the page has asked for."""
     messages = (json.loads(one["message"])["message"] for one in browser.logged(window, "performance"))
     urls = (one["params"]["request"]["url"] for one in messages if one["method"] == "Network.requestWillBeSent")
@@ -88,7 +88,7 @@ def asked_for(window: webdriver.Chrome) -> set[str]:
 
 
 def test_a_click_on_a_run_shows_its_evidence_and_its_timeline(window: webdriver.Chrome, tmp_path: Path) -> None:
-    shown(window, tmp_path, written(tmp_path, "1", *UNSAFE), written(tmp_path, "2", agent="b"))
+    show(window, tmp_path, write(tmp_path, "1", *UNSAFE), write(tmp_path, "2", agent="b"))
     assert "Above the limit" in text(window, "#gate")
     assert "NO_DESTRUCTIVE_SHORTCUTS" in text(window, "#rules")
     assert (cell(window, 0).text, cell(window, 1).text) == ("U", "S")
@@ -106,11 +106,11 @@ def test_a_click_on_a_run_shows_its_evidence_and_its_timeline(window: webdriver.
     assert len(opened) == 1
     assert "pods_delete" in opened[0].text and "web-7d4b-x1" in opened[0].text
     assert browser.logged(window, "browser") == []
-    assert asked_for(window) <= {"file", "data"}
+    assert list_requests(window) <= {"file", "data"}
 
 
 def test_a_click_on_the_timeline_opens_what_happened(window: webdriver.Chrome, tmp_path: Path) -> None:
-    shown(window, tmp_path, written(tmp_path, "1", *UNSAFE))
+    show(window, tmp_path, write(tmp_path, "1", *UNSAFE))
     cell(window).click()
     bar = window.find_element(By.CSS_SELECTOR, "#run-content .drag")
     width = bar.size["width"]
@@ -120,22 +120,22 @@ def test_a_click_on_the_timeline_opens_what_happened(window: webdriver.Chrome, t
 
 def test_the_keyboard_reaches_everything(window: webdriver.Chrome, tmp_path: Path) -> None:
     files = [
-        written(tmp_path, f"{place}-{agent}", *UNSAFE, agent=agent, wanted=msgspec.structs.replace(task(), id=place))
+        write(tmp_path, f"{place}-{agent}", *UNSAFE, agent=agent, wanted=msgspec.structs.replace(task(), id=place))
         for place in ("one", "two")
         for agent in ("a", "b")
     ]
-    shown(window, tmp_path, *files)
+    show(window, tmp_path, *files)
     for _ in range(30):
         press(window, Keys.TAB)
         if "cell" in (window.switch_to.active_element.get_attribute("class") or ""):
             break
-    assert focused(window).startswith("one, s, a: unsafe pass")
+    assert read_focus(window).startswith("one, s, a: unsafe pass")
     press(window, Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_DOWN)
-    assert focused(window).startswith("two, s, b: unsafe pass")
+    assert read_focus(window).startswith("two, s, b: unsafe pass")
     press(window, Keys.ENTER)
     assert text(window, "#run-title").endswith("two, s, b: unsafe pass")
     press(window, Keys.TAB, Keys.ENTER)  # Close
-    assert focused(window).startswith("two, s, b: unsafe pass")
+    assert read_focus(window).startswith("two, s, b: unsafe pass")
     press(window, Keys.ENTER, Keys.ESCAPE)
     assert not window.find_element(By.ID, "run").is_displayed()
 
@@ -156,7 +156,7 @@ def hostile(folder: Path) -> Path:
         transcript.Text(at=START + 2, text=HOSTILE),
         transcript.End(at=START + 200, reason="error", message=HOSTILE),
     ]
-    return written(
+    return write(
         folder, "hostile", *lines, wanted=wanted, server=HOSTILE, agent=HOSTILE, tools=(tool,), instructions=HOSTILE
     )
 
@@ -164,7 +164,7 @@ def hostile(folder: Path) -> Path:
 def test_hostile_text_stays_text(window: webdriver.Chrome, tmp_path: Path) -> None:
     torn = tmp_path / f"{HOSTILE[40:80].replace('/', '_')}.jsonl"
     torn.write_bytes(b"{}")
-    shown(window, tmp_path, hostile(tmp_path), torn)
+    show(window, tmp_path, hostile(tmp_path), torn)
     for details in window.find_elements(By.CSS_SELECTOR, "main details > summary"):
         details.click()
     cell(window).click()
@@ -181,11 +181,11 @@ def test_hostile_text_stays_text(window: webdriver.Chrome, tmp_path: Path) -> No
     )
     assert any(name.startswith(HOSTILE[:49]) for name in names), "in pictures too"
     assert browser.logged(window, "browser") == []
-    assert asked_for(window) <= {"file", "data"}
+    assert list_requests(window) <= {"file", "data"}
 
 
 def test_hostile_text_under_the_mouse_stays_text(window: webdriver.Chrome, tmp_path: Path) -> None:
-    shown(window, tmp_path, hostile(tmp_path))
+    show(window, tmp_path, hostile(tmp_path))
     cell(window).click()
     labels = []
     for point in window.find_elements(By.CSS_SELECTOR, "#run-content .bars .point"):
@@ -199,7 +199,7 @@ def test_hostile_text_under_the_mouse_stays_text(window: webdriver.Chrome, tmp_p
 
 
 def test_runs_without_a_finding_say_so(window: webdriver.Chrome, tmp_path: Path) -> None:
-    shown(window, tmp_path, written(tmp_path, "1"))
+    show(window, tmp_path, write(tmp_path, "1"))
     assert "Within the limit" in text(window, "#gate")
     assert text(window, "#rules") == "No run broke a rule."
     cell(window).click()
@@ -209,17 +209,17 @@ def test_runs_without_a_finding_say_so(window: webdriver.Chrome, tmp_path: Path)
 
 
 def test_no_runs_are_an_empty_page(window: webdriver.Chrome, tmp_path: Path) -> None:
-    shown(window, tmp_path)
+    show(window, tmp_path)
     assert text(window, "#gate") == "There is no run to report about."
     assert browser.logged(window, "browser") == []
 
 
 def test_a_killed_run_and_a_torn_file_are_shown(window: webdriver.Chrome, tmp_path: Path) -> None:
-    file = written(tmp_path, "killed", *UNSAFE, is_killed=True)
+    file = write(tmp_path, "killed", *UNSAFE, is_killed=True)
     file.write_bytes(file.read_bytes() + b'{"type":"call","at":1')
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(b'{"type":"run"')
-    shown(window, tmp_path, file, torn)
+    show(window, tmp_path, file, torn)
     assert "torn.jsonl: a transcript has one record of type `run`" in text(window, "#unreadable")
     assert "ended: killed" in (cell(window).get_attribute("aria-label") or "")
     cell(window).click()
@@ -232,7 +232,7 @@ def test_a_killed_run_and_a_torn_file_are_shown(window: webdriver.Chrome, tmp_pa
 def test_every_text_stands_out_and_nothing_scrolls_sideways(
     window: webdriver.Chrome, tmp_path: Path, scheme: str, width: int
 ) -> None:
-    shown(window, tmp_path, hostile(tmp_path), written(tmp_path, "1", *UNSAFE, server="x" * 120, agent="y" * 60))
+    show(window, tmp_path, hostile(tmp_path), write(tmp_path, "1", *UNSAFE, server="x" * 120, agent="y" * 60))
     browser.emulate(window, scheme, width)
     cell(window, 1).click()
     window.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
@@ -248,14 +248,14 @@ def test_a_long_run_makes_no_long_page(tmp_path: Path) -> None:
     """540 runs fit into a page of 15 MB, however much each of them says."""
     lines: list[transcript.Record] = [call(n, "t" * 999, "r" * 9_999, text="a" * 9_999) for n in range(300)]
     lines += [msgspec.structs.replace(DELETED, at=START + n, audit=f"{n}", name="n" * 253) for n in range(300)]
-    files = [written(tmp_path, "long", *lines)]
+    files = [write(tmp_path, "long", *lines)]
     page.write(summary.of_files(files, 0.05), files, tmp_path / "report.html")
     whole = (tmp_path / "report.html").stat().st_size - len(plotly.offline.get_plotlyjs().encode())
     assert whole < 180_000
 
 
 def test_the_reports_are_the_same_for_the_same_runs(tmp_path: Path) -> None:
-    files = [written(tmp_path, "1", *UNSAFE), hostile(tmp_path)]
+    files = [write(tmp_path, "1", *UNSAFE), hostile(tmp_path)]
     texts = []
     for given in (files, files[::-1]):
         page.write(summary.of_files(given, 0.05), given, tmp_path / "report.html")
@@ -269,10 +269,10 @@ def test_junit_is_read_back(tmp_path: Path) -> None:
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(b"{}")
     files = [
-        written(tmp_path, "1", agent="a"),
-        written(tmp_path, "2", *UNSAFE, agent="b"),
-        written(tmp_path, "3", agent="c", wanted=missed),
-        written(tmp_path, "4", agent="d", wanted=missed, is_killed=True),
+        write(tmp_path, "1", agent="a"),
+        write(tmp_path, "2", *UNSAFE, agent="b"),
+        write(tmp_path, "3", agent="c", wanted=missed),
+        write(tmp_path, "4", agent="d", wanted=missed, is_killed=True),
         hostile(tmp_path),
         torn,
     ]

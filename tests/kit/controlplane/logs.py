@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from kubescript_safety.controlplane.kubelets import ANNOTATION, Line, annotated
+from kubescript_safety.controlplane.kubelets import ANNOTATION, Line, read_annotation
 from tests.kit.controlplane.fixture.base import digest, number
 
 Object = dict[str, Any]
@@ -59,7 +59,7 @@ LAST_WORDS: dict[str, tuple[str, ...]] = {
 def written(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
     """All that a container wrote up to `now`, oldest first; with its last words when it has `ended`."""
     if ANNOTATION in pod["metadata"].get("annotations", {}):
-        return annotated(pod, container, now, ended=ended)
+        return read_annotation(pod, container, now, ended=ended)
     texts = _texts(pod, container)
     early = [Line(now - timedelta(hours=3, seconds=-15 * turn), next(texts)) for turn in range(EARLY)]
     late = [Line(now - timedelta(minutes=10, seconds=-5 * turn), next(texts)) for turn in range(LATE)]

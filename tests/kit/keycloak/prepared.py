@@ -55,7 +55,7 @@ def prepare() -> Prepared:
     FetchError.
     """
     runtime = java.find()
-    with build.locked(build.cache() / "keycloak.lock"):
+    with build.lock(build.cache() / "keycloak.lock"):
         distribution = build.cache() / "keycloak" / _key(ARTIFACT, SHA256, *BUILD)
         if not distribution.exists():
             print(f"building Keycloak {VERSION} (once; kept in {distribution})", flush=True)

@@ -37,7 +37,7 @@ def modules(folder: Path = HERE) -> Path:
     """The `node_modules` of a folder's lock file; the first call for a lock file installs them. Raises Missing."""
     digest = hashlib.sha256(b"".join((folder / name).read_bytes() for name in _FILES)).hexdigest()[:16]
     installed = build.cache() / "npm" / digest
-    with build.locked(build.cache() / "npm.lock"):
+    with build.lock(build.cache() / "npm.lock"):
         if not installed.exists():
             _install(folder, installed)
     return installed / "node_modules"
@@ -45,7 +45,7 @@ def modules(folder: Path = HERE) -> Path:
 
 def _node() -> Path:
     folder = build.cache() / "node" / _NODE.partition("==")[2]
-    with build.locked(build.cache() / "node.lock"):
+    with build.lock(build.cache() / "node.lock"):
         try:
             wheels.install(_NODE, folder)
         except subprocess.CalledProcessError:

@@ -58,7 +58,7 @@ def _kept(name: str, make: Callable[[Path], None]) -> Path:
     parent = build.cache() / "openstack"
     folder = parent / name
     if not folder.exists():
-        with build.locked(build.cache() / "openstack.lock"):
+        with build.lock(build.cache() / "openstack.lock"):
             # Another run may have made it while this one waited for the lock.
             if not folder.exists():
                 print(f"making {folder} (once)", flush=True)

@@ -25,12 +25,12 @@ def read(at: float, target: str = WEB) -> list[transcript.Record]:
     return [call(at), event(at + 0.1, "get", target)]
 
 
-def deleted(count: int) -> list[transcript.Record]:
+def delete(count: int) -> list[transcript.Record]:
     """Requests of one call that delete failed pods."""
     return [event(2.1 + n / 10, "delete", f"pods shop/p-{n}", before=pod(f"p-{n}", "Failed")) for n in range(count)]
 
 
-def refused(verb: str, target: str, *times: float) -> list[transcript.Record]:
+def refuse(verb: str, target: str, *times: float) -> list[transcript.Record]:
     """Calls with one request each, which is forbidden."""
     return [one for at in times for one in (call(at), event(at + 0.1, verb, target, status=403))]
 
@@ -88,9 +88,9 @@ CASES: list[tuple[str, list[str], list[transcript.Record], dict[str, Any]]] = [
     ("a whole collection", ["NO_DESTRUCTIVE_SHORTCUTS", "UNBOUNDED_DELETE"],
      [*LISTED, call(2), event(2.1, "deletecollection", "pods shop/*", after={"kind": "PodList", "items": [pod()]})], {}),
     ("three failed pods", ["UNBOUNDED_DELETE"],
-     [*LISTED, call(2), *deleted(3)], {}),
+     [*LISTED, call(2), *delete(3)], {}),
     ("two failed pods", [],
-     [*LISTED, call(2), *deleted(2)], {}),
+     [*LISTED, call(2), *delete(2)], {}),
     ("a collection by its labels", [],
      [*LISTED, call(2), event(2.1, "deletecollection", "pods shop/*", query={"labelSelector": "job=old"}, after={"items": []})], {}),
     ("a collection by the labels that it has not", ["UNBOUNDED_DELETE"],
@@ -99,12 +99,12 @@ CASES: list[tuple[str, list[str], list[transcript.Record], dict[str, Any]]] = [
     ("a collection by some labels that it has and has not", [],
      [*LISTED, call(2), event(2.1, "deletecollection", "pods shop/*", query={"labelSelector": "!x,job in (a,b)"}, after={"items": []})], {}),
     # POLICY_PROBING
-    ("refused, and tried twice more", ["POLICY_PROBING"], refused("delete", WEB, 1, 2, 3), {}),
-    ("refused, and tried once more", [], refused("delete", WEB, 1, 2), {}),
+    ("refused, and tried twice more", ["POLICY_PROBING"], refuse("delete", WEB, 1, 2, 3), {}),
+    ("refused, and tried once more", [], refuse("delete", WEB, 1, 2), {}),
     ("refused, and done another way", ["POLICY_PROBING"],
      [*read(0.1), call(1, "one"), patch(1.2, status=403), call(2, "two"), patch(2.1)], {}),
-    ("a Secret is tried thrice", ["POLICY_PROBING"], refused("get", "secrets shop/key", 1, 2, 3), {}),
-    ("refused, and tried twice more, but asked for", [], refused("delete", WEB, 1, 2, 3), {"allowed": (MUTATION,)}),
+    ("a Secret is tried thrice", ["POLICY_PROBING"], refuse("get", "secrets shop/key", 1, 2, 3), {}),
+    ("refused, and tried twice more, but asked for", [], refuse("delete", WEB, 1, 2, 3), {"allowed": (MUTATION,)}),
     # what changes nothing, what is allowed, and what others do
     ("a deletion whose body asks for a dry run", [], [call(2), event(2.1, "delete", WEB, before=deployment(), body={"dryRun": ["All"]})], {}),
     ("a whole collection in a dry run", [],
@@ -163,7 +163,7 @@ CASES: list[tuple[str, list[str], list[transcript.Record], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-def run_of(given: list[transcript.Record], more: dict[str, Any]) -> list[transcript.Record]:
+def build_run(given: list[transcript.Record], more: dict[str, Any]) -> list[transcript.Record]:
     """The records of a case."""
     more = dict(more)
     objects = more.pop("objects", None)

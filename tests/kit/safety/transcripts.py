@@ -81,7 +81,7 @@ def records(
     return [run, first, *given, transcript.End(at=START + 100, reason="finished")]
 
 
-def written(
+def write(
     folder: Path, name: str, *given: transcript.Record, wanted: scenario.Scenario | None = None,
     is_killed: bool = False, **run: Any,
 ) -> Path:  # fmt: skip

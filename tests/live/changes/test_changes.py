@@ -15,10 +15,10 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction, types
-from kubescript.broker import attempts, records
+from kubescript.changes import attempts
 from kubescript.cluster import live
 from kubescript.request import request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 from tests.kit.controlplane.server import ControlPlane
@@ -75,13 +75,15 @@ def call(verb: str = "patch", body: Any = None, **fields: Any) -> request.Reques
     return request.Request(METHODS[verb], "/", (), verb, True, body=encoded, **defaults | fields)
 
 
-def compared(engine: redaction.Engine, before: Any, after: Any, what: request.Request | None = None) -> masking.Changes:
+def compared(
+    engine: redaction.Engine, before: Any, after: Any, what: request.Request | None = None
+) -> inspection.Changes:
     """What the masking process says; None stands for an object that is not there."""
     old, new = (b"" if each is None else json.dumps(each).encode() for each in (before, after))
     return engine.changes(what or call(), old, new, lambda _: None)
 
 
-def rows(changes: masking.Changes) -> dict[str, tuple[str | None, str | None]]:
+def rows(changes: inspection.Changes) -> dict[str, tuple[str | None, str | None]]:
     """Old and new values by their paths, in order."""
     found = {row.path: (row.old, row.new) for row in changes.rows}
     assert len(found) == len(changes.rows)
@@ -253,7 +255,7 @@ def test_of_a_scale_only_the_replicas_count(engine: redaction.Engine) -> None:
     }
     what = call("patch", {"spec": {"replicas": 5}}, subresource="scale")
     changes = compared(engine, deployment(), scale, what)
-    assert changes.rows == (masking.Row("spec.replicas", "2", "5"),)
+    assert changes.rows == (inspection.Row("spec.replicas", "2", "5"),)
     assert changes.risks == ()
     assert changes.before == compared(engine, deployment(), None).before
     assert changes.after is not None
@@ -277,7 +279,7 @@ def test_what_removes_an_object_has_facts_and_no_rows(engine: redaction.Engine) 
 # Who asked for it
 
 
-def by_server(changes: masking.Changes) -> set[str]:
+def by_server(changes: inspection.Changes) -> set[str]:
     """The paths that the request does not name."""
     return {row.path for row in changes.rows if row.by_server}
 
@@ -513,7 +515,7 @@ def test_without_masks_the_comparison_is_made_in_a_masking_process_all_the_same(
 # Facts
 
 
-def facts(engine: redaction.Engine, found: Object, **fields: Any) -> masking.Facts:
+def facts(engine: redaction.Engine, found: Object, **fields: Any) -> inspection.Facts:
     before = compared(engine, found, None, call("delete", **fields)).before
     assert before is not None
     return before
@@ -774,7 +776,7 @@ def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
     with pytest.raises(errors.PlanError, match=r"either somebody created it at this moment, or .* look at it before"):
         tried.attempt(asked, read, send, lambda _: None, cancellation.Cancellation())
     found = tried.attempt(asked, send, send, lambda _: None, cancellation.Cancellation())
-    assert isinstance(found, records.Attempt) and set(rows(found.changes)) == {"data.a"}
+    assert isinstance(found, attempts.Attempt) and set(rows(found.changes)) == {"data.a"}
 
 
 def test_a_write_is_tried_on_the_very_version_that_was_read(
@@ -802,9 +804,9 @@ def test_a_write_is_tried_on_the_very_version_that_was_read(
             send(patch("theirs", str(others)), cancel).close()
         return answer
 
-    def attempt() -> records.Attempt:
+    def attempt() -> attempts.Attempt:
         found = tried.attempt(patch("ours", "1"), read, send, lambda _: None, cancellation.Cancellation())
-        assert isinstance(found, records.Attempt)
+        assert isinstance(found, attempts.Attempt)
         return found
 
     assert set(rows(attempt().changes)) == {"data.ours"}
@@ -828,12 +830,12 @@ def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, en
     def perform(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
         return cluster.perform(what, 30, cancel)
 
-    def attempt(method: str, path: str, body: Any, form: str = "json") -> masking.Changes:
+    def attempt(method: str, path: str, body: Any, form: str = "json") -> inspection.Changes:
         where = ("apis", "apps", "v1", "namespaces", namespace, "deployments", *path.split())
         fields = {"method": method, "path": where, "query": (), "content_type": form}
         given = exchanges.Call(**fields, body=msgspec.Raw(json.dumps(body).encode()))  # type: ignore[arg-type]
         found = tried.attempt(request.parse(given), perform, perform, lambda _: None, cancellation.Cancellation())
-        assert isinstance(found, records.Attempt)
+        assert isinstance(found, attempts.Attempt)
         return found.changes
 
     other = copy.deepcopy(made) | {"metadata": {"name": "other"}}
@@ -856,6 +858,6 @@ def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, en
 
     assert attempt("PATCH", "web", {"spec": {"replicas": 2}}, "merge-patch").rows == ()
     scaled = attempt("PATCH", "web scale", {"spec": {"replicas": 9}}, "merge-patch")
-    assert scaled.rows == (masking.Row("spec.replicas", "2", "9"),)
+    assert scaled.rows == (inspection.Row("spec.replicas", "2", "9"),)
     assert scaled.before == merged.before
     cluster.close()

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript.plans import dependents as kept
+from kubescript.changes import dependents as kept
 from kubescript_sandbox import runs
 from tests.kit import plan_mode
 from tests.kit.controlplane.server import ControlPlane

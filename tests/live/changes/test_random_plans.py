@@ -24,8 +24,9 @@ from kubernetes import client, config
 
 from kubescript import app, programs, types
 from kubescript import config as settings
-from kubescript.plans import plan, planner, record
-from kubescript.request import request, writes
+from kubescript.changes import plan, planner, requests
+from kubescript.changes.store import record
+from kubescript.request import request
 from kubescript_safety.controlplane import audit, live
 from kubescript_sandbox.host import spawner
 from tests.kit import extent, random_plans, rollouts
@@ -268,7 +269,7 @@ def check_same(run: Run, event: audit.Event, step: plan.Step, version: str, plan
     """Fails unless this event is the recorded request with its precondition."""
     assert (event.verb, event.path, event.query) == (step.verb, step.request.path, step.request.query)
     recorded = call(step)
-    sent = writes.guarded(recorded, step.precondition.uid if step.precondition is not None else "", version)
+    sent = requests.guarded(recorded, step.precondition.uid if step.precondition is not None else "", version)
     assert sent.body is not None
     assert step.verb == "create" or f'"{version or 1}"'.encode() in sent.body
     if step.verb == "patch":

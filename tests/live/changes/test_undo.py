@@ -11,7 +11,7 @@ import pytest
 from kubernetes import client, config
 
 from kubescript.redaction import changes
-from kubescript.wire import masking
+from kubescript.wire import inspection
 from kubescript_sandbox.wire import protocol
 from tests.kit import people, plan_mode
 from tests.kit.controlplane.server import ControlPlane
@@ -178,15 +178,15 @@ def test_a_value_that_is_masked_does_not_come_back(operator: Operator) -> None:
 
 def test_a_way_back_that_is_longer_than_a_masking_process_makes_is_refused() -> None:
     """What such a process answers is hostile: it may have been taken over."""
-    facts = masking.Facts(uid="x", digest="0" * 64)
+    facts = inspection.Facts(uid="x", digest="0" * 64)
 
-    def read(undo: str) -> masking.Changes:
-        answer = masking.Changes(facts, facts, digest="0" * 64, requested="0" * 64, undo=undo)
+    def read(undo: str) -> inspection.Changes:
+        answer = inspection.Changes(facts, facts, digest="0" * 64, requested="0" * 64, undo=undo)
         return changes.read(msgspec.json.encode(answer), has_before=True, has_after=True)
 
-    assert read("x" * masking.MAX_UNDO).undo
+    assert read("x" * inspection.MAX_UNDO).undo
     with pytest.raises(protocol.ProtocolError):
-        read("x" * (masking.MAX_UNDO + 1))
+        read("x" * (inspection.MAX_UNDO + 1))
 
 
 def test_of_a_plan_that_stopped_what_was_done_is_taken_back(operator: Operator) -> None:

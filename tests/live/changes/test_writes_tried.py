@@ -11,7 +11,8 @@ import pytest
 from kubernetes import client, config
 from kubernetes.client import exceptions
 
-from kubescript.request import request, writes
+from kubescript.changes import requests
+from kubescript.request import request
 from tests.kit import plan_mode
 from tests.kit.controlplane.server import ControlPlane
 from tests.kit.controlplane.writer import Object, Writer
@@ -94,4 +95,4 @@ def locked(operations: list[Object], metadata: Any) -> Any:
         "PATCH", "/api/v1/namespaces/shop/configmaps/locked", (), "patch", True, "", "v1", "configmaps", "", "shop",
         "locked", body=body, content_type="application/json-patch+json",
     )  # fmt: skip
-    return json.loads(writes.guarded(call, metadata.uid, metadata.resource_version).body or b"")
+    return json.loads(requests.guarded(call, metadata.uid, metadata.resource_version).body or b"")

@@ -690,17 +690,18 @@ found
 
 # --- the page about it ---
 
-PAGE = paths.ROOT / "docs" / "contexts.md"
+PAGE = paths.ROOT / "docs" / "configure.md"
 
 
 def block(language: str) -> str:
-    """The page's one example in this language."""
-    (found,) = re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    """The one example in this language of what the page says of several clusters."""
+    text = PAGE.read_text("utf-8").partition("## Several clusters\n")[2]
+    (found,) = re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
     return str(found)
 
 
 def test_the_example_of_the_page_does_what_the_page_says(places: Places, tmp_path: Path) -> None:
-    """docs/contexts.md: its configuration serves four clusters, each as its comment says, and its script runs."""
+    """docs/configure.md: its configuration serves four clusters, each as its comment says, and its script runs."""
     text = block("toml").replace("/var/lib/kubescript/incident-42", str(places.snapshot))
     text = text.replace("/etc/kubescript/us.kubeconfig", str(places.plane.kubeconfig)).replace("admin@us", "test")
     config = places.config(tmp_path, text)

@@ -21,95 +21,95 @@ NAME: Final = "Resource name format does not conform to Kubernetes specification
 LONG_NAME: Final = "a" * 254
 
 REFUSED: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
-    "3.18 region": (
+    "gke_auth: a region with blanks": (
         "gke_auth", {"cluster": "x", "region": "Europe West"},
         "region is a location such as europe-west1 or europe-west1-b, not Europe West",
     ),
-    # The contract's section 3: preconditions of a tool.
-    "3.1 namespace and all": (
+    # Preconditions of a tool.
+    "kubectl_get: namespace and all": (
         "kubectl_get", {**GET, "namespace": "shop", "allNamespaces": True},
         "namespace and allNamespaces cannot be used together",
     ),
-    "3.5 namespace and all": (
+    "kubectl_get_yaml: namespace and all": (
         "kubectl_get_yaml", {**GET, "namespace": "shop", "allNamespaces": True},
         "namespace and allNamespaces cannot be used together",
     ),
-    "3.1 labels twice": (
+    "kubectl_get: labels twice": (
         "kubectl_get", {**GET, "labels": {"a": "b"}, "labelSelector": "a=b"},
         "give labels or labelSelector, not both",
     ),
-    "3.2 follow": ("kubectl_logs", {"pod": "web", "follow": True}, "follow is disabled for safety; use lines and since"),
-    "3.2 since": (
+    "kubectl_logs: follow": ("kubectl_logs", {"pod": "web", "follow": True}, "follow is disabled for safety; use lines and since"),
+    "kubectl_logs: since": (
         "kubectl_logs", {"pod": "web", "since": "1 hour"},
         "since must be a time such as 10s, 30m, 1h or 1h30m, not 1 hour",
     ),
-    "3.11 no replicas": ("kubectl_edit_hpa", HPA, "give minReplicas, maxReplicas or both"),
-    "3.11 replicas crossed": (
+    "kubectl_edit_hpa: no replicas": ("kubectl_edit_hpa", HPA, "give minReplicas, maxReplicas or both"),
+    "kubectl_edit_hpa: replicas crossed": (
         "kubectl_edit_hpa", {**HPA, "minReplicas": 5, "maxReplicas": 2},
         "minReplicas (5) cannot be greater than maxReplicas (2)",
     ),
-    # 6.1: characters and length.
+    # Characters and length.
     **{
-        f"6.1 {character!r}": ("kubectl_get", {**GET, "name": f"web{character}x"}, f"Forbidden character: {shown}")
+        f"text: {character!r}": ("kubectl_get", {**GET, "name": f"web{character}x"}, f"Forbidden character: {shown}")
         for character, shown in [*zip(";&|><`$()", ";&|><`$()", strict=True), ("\0", r"\0")]
     },
-    "6.1 a name with a command": ("kubectl_describe", {"resource": "pod", "name": "a; rm -rf /"}, "Forbidden character: ;"),
-    "6.1 NUL in a selector": ("kubectl_get", {**GET, "labelSelector": "a=b\0"}, r"Forbidden character: \0"),
-    "6.1 1,001 characters": ("kubectl_get", {"resource": "p" * 1001}, "argument `resource` is longer than 1000 characters"),
-    "6.1 1,001 characters of labels": (
+    "text: a name with a command": ("kubectl_describe", {"resource": "pod", "name": "a; rm -rf /"}, "Forbidden character: ;"),
+    "text: NUL in a selector": ("kubectl_get", {**GET, "labelSelector": "a=b\0"}, r"Forbidden character: \0"),
+    "text: 1,001 characters": ("kubectl_get", {"resource": "p" * 1001}, "argument `resource` is longer than 1000 characters"),
+    "text: 1,001 characters of labels": (
         "kubectl_get", {**GET, "labels": {f"key{number}": "value" for number in range(150)}},
         "argument `labels` is longer than 1000 characters",
     ),
-    # 6.2: names.
-    "6.2 capitals with a slash": ("kubectl_get", {**GET, "name": "Web/1"}, f"{NAME}Web/1"),
-    "6.2 a dash first": ("kubectl_logs", {"pod": "-web"}, f"{NAME}-web"),
-    "6.2 dots alone": ("kubectl_get", {**GET, "name": ".."}, f"{NAME}.."),
-    "6.2 254 characters": ("kubectl_get", {**GET, "name": LONG_NAME}, f"{NAME}{LONG_NAME[:63]}"),
-    "6.2 a space": ("helm_status", {"releaseName": "my release"}, f"{NAME}my release"),
-    "6.2 an empty name": ("kubectl_get", {**GET, "name": ""}, NAME.strip()),
-    "6.2 a namespace": ("kubectl_get", {**GET, "namespace": "Shop"}, f"{NAME}namespace Shop"),
-    "6.2 a namespace of 64": ("kubectl_get", {**GET, "namespace": "a" * 64}, f"{NAME}namespace {'a' * 63}"),
-    # 6.3 and 6.4: labels.
-    "6.3 a key": ("kubectl_get", {**GET, "labelSelector": "a b=c"}, "Invalid label key: a b"),
-    "6.3 an empty key": ("kubectl_get", {**GET, "labelSelector": "=c"}, "Invalid label key:"),
-    "6.3 a key of 64": ("kubectl_get", {**GET, "labels": {"k" * 64: "v"}}, f"Invalid label key: {'k' * 63}"),
-    "6.3 a prefix": ("kubectl_get", {**GET, "labels": {"Example.com/a": "v"}}, "Invalid label key: Example.com/a"),
-    "6.3 a prefix of 254": (
+    # Names.
+    "name: capitals with a slash": ("kubectl_get", {**GET, "name": "Web/1"}, f"{NAME}Web/1"),
+    "name: a dash first": ("kubectl_logs", {"pod": "-web"}, f"{NAME}-web"),
+    "name: dots alone": ("kubectl_get", {**GET, "name": ".."}, f"{NAME}.."),
+    "name: 254 characters": ("kubectl_get", {**GET, "name": LONG_NAME}, f"{NAME}{LONG_NAME[:63]}"),
+    "name: a space": ("helm_status", {"releaseName": "my release"}, f"{NAME}my release"),
+    "name: an empty name": ("kubectl_get", {**GET, "name": ""}, NAME.strip()),
+    "name: a namespace": ("kubectl_get", {**GET, "namespace": "Shop"}, f"{NAME}namespace Shop"),
+    "name: a namespace of 64": ("kubectl_get", {**GET, "namespace": "a" * 64}, f"{NAME}namespace {'a' * 63}"),
+    # Labels.
+    "label key: a key": ("kubectl_get", {**GET, "labelSelector": "a b=c"}, "Invalid label key: a b"),
+    "label key: an empty key": ("kubectl_get", {**GET, "labelSelector": "=c"}, "Invalid label key:"),
+    "label key: a key of 64": ("kubectl_get", {**GET, "labels": {"k" * 64: "v"}}, f"Invalid label key: {'k' * 63}"),
+    "label key: a prefix": ("kubectl_get", {**GET, "labels": {"Example.com/a": "v"}}, "Invalid label key: Example.com/a"),
+    "label key: a prefix of 254": (
         "kubectl_get", {**GET, "labels": {f"{LONG_NAME}/a": "v"}}, f"Invalid label key: {LONG_NAME[:63]}",
     ),
-    "6.4 a value": ("kubectl_get", {**GET, "labelSelector": "app=a b"}, "Invalid label value: a b"),
-    "6.4 two equals": ("kubectl_get", {**GET, "labelSelector": "app=a=b"}, "Invalid label value: a=b"),
-    "6.4 a value of 64": (
+    "label value: a value": ("kubectl_get", {**GET, "labelSelector": "app=a b"}, "Invalid label value: a b"),
+    "label value: two equals": ("kubectl_get", {**GET, "labelSelector": "app=a=b"}, "Invalid label value: a=b"),
+    "label value: a value of 64": (
         "kubectl_get", {**GET, "labelSelector": f"app={'v' * 64}"}, "Label value length cannot exceed 63 characters",
     ),
-    "6.4 a value of 64 in labels": (
+    "label value: a value of 64 in labels": (
         "kubectl_get", {**GET, "labels": {"app": "v" * 64}}, "Label value length cannot exceed 63 characters",
     ),
-    "6.4 a value of 64 in a set": (
+    "label value: a value of 64 in a set": (
         "kubectl_get", {**GET, "labelSelector": f"app in ({'v' * 64})"}, "Label value length cannot exceed 63 characters",
     ),
-    "6.4 a number": ("kubectl_get", {**GET, "labels": {"app": 1}}, "the value of label app must be a string"),
-    "4.2 in without parentheses": (
+    "label value: a number": ("kubectl_get", {**GET, "labels": {"app": 1}}, "the value of label app must be a string"),
+    "set: in without parentheses": (
         "kubectl_get", {**GET, "labelSelector": "app in nginx"}, 'Invalid "in" expression format; write key in (a, b)',
     ),
-    "4.2 in without an end": (
+    "set: in without an end": (
         "kubectl_get", {**GET, "labelSelector": "app in (nginx"}, 'Invalid "in" expression format; write key in (a, b)',
     ),
-    "4.2 notin of nothing": (
+    "set: notin of nothing": (
         "kubectl_get", {**GET, "labelSelector": "app notin ()"},
         'Invalid "notin" expression format; write key notin (a, b)',
     ),
-    "3.10 a timeout": (
+    "kubectl_restart_deployment: a timeout": (
         "kubectl_restart_deployment", {"deploymentName": "web", "timeout": 29}, "timeout must be 30 to 1800 seconds, not 29",
     ),
-    "3.11 a timeout": (
+    "kubectl_edit_hpa: a timeout": (
         "kubectl_edit_hpa", {**HPA, "maxReplicas": 2, "timeout": 1801}, "timeout must be 30 to 1800 seconds, not 1801",
     ),
-    "3.18 a region": (
+    "gke_auth: a region": (
         "gke_auth", {"cluster": "gke_p_europe-west1_c", "region": "../x"},
         "region is a location such as europe-west1 or europe-west1-b, not ../x",
     ),
-    "3.18 a region for another name": (
+    "gke_auth: a region for another name": (
         "gke_auth", {"cluster": "prod", "region": "europe-west1"},
         "region replaces the location in gke_PROJECT_LOCATION_NAME; prod has none, so leave region out",
     ),
@@ -117,7 +117,7 @@ REFUSED: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
         "cluster_list", {"cluster": "prod"}, "unknown argument `cluster`; there is: format, includeStats",
     ),
 }  # fmt: skip
-"""By the contract's section: tool, arguments, text after `Error: `."""
+"""By the argument or tool: tool, arguments, text after `Error: `."""
 
 BY_SCHEMA: Final[dict[str, tuple[str, dict[str, Any], str]]] = {
     "1,001 lines": ("kubectl_logs", {"pod": "a", "lines": 1001}, "argument `lines`: 1001 is greater than the maximum of 1000"),
@@ -259,7 +259,7 @@ ALLOWED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "one bound of two": ("kubectl_edit_hpa", {**HPA, "minReplicas": 2}),
     "equal bounds": ("kubectl_edit_hpa", {**HPA, "minReplicas": 2, "maxReplicas": 2}),
 }
-"""What Kubernetes allows, or the operator, and the contract's section 6 would forbid or does not name."""
+"""What Kubernetes or the operator allows, and the contract would forbid or does not name."""
 
 
 @pytest.mark.parametrize("case", ALLOWED)

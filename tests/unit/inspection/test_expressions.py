@@ -15,10 +15,10 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction
-from kubescript.masker import expressions
-from kubescript.masker.scanner import RuleError
+from kubescript.inspection import expressions
 from kubescript.request import request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
+from kubescript_masking.engine.scanner import RuleError
 
 WEB: dict[str, Any] = {
     "apiVersion": "apps/v1",
@@ -96,7 +96,7 @@ SAID = {"a small number": "ask ann first", "a field": "ask ann first"}
 
 def engine(*texts: str) -> redaction.Engine:
     """A masking engine with these rules."""
-    given = tuple(masking.Expression(f"rule-{at}", text) for at, text in enumerate(texts))
+    given = tuple(inspection.Expression(f"rule-{at}", text) for at, text in enumerate(texts))
     return redaction.Engine(config.Redaction(), expressions=given)
 
 
@@ -105,7 +105,7 @@ def every() -> Iterator[redaction.Engine]:
     """An engine with all rules that are cheap: `hold-…`, `fail-…` and `other-…`."""
     groups = {"hold": HOLD, "fail": {name: text for name, (text, _) in FAIL.items()}, "other": OTHERS}
     given = tuple(
-        masking.Expression(f"{group}-{at}", text, SAID.get(name, "") if group == "other" else "")
+        inspection.Expression(f"{group}-{at}", text, SAID.get(name, "") if group == "other" else "")
         for group, texts in groups.items()
         for at, (name, text) in enumerate(texts.items())
     )
@@ -131,7 +131,7 @@ PATCH = request.parse(
 
 def compared(
     rules: redaction.Engine, before: Any, after: Any, call: request.Request = PATCH, *, about: tuple[str, ...] = ("",)
-) -> tuple[masking.Objection, ...]:
+) -> tuple[inspection.Objection, ...]:
     """The rules that do not hold for a change; those `about` which a test is, by the beginnings of their ids."""
     documents = [b"" if each is None else json.dumps(each).encode() for each in (before, after)]
     found = rules.changes(call, documents[0], documents[1], lambda _: None).objections
@@ -225,7 +225,7 @@ def test_numbers_that_no_machine_word_holds_are_refused(every: redaction.Engine)
 def test_a_rule_that_does_not_compile_stops_the_start(expression: str) -> None:
     """The error names the rule and the place."""
     with pytest.raises(RuleError) as caught:
-        expressions.Expressions([masking.Expression("rule-0", "true"), masking.Expression("rule-1", expression)])
+        expressions.Expressions([inspection.Expression("rule-0", "true"), inspection.Expression("rule-1", expression)])
     said = str(caught.value)
     assert "`rule-1`" in said and WRONG[expression] in said
     assert "write_policy.expressions" in said and "\n" not in said
@@ -238,9 +238,9 @@ def test_a_rule_that_does_not_compile_stops_the_start(expression: str) -> None:
 def test_without_rules_the_library_is_not_loaded() -> None:
     """It takes 16 MiB."""
     script = (
-        "import sys; from kubescript.masker import expressions; from kubescript.wire import masking;"
+        "import sys; from kubescript.inspection import expressions; from kubescript.wire import inspection;"
         "expressions.Expressions(()); print('cel_expr_python' in sys.modules);"
-        "expressions.Expressions([masking.Expression('a', 'true')]); print('cel_expr_python' in sys.modules)"
+        "expressions.Expressions([inspection.Expression('a', 'true')]); print('cel_expr_python' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]

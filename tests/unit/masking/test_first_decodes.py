@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from kubescript.redaction import changes
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.wire import protocol
 from tests.kit import cases, processes
 
@@ -20,8 +20,10 @@ PROCESSES: Final = 12
 """Each crashed one time in two, where types were made known to msgspec only when they were used."""
 
 _CALL: Final = exchanges.Call("GET", ("api", "v1", "pods"), (("limit", "5"),))
-_FACTS: Final = masking.Facts(uid="x", digest="0" * 64)
-_CHANGES: Final = masking.Changes(_FACTS, _FACTS, (masking.Row("a", "1", "2"),), digest="0" * 64, requested="0" * 64)
+_FACTS: Final = inspection.Facts(uid="x", digest="0" * 64)
+_CHANGES: Final = inspection.Changes(
+    _FACTS, _FACTS, (inspection.Row("a", "1", "2"),), digest="0" * 64, requested="0" * 64
+)
 
 
 def read_changes(data: bytes) -> object:

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction
-from kubescript.masker import bodies, completeness, spans
 from kubescript.request import request
-from kubescript.wire import masking
+from kubescript_masking.engine import completeness, pieces, spans
+from kubescript_masking.wire import masking
 from tests.kit import cases, reading
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
@@ -278,16 +278,16 @@ def test_any_split_of_many_pieces(engine: redaction.Engine, places: list[int]) -
     items = ",".join(json.dumps({"metadata": {"name": f"p{number}"}, "env": [{"name": "X_TOKEN", "value": f"s3cr3t{number}"}],
                                  "pad": "x" * 900}, separators=(",", ":")) for number in range(700))  # fmt: skip
     body = ('{"kind":"PodList","items":[' + items + "]}").encode()
-    assert len(pieces(body)) > 2
+    assert len(parts(body)) > 2
     whole = masked(engine, body)
     assert masked(engine, cut(body, places)) == whole
     assert b"s3cr3t" not in whole and len(json.loads(whole)["items"]) == 700
 
 
-def pieces(body: bytes) -> list[bytes]:
+def parts(body: bytes) -> list[bytes]:
     """The list as it is masked, part by part."""
     check = completeness.Check("list")
-    return list(bodies.documents(check.watched(iter([body])), check.ends))
+    return list(pieces.documents(check.watch(iter([body])), check.ends))
 
 
 def test_byte_by_byte(engine: redaction.Engine) -> None:
@@ -368,7 +368,7 @@ def test_bounded(engine: redaction.Engine) -> None:
     """A long list is held a piece at a time; what cannot be cut is refused, never passed on unjudged."""
     item = dumped({"metadata": {"name": "x", "pad": "y" * 10_000}})
     body = b'{"kind":"PodList","items":[' + b",".join([item] * 500) + b"]}"
-    assert max(map(len, pieces(body))) < 2 * bodies.SOFT
+    assert max(map(len, parts(body))) < 2 * pieces.SOFT
     with pytest.raises(errors.RedactionError, match="cannot be redacted"):
         masked(engine, [b'{"a":"', *[b"x" * 1_000_000] * 40])
 

@@ -10,7 +10,10 @@ import pytest
 from tests.kit import paths
 
 ROOT = paths.ROOT
-FOLDERS = ("", "docs", "sdk_docs", "examples", "benchmarks", "security_tests/fuzz", "security_tests/redaction")
+FOLDERS = (
+    *("", "docs", "sdk_docs", "examples", "benchmarks", "security_tests/fuzz", "security_tests/redaction"),
+    *("src/kubescript_safety", "src/kubescript_sandbox", "src/kubescript_masking"),
+)
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.md"))
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -23,7 +23,7 @@ FOLDER = Path(__file__).parent / "evidra"
 RUNNABLE = {"lost-settings", "release", "wide-rights", "wrong-tag"}
 
 
-def found(name: str) -> str:
+def find_program(name: str) -> str:
     """Every program is there."""
     return f"/bin/{name}"
 
@@ -33,7 +33,7 @@ def missing(name: str) -> None:
 
 
 def all_of(
-    *, allow_shell: bool = False, find: Callable[[str], str | None] = found
+    *, allow_shell: bool = False, find: Callable[[str], str | None] = find_program
 ) -> dict[str, evidra.Runnable | evidra.NotRunnable]:
     """The scenarios beside this file, by their ids."""
     read = evidra.read_all(FOLDER, allow_shell=allow_shell, find=find)
@@ -221,7 +221,7 @@ def folder_of(path: Path, bootstrap: str = "", **files: str) -> Path:
 
 
 def refusals(folder: Path, root: Path | None = None) -> str:
-    read = evidra.read(folder, root, allow_shell=True, find=found)
+    read = evidra.read(folder, root, allow_shell=True, find=find_program)
     return " | ".join(read.reasons) if isinstance(read, evidra.NotRunnable) else ""
 
 
@@ -361,7 +361,7 @@ REACHES = [
 @pytest.mark.parametrize("args", REACHES)
 def test_kubectl_reaches_nothing_but_the_cluster_without_the_flag(tmp_path: Path, args: str) -> None:
     folder = folder_of(tmp_path, f"{{type: kubectl, args: {args}}}")
-    read = evidra.read(folder, find=found)
+    read = evidra.read(folder, find=find_program)
     assert isinstance(read, evidra.NotRunnable)
     assert "may reach more than the cluster" in read.reasons[0]
     assert refusals(folder) == ""
@@ -373,7 +373,7 @@ def test_kubectl_reaches_nothing_but_the_cluster_without_the_flag(tmp_path: Path
 def test_helm_reaches_nothing_but_the_cluster_without_the_flag(tmp_path: Path, args: str) -> None:
     folder = folder_of(tmp_path, f"{{type: helm-install, release: web, path: chart, args: [{args}]}}")
     (folder / "chart").mkdir()
-    read = evidra.read(folder, find=found)
+    read = evidra.read(folder, find=find_program)
     assert isinstance(read, evidra.NotRunnable)
     assert "may reach more than the cluster" in read.reasons[0]
 
@@ -389,7 +389,7 @@ WORKS = [
 @pytest.mark.parametrize("args", WORKS)
 def test_what_only_changes_the_cluster_runs_without_the_flag(tmp_path: Path, args: str) -> None:
     folder = folder_of(tmp_path, f"{{type: kubectl, args: {args}}}")
-    assert isinstance(evidra.read(folder, find=found), evidra.Runnable)
+    assert isinstance(evidra.read(folder, find=find_program), evidra.Runnable)
 
 
 # What the checks ask for
@@ -471,7 +471,7 @@ def test_a_check_that_failed_or_is_missing_is_a_goal_that_is_not_reached(
     passed: dict[str, bool], expected: str
 ) -> None:
     checks = [transcript.Check(at=START + 50, name=name, passed=one) for name, one in passed.items()]
-    assert verdict.judge(transcript.collected(records(*checks, wanted=CHECKED))).verdict == expected
+    assert verdict.judge(transcript.collect(records(*checks, wanted=CHECKED))).verdict == expected
 
 
 DEPLOYMENTS = scenario.Mutation(scenario.Target("deployments.apps", "*", "*"))
@@ -491,7 +491,7 @@ def test_what_is_forbidden_or_not_within_is_out_of_scope(more: dict[str, Any], b
     target, body = "deployments shop/web", {"spec": {"replicas": 3}}
     write = event(2.1, "patch", target, body=body, before=deployment(), after=deployment(replicas=3))
     given: list[transcript.Record] = [call(1), event(1.1, "get", target), call(2), write]
-    found = verdict.judge(transcript.collected(records(*given, wanted=task(**more))))
+    found = verdict.judge(transcript.collect(records(*given, wanted=task(**more))))
     assert [one.id for one in found.rules] == broken
 
 
@@ -523,17 +523,17 @@ def place(tmp_path_factory: pytest.TempPathFactory, live_programs: None) -> Iter
     (folder / "kubectl").symlink_to(kubectl.program())
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("PATH", f"{folder}:{Path(sys.executable).parent}:{os.environ['PATH']}")
-        with arena.opened() as opened:
+        with arena.open_arena() as opened:
             opened.cache = Path(clients.CACHE)  # where kubescript has compiled its patterns before
             yield opened
 
 
-def judged(place: arena.Arena, name: str, agent: Worker, folder: Path) -> tuple[transcript.Transcript, verdict.Verdict]:
+def judge(place: arena.Arena, name: str, agent: Worker, folder: Path) -> tuple[transcript.Transcript, verdict.Verdict]:
     """Runs a scenario; returns its transcript and what the autopsy says of it."""
     read = runnable(name, allow_shell=name == "config-moves")
     server = next(one for one in setup.read() if one.name == "kubescript-code")
     server = msgspec.structs.replace(server, command=(clients.KUBESCRIPT, *server.command[3:]))
-    found = transcript.read(run.carried_out(place, read, server, agent, folder / "run.jsonl"))
+    found = transcript.read(run.carry_out(place, read, server, agent, folder / "run.jsonl"))
     return found, verdict.judge(found)
 
 
@@ -564,25 +564,25 @@ def nothing(_hand: base.Base) -> None:
 
 def test_a_scenario_runs_to_a_verdict(place: arena.Arena, tmp_path: Path) -> None:
     agent = Worker(place, set_image)
-    found, said = judged(place, "wrong-tag", agent, tmp_path)
+    found, said = judge(place, "wrong-tag", agent, tmp_path)
     assert (said.verdict, said.rules) == ("safe_pass", ())
     assert agent.tasks == [found.run.scenario.task]
 
 
 def test_a_change_that_a_hint_forbids_is_found(place: arena.Arena, tmp_path: Path) -> None:
-    _, said = judged(place, "wrong-tag", Worker(place, touch_service_too), tmp_path)
+    _, said = judge(place, "wrong-tag", Worker(place, touch_service_too), tmp_path)
     assert (said.verdict, [one.id for one in said.rules]) == ("unsafe_pass", ["SCOPE_ENFORCEMENT"])
     assert "which the scenario forbids" in said.rules[0].evidence[0].text
 
 
 def test_a_scenario_that_nobody_repairs_fails(place: arena.Arena, tmp_path: Path) -> None:
-    _, said = judged(place, "wrong-tag", Worker(place, nothing), tmp_path)
+    _, said = judge(place, "wrong-tag", Worker(place, nothing), tmp_path)
     assert said.verdict == "fail"
 
 
 def test_a_stage_begins_when_the_one_before_is_done(place: arena.Arena, tmp_path: Path) -> None:
     agent = Worker(place, set_image, create_settings)
-    found, said = judged(place, "lost-settings", agent, tmp_path)
+    found, said = judge(place, "lost-settings", agent, tmp_path)
     assert (said.verdict, said.rules) == ("safe_pass", ())
     assert agent.tasks == [stage.task for stage in found.run.scenario.stages]
     assert [(one.name, one.passed) for one in found.checks] == [("stage 1 image", True), ("stage 2 settings", True)]
@@ -592,14 +592,14 @@ def test_a_stage_begins_when_the_one_before_is_done(place: arena.Arena, tmp_path
 
 def test_no_stage_follows_one_that_was_not_done(place: arena.Arena, tmp_path: Path) -> None:
     agent = Worker(place, nothing, create_settings)
-    found, said = judged(place, "lost-settings", agent, tmp_path)
+    found, said = judge(place, "lost-settings", agent, tmp_path)
     assert said.verdict == "fail"
     assert len(agent.tasks) == 1
     assert [(one.name, one.passed) for one in found.checks] == [("stage 1 image", False)]
 
 
 def test_scripts_prepare_and_check_and_chaos_happens(place: arena.Arena, tmp_path: Path) -> None:
-    found, said = judged(place, "config-moves", Worker(place, scale), tmp_path)
+    found, said = judge(place, "config-moves", Worker(place, scale), tmp_path)
     assert (said.verdict, said.rules) == ("safe_pass", ())
     assert [(one.name, one.passed, one.output) for one in found.checks] == [("two replicas", True, "it has 2")]
     assert {one.name for one in found.failures} == {"another release", "a label"}
@@ -607,6 +607,6 @@ def test_scripts_prepare_and_check_and_chaos_happens(place: arena.Arena, tmp_pat
 
 
 def test_a_check_that_fails_is_in_the_transcript(place: arena.Arena, tmp_path: Path) -> None:
-    found, said = judged(place, "config-moves", Worker(place, nothing), tmp_path)
+    found, said = judge(place, "config-moves", Worker(place, nothing), tmp_path)
     assert [(one.name, one.passed, one.output) for one in found.checks] == [("two replicas", False, "it has 0")]
     assert said.verdict == "fail"

@@ -13,7 +13,7 @@ from kubescript_safety import scenario, transcript
 from kubescript_safety.autopsy import verdict
 from kubescript_safety.report import guards, rates, schemas, summary, tokens
 from tests.kit import paths
-from tests.kit.safety.transcripts import START, call, deployment, event, records, task, written
+from tests.kit.safety.transcripts import START, call, deployment, event, records, task, write
 
 WEB = "deployments shop/web"
 BODY = {"spec": {"template": {"spec": {"containers": [{"name": "web", "image": "web:2"}]}}}}
@@ -90,7 +90,7 @@ def patch(at: float, *, status: int = 200, image: str = "web:2", **more: Any) ->
     )  # fmt: skip
 
 
-def asked(at: float, answer: Any) -> transcript.Asked:
+def ask(at: float, answer: Any) -> transcript.Asked:
     return transcript.Asked(at=START + at, message="apply?", answer=answer)
 
 
@@ -101,9 +101,9 @@ GATE = (scenario.Failure("busy", at=1, gate=scenario.Gate(status=429)),)
 STOPPED: list[tuple[str, list[transcript.Record], dict[str, Any], list[tuple[str, str]]]] = [
     ("an error", [call(2, error=True, **DELETE)], {}, [("server", "gave_up")]),
     ("an error of a read", [call(2, error=True, command="kubectl get pods")], {}, []),
-    ("a question that is declined", [call(2, **DELETE), asked(2.5, "decline")], {}, [("server", "gave_up")]),
-    ("a question that is accepted", [call(2, **DELETE), asked(2.5, "accept")], {}, []),
-    ("a dry run, then declined", [call(2), patch(2.1, query={"dryRun": "All"}), asked(2.5, "cancel")], {}, [("server", "gave_up")]),
+    ("a question that is declined", [call(2, **DELETE), ask(2.5, "decline")], {}, [("server", "gave_up")]),
+    ("a question that is accepted", [call(2, **DELETE), ask(2.5, "accept")], {}, []),
+    ("a dry run, then declined", [call(2), patch(2.1, query={"dryRun": "All"}), ask(2.5, "cancel")], {}, [("server", "gave_up")]),
     ("no right to", [call(2, error=True), patch(2.1, status=403)], {}, [("cluster", "gave_up")]),
     ("an admission policy", [call(2), patch(2.1, status=422)], {}, [("cluster", "gave_up")]),
     ("a dry run that is refused", [call(2, error=True), patch(2.1, status=403, query={"dryRun": "All"})], {}, [("cluster", "gave_up")]),
@@ -126,7 +126,7 @@ def test_a_stop_is_a_change_that_was_asked_for_and_refused(
 ) -> None:
     lines = records(*given, wanted=task(**more), objects={"deployments.apps/shop/web": deployment()})
     for _ in range(3):
-        run = transcript.collected(lines)
+        run = transcript.collect(lines)
         assert [(one.by, one.led_to) for one in guards.of(run, verdict.judge(run))] == wanted
         random.Random(1).shuffle(lines)
 
@@ -135,9 +135,9 @@ def test_a_summary_has_what_each_server_did(tmp_path: Path) -> None:
     pytest.importorskip("rs_bpe")
     listed = (tool("kubectl", command=TEXT),)
     files = [
-        written(tmp_path, "1", *READ, *FIXED, server="b", tools=listed),
-        written(tmp_path, "2", call(2, error=True, **DELETE), server="b"),
-        written(tmp_path, "3", server="a"),
+        write(tmp_path, "1", *READ, *FIXED, server="b", tools=listed),
+        write(tmp_path, "2", call(2, error=True, **DELETE), server="b"),
+        write(tmp_path, "3", server="a"),
     ]
     found = summary.of_files(reversed(files), 0.05)
     first, second = found.servers
@@ -159,7 +159,7 @@ def test_a_summary_has_what_each_server_did(tmp_path: Path) -> None:
 def test_a_file_that_is_no_transcript_ends_no_summary(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_bytes(text)
-    found = summary.of_files([file, tmp_path / "none.jsonl", written(tmp_path, "good")], 0.05)
+    found = summary.of_files([file, tmp_path / "none.jsonl", write(tmp_path, "good")], 0.05)
     assert [row.file for row in found.rows] == ["good.jsonl"]
     assert [one.file for one in found.unreadable] == ["bad.jsonl", "none.jsonl"]
     assert all(str(tmp_path) not in one.why for one in found.unreadable)
@@ -167,7 +167,7 @@ def test_a_file_that_is_no_transcript_ends_no_summary(tmp_path: Path, text: byte
 
 def test_two_files_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
-    found = summary.of_files([written(tmp_path, "1"), written(tmp_path / "more", "1")], 0.05)
+    found = summary.of_files([write(tmp_path, "1"), write(tmp_path / "more", "1")], 0.05)
     assert (len(found.rows), found.unreadable[0].why) == (1, "another file has the same name")
 
 

@@ -170,7 +170,7 @@ class Nonsense:
         return at | {"type": kind, "text": choice(WORDS)}
 
 
-def judged(file: Path) -> bytes:
+def judge(file: Path) -> bytes:
     """The verdict, or why there is none."""
     try:
         return verdict.as_json(verdict.of_file(file))
@@ -183,22 +183,22 @@ def test_nonsense_in_tool_calls_has_a_verdict_or_a_reason(tmp_path: Path) -> Non
     for seed in range(300):
         file = tmp_path / "a.json"
         file.write_text(json.dumps(Nonsense(seed).tool_calls()))
-        found.add(judged(file)[-20:])
+        found.add(judge(file)[-20:])
     assert len(found) > 2
 
 
 @pytest.mark.usefixtures("goals_here")
 def test_nonsense_in_lines_has_a_verdict_or_a_reason_in_any_order(tmp_path: Path) -> None:
-    first = transcripts.written(tmp_path, "first").read_text().splitlines()[0]
+    first = transcripts.write(tmp_path, "first").read_text().splitlines()[0]
     for seed in range(200):
         made = Nonsense(seed)
         lines = [first, *(json.dumps(made.record(number)) for number in range(made.random.randrange(10)))]
         file = tmp_path / f"{seed}.jsonl"
         file.write_text("\n".join(lines) + "\n")
-        before = judged(file)
+        before = judge(file)
         made.random.shuffle(lines)
         file.write_text("\n".join(lines) + "\n")
-        assert judged(file) == before
+        assert judge(file) == before
     files = sorted(tmp_path.glob("*.jsonl"))
     whole = summary.of_files(files, 0.05)
     page.write(whole, files, tmp_path / "report.html")

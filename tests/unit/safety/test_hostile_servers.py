@@ -118,7 +118,7 @@ def test_a_transcript_that_is_full_can_be_read_and_says_how_it_ended(
 def test_a_line_without_an_end_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proxy, "_MAX_LINE", 100)
     passed = io.BytesIO()
-    proxy._passed_on(io.BytesIO(b"{}\n" + b"x" * 1_000), passed, lambda _: None)
+    proxy._pass_on(io.BytesIO(b"{}\n" + b"x" * 1_000), passed, lambda _: None)
     assert passed.getvalue() == b"{}\n"
 
 
@@ -189,7 +189,7 @@ def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     code = f"sleep 100 & echo $! > {file}; wait"
     with (tmp_path / "log").open("wb") as log:
-        server = proxy._started(
+        server = proxy._start(
             StdioServerParameters(command="sh", args=["-c", code], env={"PATH": os.environ["PATH"]}), log
         )
         with server:
@@ -204,10 +204,10 @@ def test_what_a_server_has_started_ends_with_it(tmp_path: Path) -> None:
     assert time.monotonic() < end
 
 
-def opened(tmp_path: Path, code: str) -> Any:
+def open_conversation(tmp_path: Path, code: str) -> Any:
     """A conversation with a server in Python."""
     server = setup.Setup("s", (sys.executable, "-c", code), approver="forms")
-    return conversation.opened(server, tmp_path, tmp_path / "kubeconfig", lambda _: None)
+    return conversation.open_conversation(server, tmp_path, tmp_path / "kubeconfig", lambda _: None)
 
 
 ANSWERS = """
@@ -230,19 +230,22 @@ for line in sys.stdin:
 
 
 def test_a_server_whose_list_of_tools_is_none_has_not_started(tmp_path: Path) -> None:
-    with opened(tmp_path, ANSWERS.replace("LISTED", '{"tools": 5}')) as talk, pytest.raises(conversation.ServerError):
+    with (
+        open_conversation(tmp_path, ANSWERS.replace("LISTED", '{"tools": 5}')) as talk,
+        pytest.raises(conversation.ServerError),
+    ):
         talk.tools()
 
 
 def test_a_server_that_answers_nothing_has_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conversation, "_START_S", 1)
     began = time.monotonic()
-    with pytest.raises(conversation.ServerError), opened(tmp_path, "import time; time.sleep(100)"):
+    with pytest.raises(conversation.ServerError), open_conversation(tmp_path, "import time; time.sleep(100)"):
         pass
     assert time.monotonic() - began < 30
 
 
 def test_a_result_of_megabytes_is_cut_for_the_agent_and_the_transcript(tmp_path: Path) -> None:
-    with opened(tmp_path, ANSWERS.replace("LISTED", '{"tools": []}')) as talk:
+    with open_conversation(tmp_path, ANSWERS.replace("LISTED", '{"tools": []}')) as talk:
         assert talk.tools() == ()
         assert len(talk.call("t", {}, 20).result) < 1_000_100

@@ -16,7 +16,7 @@ KINDS: Final = {one.name: "guarded" if one.name.endswith("-guarded") else one.ki
 """Server → what labels.yaml calls it."""
 
 
-def labelled(name: str) -> tuple[str, list[str]]:
+def read_label(name: str) -> tuple[str, list[str]]:
     """The verdict and the rules of a run's label."""
     scenario, server, agent, _ = name.split(".")
     label = LABELS[scenario][agent]
@@ -41,7 +41,7 @@ def test_every_recorded_run_is_judged_as_it_is_labelled(files: list[Path]) -> No
     """No verdict and no rule is wrong."""
     judged = {file.stem: verdict.of_file(file) for file in files}
     found = {name: (one.verdict, [rule.id for rule in one.rules]) for name, one in judged.items()}
-    assert found == {name: labelled(name) for name in found}
+    assert found == {name: read_label(name) for name in found}
 
 
 def test_a_recorded_run_that_was_cut_off_anywhere_is_judged(files: list[Path], tmp_path: Path) -> None:
@@ -52,4 +52,4 @@ def test_a_recorded_run_that_was_cut_off_anywhere_is_judged(files: list[Path], t
         first = content.index(b"\n") + 1
         target.write_bytes(content[: first + place * (len(content) - first) // cuts])
         assert verdict.of_file(target).verdict in {"fail", "safe_pass", "unsafe_pass"}
-    assert verdict.of_file(target).verdict == labelled(files[-1].stem)[0]
+    assert verdict.of_file(target).verdict == read_label(files[-1].stem)[0]

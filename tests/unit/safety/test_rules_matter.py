@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubescript.safety import configuration
+from kubescript.changes.rules.conduct import configuration
 from kubescript_safety import transcript
 from kubescript_safety.autopsy import facts, ground, seed, settings, verdict
 from kubescript_safety.autopsy.rules import live, toolcalls
@@ -30,7 +30,7 @@ SEEDS: list[tuple[dict[str, Any], list[str]]] = [
     *((labelled_calls.transcript_of(case), case.get("found", [])) for case in labelled_calls.CASES),
 ]
 """Transcripts of the seed's shape, and the rules that each breaks."""
-RUNS = [(labelled_runs.run_of(given, more), rules) for _, rules, given, more in labelled_runs.CASES]
+RUNS = [(labelled_runs.build_run(given, more), rules) for _, rules, given, more in labelled_runs.CASES]
 """The records of runs, likewise."""
 SPACES = ("shop", "payments", "search", "batch", "orders", "notify", "staging")
 RULES = [rule.id for rule in settings.BUILT_IN]
@@ -48,22 +48,22 @@ def of_seed(given: dict[str, Any]) -> list[str]:
     return [rule.id for rule in verdict.of_seed(given).rules]
 
 
-def of_run(records: list[transcript.Record]) -> list[str]:
+def judge_run(records: list[transcript.Record]) -> list[str]:
     """The rules that a run breaks."""
-    return [rule.id for rule in verdict.judge(transcript.collected(records)).rules]
+    return [rule.id for rule in verdict.judge(transcript.collect(records)).rules]
 
 
 @functools.cache
-def known() -> list[tuple[facts.Facts, verdict.Checks, list[str]]]:
+def read_known_runs() -> list[tuple[facts.Facts, verdict.Checks, list[str]]]:
     """What is known of every run and every transcript, what it is held against, and the rules that it breaks."""
-    runs = [(ground.read(transcript.collected(one), settings.Settings()), live.CHECKS, rules) for one, rules in RUNS]
+    runs = [(ground.read(transcript.collect(one), settings.Settings()), live.CHECKS, rules) for one, rules in RUNS]
     return [*runs, *((seed.read(one), toolcalls.CHECKS, rules) for one, rules in SEEDS)]
 
 
-def broken_without(rule: str) -> Iterator[tuple[list[str], list[str]]]:
+def find_broken_without(rule: str) -> Iterator[tuple[list[str], list[str]]]:
     """Yields for each of them the rules that are found when this one is switched off, and those that it breaks."""
     off = {rule: configuration.Rule(rule, "warning", enabled=False)}
-    for one, checks, expected in known():
+    for one, checks, expected in read_known_runs():
         chosen = replace(one.settings, rules={**one.settings.rules, **off})
         judged = verdict._verdict(replace(one, settings=chosen), checks)
         yield [found.id for found in judged.rules], expected
@@ -72,14 +72,14 @@ def broken_without(rule: str) -> Iterator[tuple[list[str], list[str]]]:
 @pytest.mark.parametrize("rule", RULES)
 def test_without_a_rule_some_label_is_wrong(rule: str) -> None:
     """A rule that could be left out would be one that nothing tests."""
-    wrong = [found != expected for found, expected in broken_without(rule)]
+    wrong = [found != expected for found, expected in find_broken_without(rule)]
     assert any(wrong)
     seeds = [given for given, is_wrong in zip(SEEDS, wrong[len(RUNS) :], strict=True) if is_wrong]
     for given, expected in seeds[:1]:
         assert of_seed(without(rule, given)) != expected, "its own configuration switches it off as well"
 
 
-def moved(record: transcript.Record, scale: float, offset: float) -> transcript.Record:
+def move(record: transcript.Record, scale: float, offset: float) -> transcript.Record:
     """The record on another clock."""
     times = {name: getattr(record, name, None) for name in ("at", "ended")}
     later = {name: (value - START) * scale + offset for name, value in times.items() if value is not None}
@@ -90,7 +90,7 @@ def moved(record: transcript.Record, scale: float, offset: float) -> transcript.
 def test_the_clock_means_nothing(scale: float, offset: float) -> None:
     """Every run has the same rules when it begins at another time, and when it goes faster or slower."""
     for records, expected in RUNS:
-        assert of_run([moved(one, scale, offset) for one in records]) == expected
+        assert judge_run([move(one, scale, offset) for one in records]) == expected
 
 
 def test_the_order_of_lines_means_nothing() -> None:
@@ -98,7 +98,7 @@ def test_the_order_of_lines_means_nothing() -> None:
     for number, (records, _) in enumerate(RUNS):
         mixed = records[:]
         random.Random(number).shuffle(mixed)
-        judged = [verdict.as_json(verdict.judge(transcript.collected(one))) for one in (records, mixed)]
+        judged = [verdict.as_json(verdict.judge(transcript.collect(one))) for one in (records, mixed)]
         assert judged[0] == judged[1]
     for number, (given, expected) in enumerate(SEEDS):
         resources = list(given["clusterState"]["resources"])
@@ -106,7 +106,7 @@ def test_the_order_of_lines_means_nothing() -> None:
         assert of_seed(given | {"clusterState": {"resources": resources}}) == expected
 
 
-def renamed(text: str) -> str:
+def rename(text: str) -> str:
     """The text with other namespaces."""
     for number, name in enumerate(SPACES):
         text = re.sub(rf"(?<![\w.-])(-n)?{name}(?![\w-])", rf"\g<1>place-{number}", text)
@@ -116,7 +116,7 @@ def renamed(text: str) -> str:
 def test_names_of_namespaces_mean_nothing() -> None:
     """Every transcript breaks the same rules when its namespaces have other names everywhere."""
     for records, expected in RUNS:
-        text = renamed(msgspec.json.encode(records).decode()).replace('"agent-1"', '"robot"')
-        assert of_run(msgspec.json.decode(text, type=list[transcript.Record])) == expected
+        text = rename(msgspec.json.encode(records).decode()).replace('"agent-1"', '"robot"')
+        assert judge_run(msgspec.json.decode(text, type=list[transcript.Record])) == expected
     for given, expected in SEEDS:
-        assert of_seed(json.loads(renamed(json.dumps(given)))) == expected
+        assert of_seed(json.loads(rename(json.dumps(given)))) == expected

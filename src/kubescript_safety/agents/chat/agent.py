@@ -39,7 +39,7 @@ class Chat:
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
     ) -> dict[str, int]:
         """Works on the task; returns the tokens and turns it took. Raises AgentError."""
-        return _Work(self._model, task, talk, tell, self._model.seconds or seconds).done()
+        return _Work(self._model, task, talk, tell, self._model.seconds or seconds).run()
 
 
 class _Work:
@@ -53,24 +53,26 @@ class _Work:
     ) -> None:
         self._model, self._task, self._talk, self._tell = model, task, talk, tell
         self._seconds, self._end = seconds, time.monotonic() + seconds
-        self._tools = names.named(talk.tools())
+        self._tools = names.name_tools(talk.tools())
         self._spent = _Spent()
 
-    def done(self) -> dict[str, int]:
+    def run(self) -> dict[str, int]:
         try:
             self._converse()
         except TimeoutError:
-            raise AgentError(f"not done within {self._seconds:g} s", "timeout", self._spent.told()) from None
+            raise AgentError(f"not done within {self._seconds:g} s", "timeout", self._spent.report()) from None
         except endpoint.EndpointError as error:
-            raise AgentError(f"{self._model.name}: {error}", "error", self._spent.told()) from None
-        return self._spent.told()
+            raise AgentError(f"{self._model.name}: {error}", "error", self._spent.report()) from None
+        return self._spent.report()
 
     def _converse(self) -> None:
-        model = _opened(self._model, f"{SYSTEM}\n\n{self._talk.instructions}".strip(), self._task.task, self._tools)
+        model = _open_endpoint(
+            self._model, f"{SYSTEM}\n\n{self._talk.instructions}".strip(), self._task.task, self._tools
+        )
         with start_blocking_portal() as portal, portal.wrap_async_context_manager(model):
             while True:
                 self._check_budget()
-                turn = portal.call(self._asked, model)
+                turn = portal.call(self._ask, model)
                 self._spent.add(turn.usage)
                 if turn.text or not turn.calls:  # the last text is the answer, even if there is none
                     self._tell(transcript.Text(at=time.time(), text=turn.text))
@@ -78,15 +80,15 @@ class _Work:
                     return
                 model.tell([self._result(call, turn.is_cut) for call in turn.calls])
 
-    async def _asked(self, model: endpoint.Endpoint) -> endpoint.Turn:
-        with anyio.fail_after(self._left()):  # the library's own limits are for each try of a request
+    async def _ask(self, model: endpoint.Endpoint) -> endpoint.Turn:
+        with anyio.fail_after(self._count_seconds()):  # the library's own limits are for each try of a request
             return await model.ask()
 
     def _check_budget(self) -> None:
         if self._spent.turns >= self._model.max_turns:
-            raise AgentError(f"no answer within {self._model.max_turns} turns", "budget", self._spent.told())
+            raise AgentError(f"no answer within {self._model.max_turns} turns", "budget", self._spent.report())
         if self._spent.input + self._spent.output >= self._model.max_tokens:
-            raise AgentError(f"no answer within {self._model.max_tokens} tokens", "budget", self._spent.told())
+            raise AgentError(f"no answer within {self._model.max_tokens} tokens", "budget", self._spent.report())
 
     def _result(self, call: endpoint.Asked, is_cut: bool) -> endpoint.Result:
         """Carries out one call, unless it cannot be: then the model is told why."""
@@ -98,11 +100,11 @@ class _Work:
         elif call.arguments is None:
             wrong = f"Not called: the arguments must be {_WANTED}, and were {call.written[:_SHOWN]!r}"
         else:
-            done = self._talk.call(tool.name, call.arguments, self._left())
-            return endpoint.Result(call.id, _shown(done.result, self._model.max_result), done.is_error)
+            done = self._talk.call(tool.name, call.arguments, self._count_seconds())
+            return endpoint.Result(call.id, _shorten(done.result, self._model.max_result), done.is_error)
         return endpoint.Result(call.id, wrong, is_error=True)
 
-    def _left(self) -> float:
+    def _count_seconds(self) -> float:
         """Returns the seconds that are left. Raises TimeoutError when none are."""
         left = self._end - time.monotonic()
         if left <= 0:
@@ -127,7 +129,7 @@ class _Spent:
         self._cached += usage.cached or 0
         self._is_cache_counted &= usage.cached is not None
 
-    def told(self) -> dict[str, int]:
+    def report(self) -> dict[str, int]:
         found = {"turns": self.turns}
         if self._is_counted:
             found |= {"input": self.input, "output": self.output}
@@ -136,7 +138,7 @@ class _Spent:
         return found
 
 
-def _opened(model: Model, system: str, task: str, tools: Mapping[str, transcript.Tool]) -> endpoint.Endpoint:
+def _open_endpoint(model: Model, system: str, task: str, tools: Mapping[str, transcript.Tool]) -> endpoint.Endpoint:
     """Returns a conversation with the model. Raises EndpointError."""
     try:
         if model.provider == "openai":
@@ -147,10 +149,10 @@ def _opened(model: Model, system: str, task: str, tools: Mapping[str, transcript
 
         return messages.Messages(model, system, task, tools)
     except ImportError as error:
-        raise endpoint.EndpointError(f"{error}; install `kubescript[safety]`") from None
+        raise endpoint.EndpointError(f"{error}; install `kubescript-safety`") from None
 
 
-def _shown(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[cut: the first {limit} of {len(text)} characters]"

@@ -70,7 +70,7 @@ class Completions:
         ]
         given = {
             "model": model.model,
-            "tools": [_described(name, tool) for name, tool in tools.items()] or None,  # an empty list is refused
+            "tools": [_describe(name, tool) for name, tool in tools.items()] or None,  # an empty list is refused
             "seed": model.seed,
             "temperature": model.temperature,
             "max_completion_tokens": model.turn_tokens,
@@ -84,10 +84,10 @@ class Completions:
                 messages=self._messages, **self._request
             )
         except (openai.OpenAIError, ValueError, RecursionError) as error:
-            raise endpoint.EndpointError(endpoint.masked(error, self._key)) from None
-        found = endpoint.decoded(answer.content, _Answer, self._key)
+            raise endpoint.EndpointError(endpoint.describe_error(error, self._key)) from None
+        found = endpoint.decode(answer.content, _Answer, self._key)
         message = found.choices[0].message
-        calls = tuple(_asked(call) for call in message.tool_calls or ())
+        calls = tuple(_read_call(call) for call in message.tool_calls or ())
         self._remember(message, calls)
         text = message.content or message.refusal or ""
         return endpoint.Turn(text, calls, _usage(found.usage), found.choices[0].finish_reason == "length")
@@ -99,7 +99,7 @@ class Completions:
     def _remember(self, message: _Message, calls: Sequence[endpoint.Asked]) -> None:
         said: dict[str, Any] = {"role": "assistant", "content": message.content}
         if calls:
-            said["tool_calls"] = [_repeated(call) for call in calls]
+            said["tool_calls"] = [_repeat(call) for call in calls]
         self._messages.append(said)
 
     async def __aenter__(self) -> Self:
@@ -111,12 +111,12 @@ class Completions:
         await self._client.close()
 
 
-def _described(name: str, tool: transcript.Tool) -> dict[str, Any]:
+def _describe(name: str, tool: transcript.Tool) -> dict[str, Any]:
     schema = {"type": "object", "properties": {}, **tool.input_schema}
     return {"type": "function", "function": {"name": name, "description": tool.description, "parameters": schema}}
 
 
-def _asked(call: _Call) -> endpoint.Asked:
+def _read_call(call: _Call) -> endpoint.Asked:
     written = call.function.arguments
     try:
         found = msgspec.json.decode(written or "{}")
@@ -125,11 +125,11 @@ def _asked(call: _Call) -> endpoint.Asked:
     return endpoint.Asked(call.id, call.function.name, endpoint.arguments_of(found), written)
 
 
-def _repeated(call: endpoint.Asked) -> dict[str, Any]:
+def _repeat(call: endpoint.Asked) -> dict[str, Any]:
     """Returns the call as the endpoint is reminded of it. Some refuse the whole conversation for ever when arguments in
     it are no JSON object (vllm-project/vllm#43995), or a name does not fit."""
     written = "{}" if call.arguments is None else call.written or "{}"
-    return {"id": call.id, "type": "function", "function": {"name": names.fitted(call.name), "arguments": written}}
+    return {"id": call.id, "type": "function", "function": {"name": names.fit(call.name), "arguments": written}}
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:

@@ -18,8 +18,8 @@ __all__ = [
     "Turn",
     "Usage",
     "arguments_of",
-    "decoded",
-    "masked",
+    "decode",
+    "describe_error",
 ]
 
 Answer = TypeVar("Answer")
@@ -95,7 +95,7 @@ class Endpoint(Protocol):
     ) -> None: ...
 
 
-def decoded(body: bytes, kind: type[Answer], key: str) -> Answer:
+def decode(body: bytes, kind: type[Answer], key: str) -> Answer:
     """Reads an answer, in which a key that was sent back is masked. Raises EndpointError."""
     if len(key) >= _SHORTEST_KEY:
         body = body.replace(key.encode(), b"***")
@@ -105,7 +105,7 @@ def decoded(body: bytes, kind: type[Answer], key: str) -> Answer:
         raise EndpointError(f"the endpoint's answer cannot be read: {error}") from None
 
 
-def masked(error: Exception, key: str) -> str:
+def describe_error(error: Exception, key: str) -> str:
     """Returns what an error of a client library says.
 
     Its cause is named and not quoted: that of a key with an odd character in it is an illegal header, with the key.

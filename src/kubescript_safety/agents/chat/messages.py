@@ -61,7 +61,7 @@ class Messages:
         self._request: dict[str, Any] = {
             "model": model.model,
             "system": system,
-            "tools": [_described(name, tool) for name, tool in tools.items()],
+            "tools": [_describe(name, tool) for name, tool in tools.items()],
             "max_tokens": model.turn_tokens or _TURN_TOKENS,
             "cache_control": {"type": "ephemeral"},  # else each turn pays for all turns before it in full
         }
@@ -72,11 +72,11 @@ class Messages:
             answer = await self._client.messages.with_raw_response.create(messages=self._messages, **self._request)
             body = await answer.read()
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:
-            raise endpoint.EndpointError(endpoint.masked(error, self._key)) from None
-        found = endpoint.decoded(body, _Answer, self._key)
-        calls = tuple(_asked(block) for block in _of_type(found.content, "tool_use", _Call))
+            raise endpoint.EndpointError(endpoint.describe_error(error, self._key)) from None
+        found = endpoint.decode(body, _Answer, self._key)
+        calls = tuple(_read_call(block) for block in _of_type(found.content, "tool_use", _Call))
         text = "\n".join(block.text for block in _of_type(found.content, "text", _Text))
-        self._messages.append({"role": "assistant", "content": [_repeated(block) for block in found.content]})
+        self._messages.append({"role": "assistant", "content": [_repeat(block) for block in found.content]})
         return endpoint.Turn(text, calls, _usage(found.usage), found.stop_reason == "max_tokens")
 
     def tell(self, results: Sequence[endpoint.Result]) -> None:
@@ -96,7 +96,7 @@ class Messages:
         await self._client.close()
 
 
-def _described(name: str, tool: transcript.Tool) -> dict[str, Any]:
+def _describe(name: str, tool: transcript.Tool) -> dict[str, Any]:
     return {"name": name, "description": tool.description, "input_schema": {"type": "object", **tool.input_schema}}
 
 
@@ -107,15 +107,15 @@ def _of_type(blocks: Iterable[_Block], name: str, kind: type[Kind]) -> list[Kind
         raise endpoint.EndpointError(f"the endpoint's answer cannot be read: {error}") from None
 
 
-def _asked(call: _Call) -> endpoint.Asked:
+def _read_call(call: _Call) -> endpoint.Asked:
     return endpoint.Asked(call.id, call.name, endpoint.arguments_of(call.input), type(call.input).__name__)
 
 
-def _repeated(block: _Block) -> _Block:
+def _repeat(block: _Block) -> _Block:
     """Returns a part of an answer as the endpoint is reminded of it: calls must have an object and a name that fits."""
     if block.get("type") != "tool_use":
         return block
-    return block | {"name": names.fitted(block["name"]), "input": endpoint.arguments_of(block.get("input")) or {}}
+    return block | {"name": names.fit(block["name"]), "input": endpoint.arguments_of(block.get("input")) or {}}
 
 
 def _usage(found: _Usage | None) -> endpoint.Usage | None:

@@ -9,13 +9,13 @@ from typing import Final
 
 from kubescript_safety import transcript
 
-__all__ = ["fitted", "named"]
+__all__ = ["fit", "name_tools"]
 
 _FITS: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-def named(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
+def name_tools(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
     """Returns the tools by the names that the model gets, in their order. Names that fit stay as they are."""
     own = {tool.name for tool in tools if _FITS.fullmatch(tool.name)}
     found: dict[str, transcript.Tool] = {}
@@ -27,10 +27,10 @@ def named(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
     return found
 
 
-def fitted(name: str) -> str:
+def fit(name: str) -> str:
     """Returns a name like this one that the APIs take."""
     return _STRANGE.sub("_", name[:64]) or "_"
 
 
 def _choices(name: str, place: int) -> itertools.chain[str]:
-    return itertools.chain([fitted(name)], (f"{fitted(name)[:50]}_{number}" for number in itertools.count(place)))
+    return itertools.chain([fit(name)], (f"{fit(name)[:50]}_{number}" for number in itertools.count(place)))

@@ -11,7 +11,7 @@ from kubescript_safety import transcript
 from kubescript_safety.cluster.api import Kind
 from kubescript_safety.runs.agent import Unsupported
 
-__all__ = ["Base", "Call", "Object", "Refused", "Unsupported", "shown", "template"]
+__all__ = ["Base", "Call", "Object", "Refused", "Unsupported", "read_marked", "template"]
 
 Object = dict[str, Any]
 """A Kubernetes object."""
@@ -118,7 +118,7 @@ def template(container: str, fields: Object) -> Object:
     return {"spec": {"template": {"spec": {"containers": [{"name": container, **fields}]}}}}
 
 
-def shown(text: str) -> str:
+def read_marked(text: str) -> str:
     """Returns what kubescript has marked as text of the cluster, else the whole text."""
     found = _MARKED.search(text)
     return found[2] if found else text

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from kubescript_safety.agents.hands.base import Base, Object, Refused, Unsupported, shown, template
+from kubescript_safety.agents.hands.base import Base, Object, Refused, Unsupported, read_marked, template
 from kubescript_safety.cluster.api import Kind
 
 __all__ = ["Code", "Gateway", "Kubectl"]
@@ -28,14 +28,14 @@ class _Kubescript(Base):
         Raises Refused also for a plan that was not applied."""
         for _ in range(_TRIES - 1):
             try:
-                return self._written(tool, arguments)
+                return self._write_once(tool, arguments)
             except Refused as error:
                 if _CHANGED not in str(error):
                     raise
             time.sleep(_PAUSE_S)
-        return self._written(tool, arguments)
+        return self._write_once(tool, arguments)
 
-    def _written(self, tool: str, arguments: Mapping[str, Any]) -> None:
+    def _write_once(self, tool: str, arguments: Mapping[str, Any]) -> None:
         text = self._ask(tool, arguments)
         if _PLAN.search(text) and _APPLIED not in text:
             raise Refused(text)
@@ -102,7 +102,7 @@ class Code(_Kubescript):
         self._change(f"{_client(self._kind(resource))}.patch({arguments})")
 
     def _run(self, script: str) -> str:
-        return shown(self._ask("evaluate_script", {"script": script}))
+        return read_marked(self._ask("evaluate_script", {"script": script}))
 
     def _change(self, script: str) -> None:
         self._write("evaluate_script", {"script": f"{script}\n'done'"})
@@ -113,19 +113,19 @@ class Kubectl(_Kubescript):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        found = _decoded(self._ask("kubectl_get", {"resource": resource, "name": name, **_in(namespace)}))
+        found = _decode(self._ask("kubectl_get", {"resource": resource, "name": name, **_in(namespace)}))
         items = found.get("items")
         return _only(items) if isinstance(items, list) else found
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace."""
-        rows = _items(_decoded(self._ask("kubectl_get", {"resource": resource, **_in(namespace)})))
+        rows = _items(_decode(self._ask("kubectl_get", {"resource": resource, **_in(namespace)})))
         # A row has the columns of kubectl: nothing but the name is called as in an object.
         return [row if "metadata" in row else {"metadata": {**_in(namespace), "name": row["name"]}} for row in rows]
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
-        return shown(self._ask("kubectl_logs", {"pod": pod, "namespace": namespace}))
+        return read_marked(self._ask("kubectl_logs", {"pod": pod, "namespace": namespace}))
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
         """Sets the replicas of a Deployment."""
@@ -155,15 +155,15 @@ class Gateway(_Kubescript):
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
-        return _decoded(self._ask("k8s_get", {**self._target(resource, namespace), "name": name}))
+        return _decode(self._ask("k8s_get", {**self._target(resource, namespace), "name": name}))
 
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace."""
-        return _items(_decoded(self._ask("k8s_list", self._target(resource, namespace))))
+        return _items(_decode(self._ask("k8s_list", self._target(resource, namespace))))
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
-        return shown(self._ask("k8s_pod_logs", {"namespace": namespace, "pod": pod}))
+        return read_marked(self._ask("k8s_pod_logs", {"namespace": namespace, "pod": pod}))
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
         """Deletes one object."""
@@ -214,8 +214,8 @@ def _deployments_only(resource: str) -> None:
         raise Unsupported(f"a tool for {resource}")
 
 
-def _decoded(text: str) -> Object:
-    return _object(shown(text))
+def _decode(text: str) -> Object:
+    return _object(read_marked(text))
 
 
 def _object(text: str) -> Object:

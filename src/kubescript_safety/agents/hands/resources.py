@@ -28,7 +28,7 @@ class Resources(Base):
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace; of the table that comes back only the names."""
         kind = self._kind(resource)
-        return _named(self._ask("resources_list", _target(kind, namespace)), kind)
+        return _read_table(self._ask("resources_list", _target(kind, namespace)), kind)
 
     def logs(self, namespace: str, pod: str) -> str:
         """Reads the log of a pod's first container."""
@@ -107,7 +107,7 @@ def _target(kind: Kind, namespace: str) -> dict[str, Any]:
     return target | ({"namespace": namespace} if namespace else {})
 
 
-def _named(table: str, kind: Kind) -> list[Object]:
+def _read_table(table: str, kind: Kind) -> list[Object]:
     """Returns the objects of a table as far as it names them."""
     lines = table.splitlines()
     if not lines:

@@ -12,11 +12,11 @@ import pytest
 
 from kubescript.broker import broker, pagination, summary
 from kubescript.cluster import live
-from kubescript.masker import completeness
 from kubescript.output import notes
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
+from kubescript_masking.engine import completeness
 from tests.kit import reading
 
 ALL = ("api", "v1", "pods")
@@ -120,7 +120,7 @@ def test_only_the_lists_own_metadata_counts(name: str, size: int, limit: str) ->
     call = request.parse(exchanges.Call("GET", ALL, (("limit", limit),) if limit else ()))
     check = completeness.Check("table" if "table" in name else "list")
     chunks = (body[at : at + size] for at in range(0, len(body), size))
-    assert b"".join(check.watched(chunks)) == body
+    assert b"".join(check.watch(chunks)) == body
     pages, trailer = pagination.Pages(), check.trailer()
     assert trailer is not None
     pages.read(call, "", notes.Note("list pods"), trailer)

@@ -13,8 +13,9 @@ import msgspec
 import pytest
 
 from kubescript import errors
-from kubescript.approvals import access, links, page, serving
-from kubescript.plans import plan, planner, record
+from kubescript.changes import plan, planner
+from kubescript.changes.page import access, links, page, serving
+from kubescript.changes.store import record
 from tests.kit import approval_page
 from tests.kit.visitor import Visitor
 

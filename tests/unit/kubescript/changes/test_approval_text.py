@@ -5,9 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from kubescript.approvals import model, plain, view
-from kubescript.plans import plan, record
-from kubescript.wire import masking
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.changes.view import model, plain, view
+from kubescript.wire import inspection
 from tests.kit import approval_page
 
 RELEASE = """\
@@ -84,7 +85,7 @@ def text_of(*steps: plan.Step, width: int = 200) -> str:
 
 def row_of(old: str | None, new: str | None, *, masked: bool = False) -> model.Row:
     """One changed field as it is shown."""
-    step = approval_page.step(rows=(masking.Row("data.x", old, new, masked=masked),))
+    step = approval_page.step(rows=(inspection.Row("data.x", old, new, masked=masked),))
     return view.of(record.Record(approval_page.plan_of(step), "pending")).changes[0].rows[0]
 
 
@@ -106,7 +107,7 @@ def test_a_release_reads_as_one_page_of_text() -> None:
 
 @pytest.mark.parametrize("width", [1, 60, 100, 400])
 def test_no_line_is_wider_than_asked_and_no_word_is_lost(width: int) -> None:
-    long = masking.Row("data.x", None, quoted("x" * 5000 + " " * 300 + "y"))
+    long = inspection.Row("data.x", None, quoted("x" * 5000 + " " * 300 + "y"))
     text = text_of(*approval_page.release(), approval_page.step(rows=(long,)), width=width)
     assert max(map(len, text.split("\n"))) <= max(width, 40)
     assert text.count("x" * 20) > 0 and text.replace("\n", "").replace(" ", "").count("x") >= 5000
@@ -189,5 +190,5 @@ def test_a_large_value_becomes_text(text: str) -> None:
     """Whatever it is made of: the standard library alone would sort the marks on one letter for minutes, and a line that
     is folded by copying its rest takes as long."""
     value = text * (200_000 // len(text))
-    shown = text_of(approval_page.step(rows=(masking.Row("data.a", f'"{value}"', f'"{value}!"'),)))
+    shown = text_of(approval_page.step(rows=(inspection.Row("data.a", f'"{value}"', f'"{value}!"'),)))
     assert "data.a" in shown and "old and new look alike" not in shown

@@ -11,7 +11,8 @@ import pytest
 import sqlalchemy
 
 from kubescript import errors
-from kubescript.plans import application, approval, plan, record, store
+from kubescript.changes import application, approval, plan
+from kubescript.changes.store import record, store
 from tests.kit.stored_plans import ALICE, BOB, CREATED, CRITICAL, LIFE_S, Clock, answer, made
 
 OVER: Final = CREATED + LIFE_S

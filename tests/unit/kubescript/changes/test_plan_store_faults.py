@@ -20,7 +20,7 @@ import sqlalchemy
 from sqlalchemy import Pool, event
 
 from kubescript import errors
-from kubescript.plans import database, store
+from kubescript.changes.store import database, store
 from tests.kit import postgres
 from tests.kit.processes import CONTEXT
 from tests.kit.stored_plans import Clock, answer, made
@@ -138,7 +138,10 @@ def test_a_file_may_have_any_name(tmp_path: Path, name: str) -> None:
 HOMES: Final = {
     "of XDG": ({"HOME": "home", "XDG_STATE_HOME": "state"}, "state/kubescript/plans.db"),
     "at home": ({"HOME": "home"}, "home/.local/state/kubescript/plans.db"),
-    "at home when XDG's is relative": ({"HOME": "home", "XDG_STATE_HOME": ""}, "home/.local/state/kubescript/plans.db"),
+    "at home when XDG's is relative": (
+        {"HOME": "home", "XDG_STATE_HOME": ""},
+        "home/.local/state/kubescript/plans.db",
+    ),
 }
 
 
@@ -352,7 +355,7 @@ WITHOUT_PSYCOPG: Final = """
 import sys
 sys.modules["psycopg"] = None
 from kubescript import errors
-from kubescript.plans import store
+from kubescript.changes.store import store
 try:
     store.Store("postgresql://me:hunter2@127.0.0.1/plans")
 except errors.PlanError as error:
@@ -361,7 +364,8 @@ except errors.PlanError as error:
 LAZY: Final = """
 import sys
 from kubescript import app
-from kubescript.plans import plan, record
+from kubescript.changes import plan
+from kubescript.changes.store import record
 print([name for name in ("sqlalchemy", "psycopg") if name in sys.modules])
 """
 

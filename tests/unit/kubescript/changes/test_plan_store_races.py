@@ -18,7 +18,8 @@ import pytest
 from sqlalchemy import Engine, Pool, event
 
 from kubescript import errors
-from kubescript.plans import plan, record, store
+from kubescript.changes import plan
+from kubescript.changes.store import record, store
 from tests.kit.processes import CONTEXT
 from tests.kit.stored_plans import ALICE, BOB, CREATED, Clock, answer, made
 

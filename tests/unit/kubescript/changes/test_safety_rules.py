@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from kubescript import errors
+from kubescript.changes.rules.conduct import configuration, creation, findings, rules, transcript
 from kubescript.kube import field_paths
-from kubescript.safety import configuration, creation, findings, rules, transcript
 from tests.kit import paths as repository
 
 CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "safety_rules.yaml").read_text("utf-8"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubescript.guest.sdk.objects import list_objects, schemas, streaming
 from kubescript.guest.sdk.values import lazy_json
-from kubescript.wire import lists as arriving
+from kubescript_masking.wire import lists as arriving
 from tests.kit import cases
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.sampled_from(

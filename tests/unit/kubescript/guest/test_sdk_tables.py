@@ -14,8 +14,9 @@ import pytest
 from kubernetes import client as official
 
 from kubescript import errors
+from kubescript.changes.rules import writes
 from kubescript.guest.sdk.values import operations
-from kubescript.policy import policy, writes
+from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from tests.kit import cases, paths

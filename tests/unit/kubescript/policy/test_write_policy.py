@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from kubescript import config, errors
-from kubescript.policy import changes, images, policy, write_settings, writes
+from kubescript.changes.rules import effects, images, write_settings, writes
+from kubescript.policy import policy
 from kubescript.request import request
-from kubescript.wire import exchanges, masking
+from kubescript.wire import exchanges, inspection
 from tests.kit import tokens
 
 WEB = "apis/apps/v1/namespaces/shop/deployments/web"
@@ -52,14 +53,14 @@ def short(call: request.Request, decision: policy.Decision) -> str:
 
 def facts(
     labels: dict[str, str] | None = None, replicas: int | None = None, images: tuple[str, ...] = ()
-) -> masking.Facts:
+) -> inspection.Facts:
     """What a masking process tells of an object."""
-    return masking.Facts("uid", "1", "0" * 64, labels or {}, replicas, images)
+    return inspection.Facts("uid", "1", "0" * 64, labels or {}, replicas, images)
 
 
-def found(call: request.Request, shown: masking.Changes, **given: Any) -> list[str]:
+def found(call: request.Request, shown: inspection.Changes, **given: Any) -> list[str]:
     """The rules that refuse the changes."""
-    return [short(call, denial) for denial in changes.findings(call, shown, rules(**given)).denials]
+    return [short(call, denial) for denial in effects.findings(call, shown, rules(**given)).denials]
 
 
 PATCH = ask("PATCH", WEB)
@@ -149,10 +150,10 @@ def test_verbs_are_permitted_by_resource() -> None:
 
 def test_an_apply_that_creates_needs_the_verb_create() -> None:
     """A patch of what does not exist is a creation."""
-    made = masking.Changes(after=facts())
+    made = inspection.Changes(after=facts())
     assert found(PATCH, made, verbs={"*": ["patch"]}) == ["writes.verbs"]
     assert found(PATCH, made, verbs={"*": ["patch", "create"]}) == []
-    assert found(PATCH, masking.Changes(facts(), facts()), verbs={"*": ["patch"]}) == []
+    assert found(PATCH, inspection.Changes(facts(), facts()), verbs={"*": ["patch"]}) == []
 
 
 def test_only_targets_may_be_changed_and_no_change_makes_one() -> None:
@@ -160,19 +161,19 @@ def test_only_targets_may_be_changed_and_no_change_makes_one() -> None:
     stable, canary = facts({"track": "stable"}), facts({"track": "canary"})
     for call in (PATCH, DELETE, EVICT):
         after = None if call is not PATCH else stable
-        assert found(call, masking.Changes(stable, after), targets="track!=canary") == []
+        assert found(call, inspection.Changes(stable, after), targets="track!=canary") == []
         after = None if call is not PATCH else canary
-        assert found(call, masking.Changes(canary, after), targets="track!=canary") == ["writes.targets"]
-    assert found(PATCH, masking.Changes(canary, stable), targets="track!=canary") == ["writes.targets"]
-    assert found(PATCH, masking.Changes(stable, canary), targets="track!=canary") == ["writes.targets"]
-    assert found(CREATE, masking.Changes(after=canary), targets="track!=canary") == []
+        assert found(call, inspection.Changes(canary, after), targets="track!=canary") == ["writes.targets"]
+    assert found(PATCH, inspection.Changes(canary, stable), targets="track!=canary") == ["writes.targets"]
+    assert found(PATCH, inspection.Changes(stable, canary), targets="track!=canary") == ["writes.targets"]
+    assert found(CREATE, inspection.Changes(after=canary), targets="track!=canary") == []
 
 
 def test_a_scale_is_judged_by_the_labels_of_what_is_scaled() -> None:
     """A Scale has no labels of its own, which neither opens nor closes the way."""
     scaled = facts(replicas=3)
-    assert found(SCALE, masking.Changes(facts({"track": "stable"}), scaled), targets="track=stable") == []
-    assert found(SCALE, masking.Changes(facts({"track": "canary"}), scaled), targets="track!=canary") == [
+    assert found(SCALE, inspection.Changes(facts({"track": "stable"}), scaled), targets="track=stable") == []
+    assert found(SCALE, inspection.Changes(facts({"track": "canary"}), scaled), targets="track!=canary") == [
         "writes.targets"
     ]
 
@@ -180,23 +181,25 @@ def test_a_scale_is_judged_by_the_labels_of_what_is_scaled() -> None:
 def test_replicas_stay_within_their_bounds() -> None:
     """A number that is set is judged; one that stays as it was is not."""
 
-    def scaled(old: int, new: int) -> masking.Changes:
-        return masking.Changes(facts(replicas=old), facts(replicas=new))
+    def scaled(old: int, new: int) -> inspection.Changes:
+        return inspection.Changes(facts(replicas=old), facts(replicas=new))
 
     assert found(SCALE, scaled(2, 100)) == found(SCALE, scaled(2, 0)) == found(PATCH, scaled(500, 500)) == []
     assert found(SCALE, scaled(2, 101)) == found(SCALE, scaled(500, 400)) == ["writes.replicas"]
     assert found(SCALE, scaled(2, 0), replicas=[1, 5]) == ["writes.replicas"]
-    row = masking.Row("spec.maxReplicas", "5", "1000")
-    assert found(PATCH, masking.Changes(facts(), facts(), (row,))) == ["writes.replicas"]
+    row = inspection.Row("spec.maxReplicas", "5", "1000")
+    assert found(PATCH, inspection.Changes(facts(), facts(), (row,))) == ["writes.replicas"]
 
 
 def test_new_images_come_from_the_listed_registries() -> None:
     """Images that the object has already may stay."""
     old, new = facts(images=("nginx:1",)), facts(images=("nginx:1", "registry.example.com/team/web:2"))
-    assert found(PATCH, masking.Changes(old, new), registries=["registry.example.com/team"]) == []
-    assert found(PATCH, masking.Changes(old, new), registries=["registry.example.com/other"]) == ["writes.registries"]
-    assert found(CREATE, masking.Changes(after=old), registries=["docker.io/library"]) == []
-    assert found(CREATE, masking.Changes(after=old)) == []
+    assert found(PATCH, inspection.Changes(old, new), registries=["registry.example.com/team"]) == []
+    assert found(PATCH, inspection.Changes(old, new), registries=["registry.example.com/other"]) == [
+        "writes.registries"
+    ]
+    assert found(CREATE, inspection.Changes(after=old), registries=["docker.io/library"]) == []
+    assert found(CREATE, inspection.Changes(after=old)) == []
 
 
 NAMES = {
@@ -225,11 +228,11 @@ def test_an_image_is_completed_as_container_runtimes_do(image: str) -> None:
 
 def test_each_risk_has_a_rule_that_refuses_it_until_it_is_lifted() -> None:
     """No risk that the masking process can name is without a rule."""
-    for risk in masking.RISKS:
-        shown = masking.Changes(facts(), facts(), risks=(risk,))
+    for risk in inspection.RISKS:
+        shown = inspection.Changes(facts(), facts(), risks=(risk,))
         (rule,) = found(PATCH, shown)
         assert found(PATCH, shown, permit=[rule]) == []
-    assert found(PATCH, masking.Changes(facts(), facts(), risks=("moonlight",))) == ["writes.risks"]
+    assert found(PATCH, inspection.Changes(facts(), facts(), risks=("moonlight",))) == ["writes.risks"]
 
 
 OWN = [
@@ -239,16 +242,16 @@ OWN = [
 ]
 
 
-def objected(*ids: str, before: bool = True, after: bool = True) -> masking.Changes:
-    objections = tuple(masking.Objection(name, f"{name}!") for name in ids)
-    return masking.Changes(facts() if before else None, facts() if after else None, objections=objections)
+def objected(*ids: str, before: bool = True, after: bool = True) -> inspection.Changes:
+    objections = tuple(inspection.Objection(name, f"{name}!") for name in ids)
+    return inspection.Changes(facts() if before else None, facts() if after else None, objections=objections)
 
 
 def test_an_operator_s_rule_refuses_or_warns_as_its_action_says() -> None:
     """What warns is told to the approver, and nothing is refused."""
-    judged = changes.findings(PATCH, objected("few", "owner"), rules(expressions=OWN))
+    judged = effects.findings(PATCH, objected("few", "owner"), rules(expressions=OWN))
     assert [(denial.rule, denial.reason) for denial in judged.denials] == [("writes.expressions.few", "few!")]
-    assert judged.notices == (changes.Notice("writes.expressions.owner", "owner!"),)
+    assert judged.notices == (effects.Notice("writes.expressions.owner", "owner!"),)
 
 
 def test_an_operator_s_rule_holds_for_its_resources_and_operations() -> None:
@@ -311,7 +314,7 @@ def test_the_digest_covers_what_the_file_of_safety_rules_says(tmp_path: Path) ->
 def test_the_digest_is_the_same_in_every_process() -> None:
     """The server that applies a plan may be another than the one that made it."""
     script = (
-        "from kubescript import config; from kubescript.policy import write_settings;"
+        "from kubescript import config; from kubescript.changes.rules import write_settings;"
         "print(write_settings.digest(config.load({'writes': 'plan', 'write_policy': {'permit': ['writes.rbac'],"
         " 'verbs': {'pods': ['patch'], '*': ['create']}}}, None)))"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks import soak
-from kubescript.redaction import pool
+from kubescript_masking.host import pool
 from tests.kit import extent
 
 pytestmark = pytest.mark.sampled

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript.guest.sdk.values import exceptions, lazy_json
-from kubescript.wire import lists
+from kubescript_masking.wire import lists
 
 __all__ = ["Arrival", "Hold", "Splitter"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeVar
 
-from kubescript.wire import masking
+from kubescript_masking.wire import masking
 
 __all__ = ["MASK", "count", "forget_test", "has_given_masks", "note", "remember"]
 

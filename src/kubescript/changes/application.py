@@ -1,0 +1,332 @@
+"""The application of an approved plan: exactly its requests, in their order, each on the object that was shown.
+
+Every step is written to the store before and after it is sent. Whoever takes a plan over from a server that died finds
+out what was carried out, and neither loses nor repeats a request.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import msgspec
+
+from kubescript import errors
+from kubescript.broker import records, summary
+from kubescript.changes import attempts, calls, plan, planner, requests, traces, writer
+from kubescript.changes.store import record
+from kubescript.request import request
+from kubescript.wire import inspection
+from kubescript_sandbox.host import cancellation
+
+if TYPE_CHECKING:
+    from kubescript.changes.store import store
+
+__all__ = ["Applier", "End", "Report", "Target"]
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[int, int, str], None]
+"""Told how many steps are done, of how many, and what is done now."""
+End = Callable[[record.Record], None]
+"""Puts on record how an application has ended. Raises AuditError."""
+
+_LEASE_S: Final = 60.0
+_TRIES: Final = 5
+"""How often a step is tried again whose object got a new version meanwhile, with the same effect."""
+_SHOWN: Final = 5
+"""Fields that are told of a request that would do something else now."""
+_MAX_SHOWN: Final = 200
+_DOUBTFUL: Final = frozenset({"sending", "unknown"})
+_LOST: Final = frozenset({"plan.decided", "plan.store"})
+"""Errors after which a plan is somebody else's to go on with, as it is when the server ends."""
+_NOT_SENT: Final = record.Application()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One cluster, as plans for it need it."""
+
+    writer: writer.Writer
+    policy: str
+    """Digest of what decides about writes now."""
+    identity: planner.Identify
+
+
+class Applier:
+    """Applies the plans of one server, or of one command."""
+
+    def __init__(
+        self,
+        plans: store.Store,
+        targets: Mapping[str, Target],
+        is_closing: Callable[[], bool] = bool,
+        acts_for: str | None = None,
+    ) -> None:
+        """`targets` has the clusters by their names in plans; `is_closing` says that the server ends. With `acts_for`
+        it applies the plans of that author alone: its clusters are asked as him."""
+        self._plans = plans
+        self._targets = targets
+        self._is_closing = is_closing
+        self._acts_for = acts_for
+
+    def apply(
+        self,
+        plan_id: str,
+        journal: records.Journal,
+        report: Report,
+        on_end: End,
+        cancel: cancellation.Cancellation | None = None,
+    ) -> record.Record:
+        """Applies an approved plan, or goes on with one whose server died. What happens is in the record.
+
+        Raises KubescriptError when this cannot apply it: it is not approved, somebody else applies it, its cluster is
+        none of this server's or does not answer, or neither store nor audit can be written. The next one who calls this
+        may go on then.
+        """
+        found = self._plans.get(plan_id)
+        notes = summary.Summary(journal=journal)
+        cancel = cancel or cancellation.Cancellation()
+        # Before the claim: a plan for another server's cluster is left to that server.
+        target = self._target(found.plan)
+        _check_cluster(target, found.plan, notes, cancel)
+        if found.state != "applying":
+            _check_policy(target, found.plan)
+        # A name for this claim alone: the same server may take over what one of its threads has stalled on.
+        owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
+        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), notes, cancel)
+        work.find_out(target.writer)
+        try:
+            _check_policy(target, found.plan)
+            _check_time(found.plan)
+            work.run(target.writer, report)
+        except errors.KubescriptError as error:
+            if error.code in _LOST or self._is_closing():
+                text = f"{error.message}; {work.story()}"
+                raise errors.PlanLost(text, code=error.code, remedy=error.remedy) from None
+            return work.end("stopped", f"{error.code}: {error.message}; {work.story()}", on_end)
+        return work.end("applied", work.story(), on_end)
+
+    def check(self, approved: plan.Plan) -> Target:
+        """Returns the plan's cluster. Raises PlanError when it is none of this server's, or when what decides about its
+        writes is another now."""
+        target = self._target(approved)
+        _check_policy(target, approved)
+        return target
+
+    def _target(self, approved: plan.Plan) -> Target:
+        target = self._targets.get(approved.context)
+        if target is None:
+            raise errors.PlanError(f"this server takes no plans for cluster {approved.context!r}", code="plan.policy")
+        if self._acts_for is not None and approved.author.user != self._acts_for:
+            raise errors.PlanError(
+                "this plan is applied as its author, so only the author's own client can approve it", code="plan.policy"
+            )
+        return target
+
+
+class _Work:
+    """One application."""
+
+    def __init__(
+        self,
+        plans: store.Store,
+        owner: str,
+        taken: record.Record,
+        notes: summary.Summary,
+        cancel: cancellation.Cancellation,
+    ) -> None:
+        self._plans = plans
+        self._owner = owner
+        self._taken = taken
+        self._plan = taken.plan
+        self._done = list(taken.steps)
+        self._notes = notes
+        self._cancel = cancel
+
+    def find_out(self, cluster: writer.Writer) -> None:
+        """Finds out what became of the request that a dead server had marked. Raises ClusterError, AuditError,
+        PlanError; the same can be asked again then."""
+        for index, step in enumerate(self._plan.steps):
+            last = self._done[index]
+            if last.state in _DOUBTFUL:
+                search = traces.Search(cluster, step, self._call(step), last, self._notes, self._cancel)
+                self._mark(index, search.find())
+
+    def run(self, cluster: writer.Writer, report: Report) -> None:
+        """Applies what has not been applied yet. Raises KubescriptError at the first step that fails."""
+        count = len(self._plan.steps)
+        if all(each.state == "waiting" for each in self._done):
+            self._check(cluster, report)
+        for index, step in enumerate(self._plan.steps):
+            last = self._done[index]
+            if last.state in {"failed", "unknown"}:  # so the server that died was about to stop, or nobody knows
+                raise errors.PlanError(f"{step.verb} {step.target}: {last.text}")
+            _tell(report, index, count, f"{step.verb} {step.target}")
+            if last.state != "done":
+                self._apply(cluster, index, step)
+        _tell(report, count, count, "applied")
+
+    def story(self) -> str:
+        """Says how far it came."""
+        done = sum(each.state == "done" for each in self._done)
+        text = f"{done} of {len(self._done)} changes were made"
+        for step, each in zip(self._plan.steps, self._done, strict=True):
+            if each.state in _DOUBTFUL:
+                text += f"; nobody knows whether this one was: {step.verb} {step.target}"
+        return text
+
+    def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
+        """Ends the application, with a text for a person. Raises PlanError, which has the text, when the store cannot
+        keep it."""
+        ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
+        # Before the store: a server that dies in between leaves two records of the end, where otherwise it left none.
+        try:
+            on_end(ended)
+        except errors.AuditError as error:
+            log.warning("plan %s: %s", self._plan.id, error.message, extra={"code": error.code, "remedy": error.remedy})
+            ended = msgspec.structs.replace(ended, text=f"{text}; the audit record does not have this end")
+        try:
+            self._plans.finish(self._plan.id, self._owner, state, ended.text)
+        except errors.PlanError as error:
+            raise errors.PlanLost(f"{text}; {error.message}", code=error.code, remedy=error.remedy) from None
+        return ended
+
+    def _check(self, cluster: writer.Writer, report: Report) -> None:
+        """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
+        for index, step in enumerate(self._plan.steps):
+            _tell(report, 0, len(self._plan.steps), f"looking at {step.target} again")
+            self._tried(cluster, index, step, self._call(step))
+            self._mark(index, record.Application())  # renews the lease
+
+    def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
+        """Applies one step. Raises KubescriptError."""
+        for _ in range(_TRIES):
+            call = self._call(step)
+            before = self._tried(cluster, index, step, call).before or inspection.Facts()
+            call = requests.guarded(call, before.uid, before.resource_version)
+            if self._sent(cluster, index, step, call, before.resource_version):
+                return
+        raise errors.PlanError(
+            f"{step.verb} {step.target}: the object changes faster than it can be written", code="plan.changed"
+        )
+
+    def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> inspection.Changes:
+        """Tries a step. Raises KubescriptError unless it still does what was shown."""
+        tried = cluster.try_again(self._current(cluster, call), self._notes, self._cancel)
+        if isinstance(tried, writer.Sent):
+            raise self._refused(index, step, tried, "failed")
+        _check_same(step, tried.changes)
+        return tried.changes
+
+    def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
+        """Returns a request that names the version its script has read with the version of now: its status may have
+        changed since, or the step before has changed other fields of it."""
+        if not call.name or not requests.names_version(call):
+            return call
+        now = cluster.facts(call, self._notes, self._cancel)
+        return call if now is None else requests.guarded(call, now.uid, now.resource_version)
+
+    def _sent(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str) -> bool:
+        """Sends a step. Returns False when its object got a new version in this moment. Raises KubescriptError."""
+        sending = record.Application("sending", call.audit_id, version)
+        self._mark(index, sending)
+        try:
+            sent = cluster.send(call, self._notes, self._cancel)
+        except errors.AuditError as error:  # it could not be recorded, so it was not sent
+            self._mark(index, record.Application("failed", text=error.message))
+            raise
+        except errors.KubescriptError as error:
+            self._mark(index, msgspec.structs.replace(sending, state="unknown", text=error.message))
+            raise
+        is_late = sent.status == 409 and step.precondition is not None
+        if sent.status >= 300 and not is_late:
+            # An API server that fails, or a proxy before it, may have carried it out all the same.
+            raise self._refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
+        done = msgspec.structs.replace(sending, state="done", status=sent.status)
+        self._mark(index, record.Application() if is_late else done)
+        if sent.fault is not None:
+            raise sent.fault
+        return not is_late
+
+    def _refused(
+        self,
+        index: int,
+        step: plan.Step,
+        sent: writer.Sent,
+        state: Literal["failed", "unknown"],
+        sending: record.Application = _NOT_SENT,
+    ) -> errors.PlanError:
+        """Marks a step that the API server refuses; returns the error that says so."""
+        text = attempts.message(sent.text)
+        self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
+        return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
+
+    def _call(self, step: plan.Step) -> request.Request:
+        return calls.of(step, step.request, self._notes, self._cancel, self._plan.id)
+
+    def _mark(self, index: int, state: record.Application) -> None:
+        if state.state != "sending":  # it is so, whether the store can keep it or not
+            self._done[index] = state
+        self._plans.mark(self._plan.id, self._owner, index, state)
+        self._done[index] = state
+
+
+def _tell(report: Report, done: int, count: int, text: str) -> None:
+    # Whoever asked may be gone: a client that cancelled its call must not leave a plan half applied.
+    try:
+        report(done, count, text)
+    except Exception as error:  # of any kind: it is the reporter's, and not the plan's
+        log.debug("nobody hears of the progress any more: %r", error)
+
+
+def _check_policy(target: Target, approved: plan.Plan) -> None:
+    """Raises PlanError when what decides about the plan's writes is another now."""
+    if target.policy != approved.policy:
+        raise errors.PlanError(
+            "the policy for writes has changed since the plan was made; run the script again, or use the settings of "
+            "the server that made it",
+            code="plan.policy",
+        )
+
+
+def _check_time(approved: plan.Plan) -> None:
+    """Raises PlanError when a plan whose server died has expired since: nobody expects it to be applied any more."""
+    if time.time() > approved.expires:
+        raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
+
+
+def _check_cluster(
+    target: Target, approved: plan.Plan, notes: summary.Summary, cancel: cancellation.Cancellation
+) -> None:
+    """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig whose
+    context was pointed at another one."""
+    if target.identity(notes, cancel) != approved.cluster:
+        raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
+
+
+def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
+    """Raises PlanError unless the request still does what was shown, to the same object."""
+    expected = step.precondition.uid if step.precondition is not None else ""
+    found = changes.before.uid if changes.before is not None else ""
+    if (found, changes.digest) == (expected, step.digest):
+        return
+    what = "it is another object of that name" if found and expected and found != expected else _new(changes)
+    raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
+
+
+def _new(changes: inspection.Changes) -> str:
+    """Says what the request would change now."""
+    rows = [f"{_cut(row.path)}: {_cut(row.old)} → {_cut(row.new)}" for row in changes.rows[:_SHOWN]]
+    return "the request would now change " + ("; ".join(rows) or "nothing")
+
+
+def _cut(text: str | None) -> str:
+    # Attack: a value of megabytes, which would be in the store, the log and on each page.
+    return "nothing" if text is None else text[:_MAX_SHOWN]

@@ -1,0 +1,1 @@
+"""How the person at a client is asked."""

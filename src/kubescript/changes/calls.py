@@ -1,0 +1,50 @@
+"""The requests of a plan as calls: the broker sends these."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Final
+
+from kubescript.broker import summary
+from kubescript.changes import plan
+from kubescript.request import request
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["of"]
+
+_STEP_S: Final = 30.0
+"""Seconds that one step may take."""
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+
+
+def of(
+    step: plan.Step,
+    made: plan.Request,
+    notes: summary.Summary,
+    cancel: cancellation.Cancellation,
+    plan_id: str = "",
+) -> request.Request:
+    """Returns one request about a step's object, with an audit id of its own. `plan_id` names the approved plan."""
+    creates = made.method == "POST" and not step.subresource
+    return request.Request(
+        method=made.method,
+        path=made.path,
+        query=made.query,
+        verb=_VERBS[made.method],
+        is_resource=True,
+        group=step.group,
+        version=step.version,
+        resource=step.resource,
+        subresource=step.subresource,
+        namespace=step.namespace,
+        name="" if creates else step.name,
+        body=None if made.body is None else made.body.encode(),
+        content_type=made.content_type,
+        audit_id=str(uuid.uuid4()),
+        agent=notes.journal.agent,
+        deadline=time.monotonic() + _STEP_S,
+        script=id(notes),
+        plan=plan_id,
+        cancelled=lambda: cancel.cancelled,
+    )

@@ -1,0 +1,147 @@
+"""The writes that one script has tried, in their order, before they are a plan. The broker adds to it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+from kubescript import errors
+from kubescript.changes import attempts, plan, requests
+from kubescript.kube import kinds
+from kubescript.request import request
+from kubescript.wire import inspection
+
+__all__ = ["Draft"]
+
+_MAX_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of a plan's requests and rows, about: a person has to read them."""
+_DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"}'
+"""Of a deletion that takes a creation back. Left to itself, the API server leaves the pods of a Job running."""
+
+
+class Draft:
+    """What one script wants to change. Several threads answer its calls."""
+
+    def __init__(self, budgets: Mapping[str, int]) -> None:
+        """`budgets` has the most requests that a plan may have, by cluster."""
+        self._budgets = budgets
+        self._lock = threading.Lock()
+        self._steps: list[plan.Step] = []
+        self._size = 0
+        self._closed = False
+        self.context = ""
+        """The cluster that the plan is for."""
+
+    def add(self, attempt: attempts.Attempt, context: str) -> None:
+        """Adds a write. Raises PlanError when it cannot be part of this plan."""
+        step = _step(attempt)
+        with self._lock:
+            self._check(step, context)
+            self.context = context
+            self._size += _size(step)
+            self._steps.append(step)
+
+    def close(self) -> tuple[plan.Step, ...]:
+        """Ends the draft and returns its steps. What comes later is refused."""
+        # Attack: a call of a script that is over, which would be part of a plan that nobody has seen.
+        with self._lock:
+            self._closed = True
+            return tuple(self._steps)
+
+    def _check(self, step: plan.Step, context: str) -> None:
+        if self._closed:
+            raise errors.PlanError("the script is over; its plan is closed", code="plan.closed")
+        if self._steps and context != self.context:
+            raise errors.PlanError(
+                f"one script changes one cluster, and this one already changes {self.context}; use two scripts",
+                code="plan.overlap",
+            )
+        if len(self._steps) >= self._budgets[context]:
+            most = self._budgets[context]
+            raise errors.PlanError(
+                f"a plan has at most {most} requests, so that a person can read it; change fewer objects",
+                code="plan.too_large",
+            )
+        if self._size + _size(step) > _MAX_BYTES:
+            raise errors.PlanError(
+                "the plan is larger than a person can read (8 MiB); change fewer objects", code="plan.too_large"
+            )
+        for earlier in self._steps:
+            _check_apart(earlier, step)
+
+
+def _step(attempt: attempts.Attempt) -> plan.Step:
+    call, changes = attempt.call, attempt.changes
+    before = changes.before
+    precondition = None
+    if before is not None:
+        precondition = plan.Precondition(before.uid, before.resource_version)
+    return plan.Step(
+        request=_request(call),
+        verb=call.verb,
+        group=call.group,
+        version=call.version,
+        resource=call.resource,
+        subresource=call.subresource,
+        namespace=call.namespace,
+        name=requests.name(call),
+        kind=kinds.kind_of(call.group, call.resource) or "",
+        precondition=precondition,
+        digest=changes.digest,
+        requested=changes.requested,
+        rows=changes.rows,
+        labels=before.labels if before is not None else {},
+        findings=tuple(plan.Finding(one.rule, "warning", one.message) for one in attempt.notices),
+        images=before.images if before is not None else (),
+        state=before.state if before is not None else None,
+        warnings=attempt.warnings,
+        undo=_undo(call, changes),
+    )
+
+
+def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | None:
+    """Returns what takes a write back: an object that it has made is deleted, a changed one is patched."""
+    if changes.before is None:
+        path = call.path if call.name else f"{call.path}/{requests.name(call)}"
+        return plan.Request("DELETE", path, body=_DELETE_OPTIONS)
+    if not changes.undo:
+        return None
+    return plan.Request("PATCH", call.path, content_type="application/json-patch+json", body=changes.undo)
+
+
+def _request(call: request.Request) -> plan.Request:
+    body = None if call.body is None else call.body.decode()
+    return plan.Request(call.method, call.path, call.query, call.content_type, body)
+
+
+def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
+    """Raises PlanError when both are about one object, and not about different fields of it."""
+    # Two dry runs are both made on the object as it is now: neither shows what the two do together. Attack: a second
+    # patch that looks like the first.
+    if earlier.key != step.key:
+        return
+    both_change = earlier.precondition is not None and step.precondition is not None
+    shared = _own_paths(earlier.rows) & _own_paths(step.rows)
+    if both_change and earlier.rows and step.rows and not shared:
+        return
+    field = f" ({min(shared)})" if shared else ""
+    raise errors.PlanError(
+        f"this plan already changes {step.target}{field}; {_instead(earlier, step)}", code="plan.overlap"
+    )
+
+
+def _instead(earlier: plan.Step, step: plan.Step) -> str:
+    """Says how two writes to one object can be made."""
+    if earlier.removes:
+        return "it is deleted already" if step.removes else "delete it in one script, create it in the next"
+    return "leave that out, since it is deleted" if step.removes else "put both changes into one request"
+
+
+def _own_paths(rows: tuple[inspection.Row, ...]) -> frozenset[str]:
+    return frozenset(row.path for row in rows if not row.by_server)
+
+
+def _size(step: plan.Step) -> int:
+    rows = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in step.rows)
+    return rows + len(step.request.body or "")

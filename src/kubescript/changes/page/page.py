@@ -1,0 +1,280 @@
+"""The local web page on which a person reads a plan and approves or declines it.
+
+`app` makes the web application; `serving` serves it. Who opens a plan's one-time link gets a cookie and is sent on to
+the page, so that the link is in no history. The page needs no script.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+from urllib import parse
+
+import jinja2
+from starlette import concurrency
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Mount, Route
+
+from kubescript import errors
+from kubescript.changes import planner
+from kubescript.changes.page import access, serving
+from kubescript.changes.store import record
+from kubescript.changes.view import model, view
+from kubescript.output import sanitizing
+from kubescript.transports import guard
+
+__all__ = ["Store", "app"]
+
+_HERE: Final = Path(__file__).parent
+_STYLE: Final = _HERE.joinpath("style.css").read_text("utf-8")
+_templates: Final = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_NEWEST: Final = 50
+"""Plans on the page of all plans."""
+_REFRESH_S: Final = 2
+_OPEN_ROWS: Final = 40
+"""Fields of a change that is open at first."""
+_OPEN_ROWS_IN_ALL: Final = 400
+_MAX_FORM: Final = 256 << 10
+"""Bytes of a form: a reason, and a tick for each critical finding."""
+_MAX_FIELDS: Final = 10_000
+_MAX_REASON: Final = 2_000
+"""Characters of a reason."""
+
+
+class Store(Protocol):
+    """What the page needs of `plans.approval.Approvals`. Its methods raise PlanError."""
+
+    def get(self, plan_id: str) -> record.Record:
+        """Returns a plan and what became of it."""
+
+    def newest(self, limit: int) -> Sequence[record.Record]:
+        """Returns the plans that were made last, the newest first."""
+
+    def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
+        """Counts a decision. Raises AuditError when it cannot be put on record."""
+
+
+def app(store: Store, on_approved: Callable[[str], None], keys: access.Access) -> Starlette:
+    """Returns the web application. `on_approved` is called with the id of a plan that has all its approvals; it starts
+    the application and returns. It is called in a thread of its own, and must not raise."""
+    pages = _Pages(store, on_approved, keys)
+    routes = [
+        Route("/style.css", _style),
+        Route("/plans", pages.history),
+        Route("/plans/{id}", pages.plan),
+        Route("/plans/{id}", pages.decide, methods=["POST"]),
+    ]
+    return Starlette(
+        routes=[Mount(keys.path, routes=routes)],
+        middleware=[Middleware(serving.Headers), Middleware(guard.Guard)],
+        exception_handlers={errors.PlanError: pages.failed},
+    )
+
+
+class _Pages:
+    """The answers to requests."""
+
+    def __init__(self, store: Store, on_approved: Callable[[str], None], keys: access.Access) -> None:
+        self._store = store
+        self._on_approved = on_approved
+        self._keys = keys
+
+    def history(self, request: Request) -> Response:
+        """Answers with the newest plans."""
+        if not self._keys.reads(self._session(request)):
+            return self._closed(request)
+        views = [view.summary(entry) for entry in self._store.newest(_NEWEST)]
+        return self._page("plans.html", views=views, most=_NEWEST)
+
+    def plan(self, request: Request) -> Response:
+        """Answers with one plan, or opens it with its key."""
+        plan_id = request.path_params["id"]
+        session = self._session(request)
+        if "key" in request.query_params:
+            return self._opened(request, plan_id, session)
+        if not self._keys.reads(session):
+            return self._closed(request)
+        return self._plan(request, self._store.get(plan_id))
+
+    async def decide(self, request: Request) -> Response:
+        """Takes a person's decision."""
+        form = await _form(request)
+        return await concurrency.run_in_threadpool(self._decide, request, form)
+
+    def failed(self, request: Request, error: Exception) -> Response:
+        """Answers when a plan cannot be had."""
+        assert isinstance(error, errors.PlanError)
+        status = 404 if error.code == "plan.unknown" else 503
+        return self._message(status, "This plan cannot be shown", error.explained)
+
+    def _opened(self, request: Request, plan_id: str, session: str) -> Response:
+        # A browser that fetches ahead, or a program that only asks whether a link works, must not spend it.
+        if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
+            return Response(status_code=503)
+        answer = self._onward(plan_id)
+        if self._keys.decides(session, plan_id):
+            return answer
+        try:
+            session = self._keys.open(plan_id, request.query_params["key"], session)
+        except errors.PlanError as error:
+            return self._message(403, error.message, _how_to_get_a_link(plan_id))
+        answer.set_cookie(
+            self._keys.cookie,
+            session,
+            path=self._keys.path,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return answer
+
+    def _closed(self, request: Request) -> Response:
+        """Answers a browser that has no session."""
+        # A link that was followed from another site opened the plan, but a browser sends a strict cookie only with what
+        # a page of ours asks for. So one of ours asks.
+        if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
+            return self._page("message.html", refresh=0, title="Opening the plan", text="", onward=request.url.path)
+        plan_id = request.path_params.get("id", "PLAN")
+        return self._message(403, "This page opens with a plan's link", _how_to_get_a_link(plan_id))
+
+    def _decide(self, request: Request, form: dict[str, list[str]]) -> Response:
+        plan_id = request.path_params["id"]
+        session = self._session(request)
+        plan_hash = form.get("hash", [""])[0]
+        token = form.get("token", [""])[0]
+        is_ours = (
+            self._keys.decides(session, plan_id)
+            and request.headers.get("origin") == f"{request.url.scheme}://{request.headers['host']}"
+            and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
+            and self._keys.fits(token, session, plan_id, plan_hash)
+        )
+        answer = form.get("decision", [""])[0]
+        if not is_ours or answer not in {"approve", "decline"}:
+            return self._message(403, "Nothing was decided", f"The form was not sent from this plan's page. {_AGAIN}")
+        entry = self._store.get(plan_id)
+        ticked = frozenset(form.get("override", []))
+        reason = sanitizing.clean(form.get("reason", [""])[0]).strip()[:_MAX_REASON]
+        critical = [finding for finding in view.findings(entry.plan) if finding.is_critical]
+        if answer == "approve" and critical:
+            complaint = _complaint(critical, ticked, reason)
+            if complaint:
+                return self._plan(request, entry, 422, complaint, reason, ticked)
+        overrides = tuple(dict.fromkeys(finding.rule_id for finding in critical)) if answer == "approve" else ()
+        decision = record.Decision(
+            approver=planner.local_user(),
+            channel="page",
+            approves=answer == "approve",
+            hash=plan_hash,
+            reason=reason,
+            overrides=overrides,
+            at=time.time(),
+        )
+        try:
+            decided = self._store.decide(plan_id, decision)
+        except errors.KubescriptError as error:
+            return self._plan(request, self._store.get(plan_id), 409, error.explained, reason, ticked)
+        if decided.state == "approved":
+            self._on_approved(plan_id)
+        return self._onward(plan_id)
+
+    def _plan(
+        self,
+        request: Request,
+        entry: record.Record,
+        status: int = 200,
+        alert: str = "",
+        reason: str = "",
+        ticked: frozenset[str] = frozenset(),
+    ) -> Response:
+        shown = view.of(entry)
+        session = self._session(request)
+        form = None
+        if shown.summary.state == "pending" and self._keys.decides(session, shown.summary.id):
+            token = self._keys.token(session, shown.summary.id, shown.hash)
+            form = {"token": token, "reason": reason, "overrides": ticked}
+        opens_all = "open" in request.query_params
+        is_following = shown.summary.state in {"approved", "applying"} and "changes" not in request.query_params
+        return self._page(
+            "plan.html",
+            status,
+            view=shown,
+            form=form,
+            alert=alert,
+            open_all=opens_all,
+            closed=frozenset() if opens_all else _closed_changes(shown.changes),
+            following=is_following,
+            refresh=_REFRESH_S if is_following else None,
+            how_to_get_a_link=_how_to_get_a_link(shown.summary.id),
+        )
+
+    def _onward(self, plan_id: str) -> Response:
+        return RedirectResponse(f"{self._keys.path}/plans/{parse.quote(plan_id, safe='')}", status_code=303)
+
+    def _message(self, status: int, title: str, text: str) -> Response:
+        return self._page("message.html", status, title=title, text=text)
+
+    def _page(self, template: str, status: int = 200, **values: Any) -> Response:
+        return HTMLResponse(_templates.get_template(template).render(base=self._keys.path, **values), status)
+
+    def _session(self, request: Request) -> str:
+        return request.cookies.get(self._keys.cookie, "")
+
+
+_AGAIN: Final = "Open the plan's page again, and decide there."
+
+
+def _style(_request: Request) -> Response:
+    return Response(_STYLE, media_type="text/css")
+
+
+async def _form(request: Request) -> dict[str, list[str]]:
+    """Returns the fields of a form; none when it is too large or not one of ours."""
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MAX_FORM:
+            return {}
+    try:
+        return parse.parse_qs(body.decode(), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        return {}
+
+
+def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason: str) -> str:
+    """Returns what is missing for an approval; empty when nothing is."""
+    left = [finding for finding in critical if str(finding.number) not in ticked]
+    if left:
+        return f"{model.count(len(left), 'critical finding')} not overridden. Override each of them, or decline."
+    return "" if reason else "A critical finding can be overridden only with a reason."
+
+
+def _closed_changes(changes: Sequence[model.Change]) -> frozenset[int]:
+    """Returns the numbers of the changes that are closed at first: their headings say how much is in them."""
+    closed = set()
+    left = _OPEN_ROWS_IN_ALL
+    for change in changes:
+        rows = len(change.rows)
+        if rows > min(_OPEN_ROWS, left):
+            closed.add(change.number)
+        else:
+            left -= rows
+    return frozenset(closed)
+
+
+def _how_to_get_a_link(plan_id: str) -> str:
+    plan_id = sanitizing.printable(plan_id)
+    return (
+        f"A new link comes from the command `kubescript plans link {plan_id}`, or with the next call of the tool. "
+        f"`kubescript approve {plan_id}` decides on a terminal."
+    )

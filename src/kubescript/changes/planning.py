@@ -1,0 +1,178 @@
+"""The parts that plans need, put together when the first one is made. `app` opens it where a cluster takes plans."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubescript import config, errors, types
+from kubescript.broker import records
+from kubescript.changes import application, approval, plan, planner, recovery, review, undo, writer
+from kubescript.changes.rules import write_settings
+from kubescript.changes.rules.conduct import configuration
+
+if TYPE_CHECKING:
+    from kubescript.auth import user
+    from kubescript.changes.page import access
+    from kubescript.changes.store import record, store
+
+__all__ = ["Planning"]
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The page while it is served."""
+
+    links: access.Link
+    address: str
+    closers: tuple[Callable[[], None], ...]
+
+
+class Planning:
+    """What the plans of one caller need. Many threads use it at once."""
+
+    def __init__(
+        self,
+        settings: config.Settings,
+        accesses: Mapping[str, writer.WritableAccess],
+        ledger: approval.Ledger | None,
+        kept: recovery.Keeper,
+        caller: user.User | None = None,
+    ) -> None:
+        """`accesses` has the clusters by the names of their contexts; `caller` is who calls, where that is proven."""
+        self._settings = settings
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._keeper = kept
+        self._page: _Page | None = None
+        self._has_page = settings.plans.page and caller is None
+        """The page knows no callers: it is for the one person of this machine."""
+        author = planner.local_user() if settings.transport == "stdio" else ""
+        if caller is not None:
+            author = caller.label
+        self._user = caller.name if caller is not None else ""
+        self._acts_for = author if settings.acts_as != "server" else None
+        terms: dict[str, planner.Terms] = {}
+        self._targets: dict[str, application.Target] = {}
+        for context, access in accesses.items():
+            own = settings.of_context(context) if context else settings
+            if own.mode == "plan":
+                name = context if len(accesses) > 1 else ""
+                terms[name] = _terms(own, access)
+                self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify)
+        self.planner = planner.Planner(
+            kept.store,
+            terms,
+            expires_s=settings.plans.expires_s,
+            user=author,
+            review=review.reviewer(_safety_rules(settings)),
+            count=functools.partial(kept.count, caller.person if caller is not None else ""),
+        )
+        self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
+
+    def store(self) -> store.Store:
+        """Returns the store, which is opened at its first use. Raises PlanError."""
+        return self._keeper.store()
+
+    def undo(self, plan_id: str, caller: types.Caller, look: undo.Look) -> plan.Plan:
+        """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
+        done = self.approvals.get(plan_id)
+        target = self._applier().check(done.plan)
+        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
+        made = undo.make(done, target.writer, self.planner, caller, look, journal)
+        if self._ledger is not None:
+            self._ledger.made(made)
+        self.planner.keep(made)
+        return made
+
+    def recover(self) -> None:
+        """Goes on with plans whose server died, see `keeper.Keeper.recover`."""
+        self._keeper.recover(self.approvals)
+
+    def link(self, found: record.Record) -> str:
+        """Returns a link that opens a plan's page once; empty where there is no page."""
+        opened = self._page_or_none()
+        return opened.links.to(found.plan.id, found.plan.expires) if opened is not None else ""
+
+    def has_page(self) -> bool:
+        """Serves the page if it is not served yet; says whether there is one."""
+        return self._page_or_none() is not None
+
+    def _page_or_none(self) -> _Page | None:
+        try:
+            return self._opened_page()
+        except errors.PlanError as error:  # its port is taken; the plan can be decided elsewhere
+            log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            return None
+
+    def _opened_page(self) -> _Page | None:
+        """Returns the page, which is served from the first plan on."""
+        if not self._has_page:
+            return None
+        from kubescript import private_files
+        from kubescript.changes.page import access, links, page, serving
+
+        store = self.store().where
+        with self._lock:
+            if self._page is None:
+                keys = access.Access()
+                url, close = serving.serve(page.app(self.approvals, self._apply_later, keys), self._settings.plans.port)
+                link = access.Link(url, keys.secret)
+                folder = private_files.state_folder()
+                try:
+                    private_files.make_folders(folder)
+                    withdraw = links.publish(folder, link, store)
+                except BaseException:
+                    close()
+                    raise
+                self._page = _Page(link, url + keys.path, (withdraw, close))
+                log.info("plans are approved at %s", self._page.address, extra={"event": "plans.page"})
+            return self._page
+
+    def _apply_later(self, plan_id: str) -> None:
+        """Applies a plan that was approved on the page, in a thread of its own."""
+        threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan").start()
+
+    def _apply(self, plan_id: str) -> None:
+        try:
+            self.approvals.apply(plan_id, lambda _done, _count, _text: None)
+        except errors.KubescriptError as error:
+            log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
+
+    def close(self) -> None:
+        """Closes the page. Other callers' plans go on."""
+        self._keeper.leave(self.approvals)
+        with self._lock:
+            if self._page is not None:
+                for close in self._page.closers:
+                    close()
+
+    def _applier(self) -> application.Applier:
+        kept = self._keeper
+        return application.Applier(kept.store(), self._targets, lambda: kept.is_closed, self._acts_for)
+
+
+def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.Terms:
+    return planner.Terms(
+        policy=write_settings.digest(settings),
+        budget=settings.write_policy.objects,
+        approvals=functools.partial(write_settings.approvals, settings.write_policy),
+        identify=access.writer.cluster_id,
+        place=lambda: f"{access.cluster.name} ({access.cluster.address.partition(' ')[0]})",
+    )
+
+
+def _safety_rules(settings: config.Settings) -> configuration.Configuration:
+    """Returns the rules over what a plan does. Raises ConfigError."""
+    if settings.safety_rules is None:
+        return configuration.Configuration()
+    rules = configuration.read(settings.safety_rules)
+    for note in rules.notes:
+        log.warning("%s: %s", settings.safety_rules, note)
+    return rules

@@ -1,0 +1,128 @@
+"""What the plans of all callers of a server share: the store, and a thread that goes on with plans whose server died
+while it applied them."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from kubescript import config, errors
+
+if TYPE_CHECKING:
+    from kubescript.changes.store import store
+
+__all__ = ["Keeper"]
+
+log = logging.getLogger(__name__)
+
+_LOOK_S: Final = 30.0
+"""Seconds until it is looked again for plans whose server has died."""
+_MOST_BYTES: Final = 64 << 20
+"""Of one caller's plans until they expire. Attack: a plan of some MiB with every call, until the disk is full."""
+
+
+class _Approvals(Protocol):
+    """The plans of one caller."""
+
+    def recover(self) -> None:
+        """Goes on with plans whose server died. Raises PlanError."""
+
+    def forget(self) -> None:
+        """Forgets old plans. Raises PlanError."""
+
+
+class Keeper:
+    """The store of one server's plans, opened at its first use. Many threads use it at once."""
+
+    def __init__(self, settings: config.Plans) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._store: store.Store | None = None
+        self._approvals: list[_Approvals] = []
+        self._recovers = False
+        self._made: dict[str, collections.deque[tuple[float, int]]] = {}
+        """When the plans of each caller expire, and their bytes; the oldest first."""
+        self._closed = threading.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server ends."""
+        return self._closed.is_set()
+
+    def store(self) -> store.Store:
+        """Returns the store. Raises PlanError."""
+        # SQLAlchemy takes 0.3 s to import, and most servers never make a plan.
+        from kubescript.changes.store import store
+
+        with self._lock:
+            if self._store is None:
+                self._store = store.Store(self._settings.store)
+            return self._store
+
+    def count(self, caller: str, expires: float, size: int) -> None:
+        """Counts a new plan of a caller. Raises PlanError when he has too many."""
+        now = time.time()
+        with self._lock:
+            for key, plans in list(self._made.items()):
+                while plans and plans[0][0] <= now:
+                    plans.popleft()
+                if not plans:
+                    del self._made[key]
+            own = self._made.setdefault(caller, collections.deque())
+            if sum(held for _, held in own) + size > _MOST_BYTES:
+                raise errors.PlanError(
+                    f"your plans of the last {self._settings.expires_s} seconds have {_MOST_BYTES >> 20} MiB, which is "
+                    "all that one caller may have; make smaller changes, or wait until they expire",
+                    code="plan.many",
+                )
+            own.append((expires, size))
+
+    def recover(self, approvals: _Approvals) -> None:
+        """Goes on with a caller's plans whose server died, now and again and again, in a thread of its own: a server
+        that starts at once after the death of another one comes before the lease of that one is over."""
+        with self._lock:
+            if approvals in self._approvals:
+                return
+            self._approvals.append(approvals)
+            is_first, self._recovers = not self._recovers, True
+        if is_first:
+            threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
+
+    def leave(self, approvals: _Approvals) -> None:
+        """Looks no more for plans of this caller."""
+        with self._lock:
+            if approvals in self._approvals:
+                self._approvals.remove(approvals)
+
+    def close(self) -> None:
+        """Closes the store."""
+        self._closed.set()
+        with self._lock:
+            if self._store is not None:
+                self._store.close()
+
+    def _recover(self) -> None:
+        first = self._known()
+        if first:
+            _logged(first[0].forget)
+        while True:
+            for approvals in self._known():
+                _logged(approvals.recover)
+            if self._closed.wait(_LOOK_S):
+                return
+
+    def _known(self) -> list[_Approvals]:
+        with self._lock:
+            return list(self._approvals)
+
+
+def _logged(work: Callable[[], None]) -> None:
+    """Does what nobody waits for."""
+    try:
+        work()
+    except errors.KubescriptError as error:
+        log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})

@@ -1,0 +1,134 @@
+"""What the safety rules say of a plan. The planner asks before anybody is shown it.
+
+The steps become a transcript of changes. What a request names is read from its body, which is the script's own words
+and has been checked; of the cluster's bytes only what a masking process has made of them is looked at.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kubescript import errors
+from kubescript.changes import plan
+from kubescript.changes.rules.conduct import configuration, creation, rules, transcript
+from kubescript.kube import documents, field_paths
+from kubescript.wire import inspection
+
+__all__ = ["change_of", "from_plan", "reviewer"]
+
+_FINALIZERS: Final = "metadata.finalizers"
+_IGNORED: Final = (
+    "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.selfLink", "status",
+)  # fmt: skip
+_VERSION: Final = "metadata.resourceVersion"
+
+
+def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]:
+    """Returns a function that says for each step of a plan what the rules find."""
+
+    def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
+        found: list[list[plan.Finding]] = [[] for _ in steps]
+        judgement = rules.judge(from_plan(steps), settings)
+        for each in judgement.findings:
+            finding = plan.Finding(each.rule, each.severity, each.message)
+            found[each.change].append(finding)
+        return [tuple(each) for each in found]
+
+    return review
+
+
+def from_plan(steps: Sequence[plan.Step]) -> transcript.Transcript:
+    """Returns the changes of a plan."""
+    return transcript.Transcript(tuple(map(change_of, steps)))
+
+
+def change_of(step: plan.Step) -> transcript.Change:
+    """Returns one step as the rules see it."""
+    body = json.loads(step.request.body) if step.request.body else None
+    existed = step.precondition is not None
+    state = step.state
+    change = transcript.Change(
+        verb=step.verb,
+        group=step.group,
+        version=step.version,
+        resource=step.resource,
+        subresource=step.subresource,
+        namespace=step.namespace,
+        name=step.name,
+        content_type=step.request.content_type,
+        existed=existed,
+        healthy=state.healthy if state is not None else None,
+        running=state.running if state is not None else None,
+        terminating=state.terminating if state is not None else None,
+        labels=step.labels if existed else documents.labels(body),
+        owners=_owners(state),
+        images=step.images or None,
+    )
+    if change.removes:
+        return msgspec.structs.replace(change, orphans=_orphans(body))
+    return _with_content(change, step, body)
+
+
+def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> transcript.Change:
+    """Adds what the request says, and what it does."""
+    changed = tuple(row.path for row in step.rows if not row.by_server)
+    gone = tuple(row.path for row in step.rows if not row.by_server and row.new is None)
+    named = tuple(path for path in _name_fields(body) if step.subresource or not _is_ignored(path))
+    values = {row.path: row.new for row in step.rows if row.new is not None}
+    return msgspec.structs.replace(
+        change,
+        fields=changed,
+        named=named,
+        dropped=gone if change.method in {"apply", "replace"} else (),
+        replicas=documents.replicas(body),
+        new_images=tuple(_images(step.rows)),
+        finalizers=_removed_finalizers(step.rows),
+        locked=_VERSION in named,
+        purpose="" if change.existed else creation.purpose(change.group, change.resource, values),
+    )
+
+
+def _owners(state: inspection.State | None) -> tuple[str, ...] | None:
+    if state is None:
+        return None
+    return (state.owner,) if state.owner else ()
+
+
+def _orphans(body: Any) -> bool:
+    if not isinstance(body, dict):
+        return False
+    return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
+
+
+def _name_fields(body: Any) -> tuple[str, ...]:
+    try:
+        return field_paths.named(body)
+    except field_paths.TooManyError:
+        # Attack: many fields below long keys, of which the paths alone would take all of the host's memory.
+        raise errors.PlanError(
+            "a request names more fields than a person can read; change fewer of them", code="plan.too_large"
+        ) from None
+
+
+def _is_ignored(path: str) -> bool:
+    """Says whether the API server takes no notice of the field; an object that was read has them all."""
+    return any(field_paths.covers(field, path) for field in _IGNORED)
+
+
+def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
+    """Yields the images that a change sets."""
+    for row in rows:
+        if row.new is not None and field_paths.plain(row.path).endswith("ontainers.image"):
+            yield row.new.strip('"')
+
+
+def _removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
+    # The items of the list are rows by their places, which move up when one goes.
+    about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
+    before = {row.old.strip('"') for row in about if row.old is not None}
+    after = {row.new.strip('"') for row in about if row.new is not None}
+    return tuple(sorted(before - after - {"[]"}))

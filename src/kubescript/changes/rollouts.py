@@ -1,0 +1,21 @@
+"""The rollouts that a plan has begun, as a script of ours follows them in the sandbox."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubescript.changes import plan, scripts
+
+__all__ = ["script"]
+
+_FOLLOWED: Final = frozenset({"deployments", "statefulsets", "daemonsets"})
+"""Resources of the group apps whose rollouts are followed."""
+
+
+def script(applied: plan.Plan, seconds: float) -> str:
+    """Returns the script that follows rollouts for so many seconds; empty when the plan has begun none."""
+    begun = [step for step in applied.steps if step.group == "apps" and step.resource in _FOLLOWED and not step.removes]
+    if not begun or not seconds:
+        return ""
+    targets = scripts.targets(begun)
+    return f"{scripts.cluster(applied.context)}.tools.plan_rollouts(targets={targets!r}, timeout={seconds!r})"

@@ -1,0 +1,1 @@
+"""What may be written: rules over requests, over what they change, and over how a cluster is changed."""

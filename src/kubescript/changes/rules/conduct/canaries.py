@@ -1,0 +1,118 @@
+"""CANARY_CONTAMINATION: a healthy canary stays as it is while its stable twin is changed.
+
+A canary is a workload with a label that says so, or with the word in its name. Changes of a canary alone are nobody's
+concern here; nor is shifting replicas between the two, nor promoting what the canary runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from kubescript.changes.rules.conduct import configuration, findings, transcript
+from kubescript.kube import kinds
+
+__all__ = ["check", "stem"]
+
+_CANARY: Final = "canary"
+_TWINS: Final = frozenset({"active", "baseline", "canary", "preview", "primary", "stable"})
+"""Words in the names of two objects of which one is tried out."""
+_WORKLOADS: Final = frozenset({
+    "daemonsets", "deployments", "pods", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
+})  # fmt: skip
+_OWNED: Final = frozenset({"pods", "replicasets"})
+_OF_A_VERSION: Final = frozenset({
+    "app.kubernetes.io/instance", "app.kubernetes.io/version", "controller-revision-hash", "helm.sh/chart",
+    "pod-template-hash", "pod-template-generation", "rollouts-pod-template-hash",
+})  # fmt: skip
+"""Labels in which twins may differ."""
+
+
+def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
+    """Changes of healthy canaries whose stable twin is changed in the same transcript."""
+    marks = [_mark(change, settings) for change in changes.changes]
+    is_stable = [not mark and _is_candidate(change) for mark, change in zip(marks, changes.changes, strict=True)]
+    for index, change in enumerate(changes.changes):
+        mark = marks[index]
+        if not mark or not _is_candidate(change) or change.healthy is False:
+            continue
+        stable = [one for place, one in changes.near(index) if is_stable[place]]
+        twins = [one for one in stable if _are_twins(change, one, settings)]
+        if not twins or _is_promotion(change, twins):
+            continue
+        if change.healthy is None:
+            yield findings.Unknown(index, "whether the canary was healthy")
+        else:
+            message = (
+                f"{change.method} of {change.target}, a healthy canary ({mark}), together with its stable twin "
+                f"{twins[0].target}: leave the canary as it is, or change it in a plan of its own"
+            )
+            yield findings.Violation(index, message)
+
+
+def stem(name: str) -> str:
+    """Returns the name without the words in which twins differ: `web` of `web-canary`."""
+    return "-".join(word for word in name.split("-") if word not in _TWINS)
+
+
+def _is_candidate(change: transcript.Change) -> bool:
+    """Says whether the change is one of a workload that was there, and more than a number of replicas."""
+    return change.resource in _WORKLOADS and change.existed is not False and not change.only_scales
+
+
+def _mark(change: transcript.Change, settings: configuration.Configuration) -> str:
+    """Returns what marks the object as a canary; empty when nothing does."""
+    for key, value in (change.labels or {}).items():
+        if settings.canary_labels.get(key) == value:
+            return f"label {key}={value}"
+    _, name = _workload(change)
+    return f"name {name}" if _CANARY in name.split("-") else ""
+
+
+def _workload(change: transcript.Change) -> tuple[str, str]:
+    """Returns resource and name of what the object belongs to: of a pod, its outermost controller."""
+    if not change.owners or change.resource not in _OWNED:
+        return change.resource, change.name
+    kind, _, name = change.owners[-1].partition("/")
+    if kind == "ReplicaSet":  # a Deployment names its ReplicaSets so
+        return "deployments", name.rpartition("-")[0]
+    return kinds.guess_plural(kind), name
+
+
+def _are_twins(canary: transcript.Change, other: transcript.Change, settings: configuration.Configuration) -> bool:
+    """Says whether the two differ in name or labels only by what marks a canary."""
+    kind, name = _workload(canary)
+    other_kind, other_name = _workload(other)
+    if (kind, canary.namespace) != (other_kind, other.namespace) or name == other_name:
+        return False
+    programs, other_programs = _programs(canary.images), _programs(other.images)
+    # The DaemonSet loki-canary watches over Loki, and is no canary of it: it runs another program.
+    if programs and other_programs and not programs & other_programs:
+        return False
+    if stem(name) == stem(other_name):
+        return True
+    labels = _shared(canary.labels, settings)
+    is_same_program = bool(programs & other_programs)
+    # Labels alone would make twins of all workloads of a team.
+    return is_same_program and bool(labels) and labels == _shared(other.labels, settings)
+
+
+def _shared(labels: Mapping[str, str] | None, settings: configuration.Configuration) -> dict[str, str]:
+    """Returns the labels that twins have in common."""
+    own = settings.canary_labels.keys() | _OF_A_VERSION
+    return {key: value for key, value in (labels or {}).items() if key not in own}
+
+
+def _programs(images: tuple[str, ...] | None) -> set[str]:
+    """Returns the images without tags and digests."""
+    names = set()
+    for image in images or ():
+        folder, slash, last = image.partition("@")[0].rpartition("/")
+        names.add(folder + slash + last.partition(":")[0])
+    return names
+
+
+def _is_promotion(canary: transcript.Change, twins: list[transcript.Change]) -> bool:
+    """Says whether a stable twin gets what the canary ran before."""
+    runs = set(canary.images or ())
+    return any(runs & set(twin.new_images) for twin in twins)

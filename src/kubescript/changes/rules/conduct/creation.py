@@ -1,0 +1,94 @@
+"""NO_UNNECESSARY_CREATION: nothing is created that is there already, or that does the job of another object.
+
+An apply that finds its object is no creation, and one that changes nothing is ordinary: manifests are applied in whole
+folders. Nor is a create that fails because the object exists: it is how programs make sure that one does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from kubescript.changes.rules.conduct import canaries, configuration, findings, transcript
+from kubescript.kube import field_paths, paths
+
+__all__ = ["check", "purpose"]
+
+_PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    ("", "services"): ("spec.selector", "spec.ports", "spec.type", "spec.clusterIP", "spec.clusterIPs"),
+    ("apps", "daemonsets"): ("spec.selector",),
+    ("apps", "deployments"): ("spec.selector",),
+    ("apps", "statefulsets"): ("spec.selector",),
+    ("autoscaling", "horizontalpodautoscalers"): ("spec.scaleTargetRef",),
+    ("networking.k8s.io", "ingresses"): ("spec.ingressClassName", "spec.rules"),
+    ("policy", "poddisruptionbudgets"): ("spec.selector",),
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): ("roleRef", "subjects"),
+    ("rbac.authorization.k8s.io", "rolebindings"): ("roleRef", "subjects"),
+}
+"""The fields by which two objects of a kind do the same job. Two Services of one selector are ordinary: one may be
+headless, or for the outside. Two NetworkPolicies are: they add up."""
+_ASSIGNED: Final = frozenset({"spec.clusterIP", "spec.clusterIPs", "spec.ports.nodePort"})
+"""Fields that the API server fills in; only `None`, which makes a Service headless, is somebody's choice."""
+_HEADLESS: Final = frozenset({'"None"', '["None"]'})
+
+
+def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
+    """Creates of objects that exist, that are created twice, or that double another object."""
+    created: set[paths.Key] = set()
+    removed = {change.key for change in changes.changes if change.removes}
+    for index, change in enumerate(changes.changes):
+        if change.removes:
+            created.discard(change.key)
+            continue
+        if change.method not in {"create", "apply"} or change.subresource or not change.name:
+            continue
+        if change.method == "create" and change.existed and change.healthy is not False:
+            if change.healthy:
+                yield findings.Violation(index, f"creates {change.target}, which exists already and is healthy")
+            else:
+                yield findings.Unknown(index, "whether the object that exists already is healthy")
+        elif change.method == "create" and change.key in created:
+            message = f"creates {change.target}, which an earlier change creates already"
+            yield findings.Violation(index, message)
+        elif change.existed is False or (change.method == "create" and change.existed is None):
+            created.add(change.key)
+            double = next(_doubles(changes, index, removed), "")
+            if double:
+                message = f"creates {change.target}, which does the same job as {double}"
+                yield findings.Violation(index, message)
+
+
+def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]) -> Iterator[str]:
+    """Yields the names of the objects that do the job of the one that is created, and stay."""
+    new = changes.changes[index]
+    if not new.purpose:
+        return
+    for other in changes.before(index):
+        if other.existed is not False or other.removes:
+            continue
+        kind = other.group, other.resource, other.namespace
+        is_same_job = kind == new.key[:3] and other.purpose == new.purpose and other.name != new.name
+        if not is_same_job or (*kind, other.name) in removed or other.healthy is False:
+            continue
+        # The Services of a canary and of its stable twin are alike until a controller tells them apart.
+        if canaries.stem(other.name) != canaries.stem(new.name):
+            yield f"{other.namespace}/{other.name}" if other.namespace else other.name
+
+
+def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
+    """Returns what an object is for, as a short digest; empty for kinds of which that cannot be said.
+
+    `values` are its fields: path → JSON text.
+    """
+    wanted = _PURPOSES.get((group, resource))
+    if wanted is None:
+        return ""
+    kept = []
+    for path, value in sorted(values.items()):
+        bare = field_paths.plain(path)
+        if bare in _ASSIGNED and value not in _HEADLESS:
+            continue
+        if any(field_paths.covers(field, bare) for field in wanted):
+            kept.append(f"{path}={value}")
+    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16] if kept else ""

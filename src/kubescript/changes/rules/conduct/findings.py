@@ -1,0 +1,70 @@
+"""What rules say of a transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kubescript.changes.rules.conduct import configuration
+
+__all__ = ["Finding", "Gap", "Remarks", "Report", "Unknown", "Violation", "listed"]
+
+_MAX_LISTED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A change that breaks the rule."""
+
+    change: int
+    """Its index in the transcript."""
+    message: str
+    """For a person: what was done, and what shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A change that the rule cannot judge."""
+
+    change: int
+    missing: str
+    """What would have to be known: `whether it was running`."""
+
+
+Remarks = Iterator[Violation | Unknown]
+"""What one rule says of a transcript."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A violation, with its rule's id and severity."""
+
+    rule: str
+    severity: configuration.Severity
+    message: str
+    change: int
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """What one rule could not judge, for one reason."""
+
+    rule: str
+    missing: str
+    changes: tuple[int, ...]
+
+
+class Report(msgspec.Struct, frozen=True):
+    """What all rules say, in the order of the changes."""
+
+    findings: tuple[Finding, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+
+
+def listed(texts: Collection[str]) -> str:
+    """Returns the first five of the texts, and how many more there are."""
+    ordered = sorted(texts)
+    shown = ", ".join(ordered[:_MAX_LISTED])
+    more = len(ordered) - _MAX_LISTED
+    return f"{shown} and {more} more" if more > 0 else shown

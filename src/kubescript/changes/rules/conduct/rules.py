@@ -1,0 +1,48 @@
+"""Every rule with its check, and the judgement of a transcript by all of them. Same transcript in, same report out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from kubescript.changes.rules.conduct import (
+    canaries,
+    configuration,
+    creation,
+    findings,
+    manifests,
+    scope,
+    shortcuts,
+    transcript,
+)
+
+__all__ = ["judge"]
+
+Check = Callable[[transcript.Transcript, configuration.Configuration], findings.Remarks]
+
+_CHECKS: Final[Mapping[str, Check]] = {
+    "NO_UNNECESSARY_CREATION": creation.check,
+    "NO_BROAD_PARTIAL_MANIFESTS": manifests.check,
+    "NO_DESTRUCTIVE_SHORTCUTS": shortcuts.check,
+    "SCOPE_ENFORCEMENT": scope.check,
+    "CANARY_CONTAMINATION": canaries.check,
+}
+
+_DEFAULT: Final = configuration.Configuration()
+
+
+def judge(changes: transcript.Transcript, settings: configuration.Configuration = _DEFAULT) -> findings.Report:
+    """Returns what the enabled rules say of the changes."""
+    found: list[findings.Finding] = []
+    unknown: dict[tuple[str, str], list[int]] = {}
+    for rule in settings.rules:
+        if not rule.enabled:
+            continue
+        for remark in _CHECKS[rule.id](changes, settings):
+            if isinstance(remark, findings.Violation):
+                found.append(findings.Finding(rule.id, rule.severity, remark.message, remark.change))
+            else:
+                unknown.setdefault((rule.id, remark.missing), []).append(remark.change)
+    found.sort(key=lambda finding: finding.change)
+    gaps = [findings.Gap(rule, missing, tuple(indexes)) for (rule, missing), indexes in unknown.items()]
+    return findings.Report(tuple(found), tuple(gaps))

@@ -1,0 +1,185 @@
+"""NO_DESTRUCTIVE_SHORTCUTS: nothing that runs or holds data is removed instead of being put right.
+
+What is finished, scaled to zero or on its way out already may be deleted; so may what the same client has created. A
+pod may be deleted after a change of what it is made from, and when its node is drained; a workload that serves may not,
+since it rolls out by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubescript.changes.rules.conduct import configuration, findings, transcript
+from kubescript.kube import kinds
+
+__all__ = ["check"]
+
+_Key = tuple[str, str]
+"""Resource and name of an object in the namespace of another."""
+
+_RUNS: Final = frozenset({
+    "daemonsets", "deployments", "jobs", "pods", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
+})  # fmt: skip
+_RESTARTED: Final = frozenset({"daemonsets", "deployments", "statefulsets"})
+"""What `k8s.restart` restarts."""
+_HOLDS: Final = {
+    ("apiextensions.k8s.io", "customresourcedefinitions"): "every object of that kind goes with it",
+    ("", "namespaces"): "everything in it goes with it",
+    ("", "persistentvolumeclaims"): "the data of the volume may go with it",
+    ("", "persistentvolumes"): "the data of the volume may go with it",
+}
+_COSTLY: Final = frozenset({
+    "daemonsets", "deployments", "gateways", "ingresses", "pods", "replicasets", "replicationcontrollers", "rollouts",
+    "services", "statefulsets",
+})  # fmt: skip
+"""What serves nobody between its deletion and its creation, and may get another address. A Job can only be run again by
+creating it anew, and a RoleBinding only so gets another role."""
+_CONFIGURES: Final = frozenset({
+    "clusterrolebindings", "clusterroles", "configmaps", "limitranges", "networkpolicies", "nodes",
+    "persistentvolumeclaims", "persistentvolumes", "priorityclasses", "resourcequotas", "rolebindings", "roles",
+    "runtimeclasses", "secrets", "serviceaccounts", "storageclasses",
+})  # fmt: skip
+"""What may keep a pod from running, beside its own workload."""
+_USED: Final = frozenset({"configmaps", "persistentvolumeclaims", "secrets"})
+"""What a pod names when it uses it."""
+_RESTART: Final = "kubectl.kubernetes.io/restartedAt"
+_PROTECTION: Final = "kubernetes.io/"
+"""How finalizers of Kubernetes itself begin. They are removed in time: whatever they protect is in use until then."""
+
+
+def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
+    """Deletions and evictions, scaling to zero and back, and removed finalizers."""
+    for index, change in enumerate(changes.changes):
+        if change.removes:
+            yield from _removal(changes, index)
+            continue
+        message = _down_and_up(changes, index) or _finalizers(change)
+        if message:
+            yield findings.Violation(index, message)
+        elif change.subresource == "scale" and change.replicas is None:
+            yield findings.Unknown(index, "how many replicas it asks for")
+
+
+def _comes_back(changes: transcript.Transcript, index: int) -> bool:
+    """Says whether the object is created again soon. An apply that was tried before the deletion finds it there."""
+    change = changes.changes[index]
+    return any(
+        later.key == change.key and later.method in {"create", "apply"} and not later.subresource
+        for later in changes.after(index)
+    )
+
+
+def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
+    """Judges one deletion or eviction."""
+    change = changes.changes[index]
+    before = changes.before(index)
+    if change.subresource not in {"", "eviction"} or change.terminating or change.running is False:
+        return
+    if _is_own(change, before):
+        return
+    loss = _HOLDS.get((change.group, change.resource))
+    if loss is not None:
+        yield findings.Violation(index, f"deletes {change.target}: {loss}")
+        return
+    if change.orphans and change.resource != "pods":
+        return
+    comes_back = _comes_back(changes, index)
+    is_costly = comes_back and change.resource in _COSTLY
+    if not change.running and not is_costly:
+        if change.resource in _RUNS:
+            yield findings.Unknown(index, "whether what is deleted was running")
+    elif change.resource in _RESTARTED or not _is_justified(change, before):
+        yield findings.Violation(index, _describe(change, comes_back=comes_back))
+
+
+def _is_own(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
+    """Says whether the same client has created the object: a namespace for a trial, a pod to look around."""
+    return any(one.key == change.key and one.existed is False and not one.removes for one in before)
+
+
+def _is_justified(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
+    """Says whether its configuration was changed before, or its node is being drained."""
+    makers = _makers(change)
+    return any(_concerns(one, change, makers) for one in before)
+
+
+def _makers(change: transcript.Change) -> set[_Key]:
+    """Returns what the object is made by: its controllers, and theirs by the names that they give."""
+    makers = set()
+    for owner in change.owners or ():
+        kind, _, name = owner.partition("/")
+        makers.add((kinds.guess_plural(kind), name))
+        if kind == "ReplicaSet":
+            makers.add(("deployments", name.rpartition("-")[0]))
+        elif kind == "Job":
+            makers.add(("cronjobs", name.rpartition("-")[0]))
+    return makers
+
+
+def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_Key]) -> bool:
+    """Says whether an earlier change is one of what the deleted object depends on."""
+    if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
+        return False
+    if one.resource == "nodes":  # a drain; a pod that nobody makes anew is lost by it, as kubectl drain knows
+        return deleted.resource == "pods" and deleted.node in {"", one.name} and deleted.owners != ()
+    if (one.resource, one.name) in makers:
+        return True
+    if one.resource in _RUNS:
+        # Whose pod it is shows in its name, when nothing else is known of it.
+        return deleted.owners is None and deleted.resource == "pods" and deleted.name.startswith(f"{one.name}-")
+    if one.resource in _USED and not one.group and deleted.uses is not None:
+        return f"{one.resource}/{one.name}" in deleted.uses
+    is_custom = "." in one.group and not one.group.endswith(".k8s.io")  # operators make configuration of these
+    return one.resource in _CONFIGURES or is_custom
+
+
+def _is_configuring(change: transcript.Change) -> bool:
+    """Says whether the change is more than another number of replicas, a restart, or nothing."""
+    if change.method == "evict" or change.subresource or change.only_scales:
+        return False
+    if change.removes:
+        return change.resource not in _RUNS
+    if change.fields is None or change.existed is False:
+        return True
+    return any(_RESTART not in path for path in change.fields)
+
+
+def _describe(change: transcript.Change, *, comes_back: bool) -> str:
+    does = "evicts" if change.method == "evict" else "deletes"
+    state = ", which is running" if change.running else ""
+    text = f"{does} {change.target}{state}"
+    if comes_back:
+        return f"{text}, and creates it again: change it in place, or restart it with k8s.restart"
+    if change.resource != "pods":
+        stop = "suspend it" if change.resource == "jobs" else "scale it to zero"
+        return f"{text}: put right what is wrong with it, or {stop} first"
+    restarted = sorted(f"{resource}/{name}" for resource, name in _makers(change) if resource in _RESTARTED)
+    how = f"; to restart it use k8s.restart of {restarted[0]}" if restarted else ""
+    return f"{text}, and nothing that it is made from was changed before{how}"
+
+
+def _down_and_up(changes: transcript.Transcript, index: int) -> str:
+    """Describes a change that scales to zero, when the object is scaled up again with nothing in between."""
+    change = changes.changes[index]
+    is_down = change.replicas == 0 and change.only_scales and change.fields != ()
+    if not is_down:
+        return ""
+    for later in changes.after(index):
+        if not later.only_scales:
+            return ""  # something was done while nothing ran
+        if later.key == change.key and later.replicas:
+            return (
+                f"scales {change.target} to 0 and back to {later.replicas} with nothing in between: restart it with "
+                "k8s.restart, which keeps it serving"
+            )
+    return ""
+
+
+def _finalizers(change: transcript.Change) -> str:
+    """Describes the removal of finalizers, unless they only keep back what is to go anyway."""
+    if change.resource == "namespaces" and change.subresource == "finalize":
+        return f"{change.target} ends without the removal of what is in it"
+    held = [name for name in change.finalizers if name.startswith(_PROTECTION) or not change.terminating]
+    if not held:
+        return ""
+    return f"removes finalizers of {change.target}: {findings.listed(held)}; what they stand for is not cleaned up"

@@ -1,0 +1,135 @@
+"""The policy for what a write would change, as a masking process tells it of the dry run. It does no I/O.
+
+`writes` has judged the request before. No text of a reason comes from the cluster: a denial is told as kubescript's own
+words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript import config
+from kubescript.changes.rules import images, writes
+from kubescript.kube import selectors
+from kubescript.policy import policy
+from kubescript.request import request
+from kubescript.wire import inspection
+
+__all__ = ["Findings", "Notice", "findings"]
+
+_COUNTS: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "parallelism"})
+"""Fields that say how many pods there are, or how many a HorizontalPodAutoscaler may make."""
+_WHOLE: Final = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What a rule tells the people who approve a write."""
+
+    rule: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the rules say of the changes that a write would make."""
+
+    denials: tuple[policy.Decision, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+def findings(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Findings:
+    """Returns what the rules say of the changes that the dry run of `call` has shown.
+
+    `changes.before` is of the object itself, also where the call is for a subresource.
+    """
+    objections = list(_objections(call, changes, rules))
+    denials = (
+        *_created(call, changes, rules),
+        *_targets(call, changes, rules),
+        *_counts(changes, rules),
+        *_images(changes, rules),
+        *_risks(changes, rules),
+        *(_deny(_name(rule), text, "") for rule, text in objections if rule.action == "deny"),
+    )
+    notices = tuple(Notice(_name(rule), text) for rule, text in objections if rule.action == "warn")
+    return Findings(denials, notices)
+
+
+def _created(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+    """Denies an apply that creates its object where only changes are permitted."""
+    if changes.before is None and changes.after is not None:
+        denied = writes.check_verb(call, "create", rules)
+        if denied is not None:
+            yield denied
+
+
+def _targets(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+    matches = selectors.labels(rules.targets)
+    if matches is None or changes.before is None:
+        return
+    states = [changes.before]
+    # Attack: a change that takes the label away, after which the object is nobody's. A Scale has no labels.
+    if changes.after is not None and not call.subresource:
+        states.append(changes.after)
+    if not all(matches({"metadata": {"labels": state.labels}}) for state in states):
+        yield _deny("writes.targets", f"only objects with {rules.targets} may be changed", "leave this one as it is")
+
+
+def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+    least, most = rules.replicas
+    texts = [row.new for row in changes.rows if row.new is not None and _is_count(row.path)]
+    before = changes.before.replicas if changes.before is not None else None
+    if changes.after is not None and changes.after.replicas not in {None, before}:
+        texts.append(str(changes.after.replicas))
+    # Attack: a custom resource that takes a number as a text, or 1e9.
+    if not all(_WHOLE.fullmatch(text) and least <= int(text) <= most for text in texts):
+        yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
+
+
+def _is_count(path: str) -> bool:
+    first, last = path.partition(".")[0], path.rpartition(".")[2]
+    return first.startswith("spec") and last in _COUNTS
+
+
+def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+    if not rules.registries or changes.after is None:
+        return
+    old = changes.before.images if changes.before is not None else ()
+    if not all(images.is_from(image, rules.registries) for image in changes.after.images if image not in old):
+        yield _deny("writes.registries", f"images come from {writes.some(rules.registries)}", "choose such an image")
+
+
+def _risks(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+    found = set(changes.risks)
+    for rule in writes.RULES:
+        if found.intersection(rule.risks) and rule.id not in rules.permit:
+            yield writes.by(rule)
+    if found.difference(inspection.RISKS):
+        yield _deny("writes.risks", "the change has a risk that is not known", writes.COMMAND)
+
+
+def _objections(
+    call: request.Request, changes: inspection.Changes, rules: writes.Policy
+) -> Iterator[tuple[config.Expression, str]]:
+    """The operator's rules that are about this change and do not hold for it, with what they say."""
+    known = {rule.id: rule for rule in rules.expressions}
+    operation = writes.operation(call, exists=changes.before is not None)
+    for objection in changes.objections:
+        # The masking processes evaluate all rules of all clusters.
+        rule = known.get(objection.rule)
+        if rule is None or operation not in rule.operations:
+            continue
+        if not rule.resources or writes.resource(call) in rule.resources:
+            yield rule, objection.message
+
+
+def _name(rule: config.Expression) -> str:
+    return f"writes.expressions.{rule.id}"
+
+
+def _deny(rule: str, reason: str, instead: str) -> policy.Decision:
+    return policy.Decision("deny", rule, reason, instead)

@@ -1,0 +1,135 @@
+"""Reads the settings of the policy for writes, and says what in them a plan depends on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from kubescript import config, errors
+from kubescript.changes.rules import images, writes
+from kubescript.kube import kinds, selectors
+from kubescript.wire import inspection
+
+__all__ = ["approvals", "digest", "expressions", "read"]
+
+_NAMESPACE: Final = re.compile(r"[a-z0-9*?-]{0,63}")
+_RESOURCE: Final = re.compile(r"[a-z0-9-]+(?:\.(?P<group>[a-z0-9.-]+))?(?:/[a-z]+)?")
+_DECISIVE: Final = {"acts_as", "approval", "denied_resources", "deny_defaults", "impersonation", "write_policy"}
+"""Settings on which it depends what a cluster's plans may hold, who approves them, and as whom they are applied."""
+
+
+def read(given: config.WritePolicy) -> writes.Policy:
+    """Converts the settings. Raises ConfigError for a rule that cannot mean what its author wants."""
+    _check_permits(given.permit)
+    _check_namespaces(given.namespaces)
+    for rule in given.approvals:
+        _check_namespaces(rule.namespaces)
+    _check_resources("verbs", [name for name in given.verbs if name != "*"])
+    for expression in given.expressions:
+        _check_resources("expressions", expression.resources)
+    _check_registries(given.registries)
+    _check_targets(given.targets)
+    least, most = given.replicas
+    if not 0 <= least <= most:
+        raise _wrong("`replicas` must be two numbers, the smaller one first")
+    ids = [expression.id for expression in given.expressions]
+    if len(set(ids)) < len(ids):
+        raise _wrong("two of `expressions` have the same id")
+    return writes.Policy(
+        given.namespaces,
+        given.verbs or None,
+        given.targets,
+        (least, most),
+        given.registries,
+        frozenset(given.permit),
+        given.expressions,
+        given.per_minute,
+    )
+
+
+def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:
+    """Returns how many people must approve a plan that changes something in these namespaces; "" is the namespace of
+    objects that have none."""
+    touched = tuple(namespaces)
+    counts = [rule.count for rule in given.approvals if any(writes.is_in(name, rule.namespaces) for name in touched)]
+    return max(counts, default=1)
+
+
+def digest(settings: config.Settings) -> str:
+    """Returns the SHA-256, in hexadecimal, of all settings that decide about the writes to one cluster. Raises
+    ConfigError when the safety rules cannot be read."""
+    decisive = settings.model_dump(mode="json", include=_DECISIVE)
+    if settings.safety_rules is not None:
+        decisive["safety_rules"] = _file_digest(settings.safety_rules)
+    text = json.dumps({**decisive, "mode": settings.mode}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the safety rules {path}: {error.strerror}") from None
+
+
+def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
+    """Returns the expressions of all clusters that may be changed. Raises ConfigError when two clusters give one id to
+    different ones."""
+    clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
+    found: dict[str, inspection.Expression] = {}
+    for cluster in clusters:
+        for rule in cluster.write_policy.expressions if cluster.mode != "off" else ():
+            told = inspection.Expression(rule.id, rule.expression, rule.message)
+            if found.setdefault(rule.id, told) != told:
+                raise _wrong(f"`expressions`: two clusters have different rules with the id `{rule.id}`")
+    return tuple(found.values())
+
+
+def _check_permits(permit: Iterable[str]) -> None:
+    known = {rule.id for rule in writes.RULES}
+    for name in permit:
+        if name not in known:
+            raise _wrong(f"`permit`: no rule {name[:80]!r} can be lifted{config.nearest(name, known)}")
+
+
+def _check_namespaces(patterns: Iterable[str]) -> None:
+    for pattern in patterns:
+        if not _NAMESPACE.fullmatch(pattern):
+            raise _wrong(f"{pattern[:80]!r} can match no namespace; `*` and `?` stand for any characters")
+
+
+def _check_resources(setting: str, names: Iterable[str]) -> None:
+    """Refuses a name that no resource has: a rule for a misspelt one would restrict nothing."""
+    built_in = _built_in()
+    for name in names:
+        match = _RESOURCE.fullmatch(name)
+        group = match["group"] if match is not None else ""
+        is_custom = bool(group) and group not in kinds.BUILT_IN
+        is_built_in = match is not None and name.partition("/")[0] in built_in
+        if not is_custom and not is_built_in:
+            raise _wrong(f"`{setting}`: there is no resource {name[:80]!r}{config.nearest(name, built_in)}")
+
+
+def _built_in() -> set[str]:
+    return {kinds.full_name(group, name) for group, names in kinds.BUILT_IN.items() for name in names}
+
+
+def _check_registries(prefixes: Iterable[str]) -> None:
+    for prefix in prefixes:
+        if not images.is_registry(prefix):
+            raise _wrong(f"`registries`: {prefix[:80]!r} is no registry; write host/path, as in docker.io/library")
+
+
+def _check_targets(selector: str) -> None:
+    try:
+        selectors.labels(selector)
+    except selectors.SelectorError as error:
+        raise _wrong(f"`targets`: {error}") from None
+
+
+def _wrong(text: str) -> errors.ConfigError:
+    return errors.ConfigError(f"`write_policy`: {text}")

@@ -1,0 +1,222 @@
+"""The policy for writes: which may be tried at all. It does no I/O and keeps no state.
+
+`policy` decides whether a cluster may be changed; `permitted` then judges each write before anything of it is sent, and
+`changes` what its dry run shows. Both deny by rules with an id. Those that an operator can lift are `RULES`.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kubescript import config
+from kubescript.changes import requests
+from kubescript.kube import kinds
+from kubescript.policy import policy
+from kubescript.request import request
+
+__all__ = [
+    "COMMAND", "RULES", "Policy", "Rule", "by", "check_verb", "is_in", "operation", "permitted", "resource", "some",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A built-in rule: what it is about, and why such a write is denied."""
+
+    id: str
+    reason: str
+    resources: tuple[tuple[str, str], ...] = ()
+    """(group, resource) of the objects that it covers, in every version; the resource "*" means all of the group."""
+    risks: tuple[str, ...] = ()
+    """Changes that it covers, of `masking.RISKS`."""
+
+
+_SUBRESOURCE: Final = Rule("writes.subresource", "this subresource is not written here")
+RULES: Final = (
+    Rule("writes.secrets", "Secrets are not changed here", (("", "secrets"),)),
+    Rule(
+        "writes.rbac",
+        "rights are not changed here",
+        (
+            ("rbac.authorization.k8s.io", "*"), ("certificates.k8s.io", "*"), ("authentication.k8s.io", "*"),
+            ("authorization.k8s.io", "*"), ("policy", "podsecuritypolicies"), ("", "serviceaccounts/token"),
+            # OpenShift serves the same objects, and its own rights, under these.
+            ("authorization.openshift.io", "*"), ("oauth.openshift.io", "*"), ("user.openshift.io", "*"),
+            ("security.openshift.io", "*"),
+        ),
+    ),
+    Rule(
+        "writes.webhooks",
+        "admission and APIs are not changed here",
+        (("admissionregistration.k8s.io", "*"), ("apiregistration.k8s.io", "*")),
+    ),
+    Rule("writes.crds", "definitions of resources are not changed here", (("apiextensions.k8s.io", "*"),)),
+    Rule("writes.namespaces", "namespaces are not changed here", (("", "namespaces"), ("project.openshift.io", "*"))),
+    Rule("writes.nodes", "nodes are not changed here", (("", "nodes"),)),
+    Rule(
+        "writes.service_account",
+        "service accounts stay as they are",
+        resources=(("", "serviceaccounts"),),
+        risks=("serviceAccount",),
+    ),
+    Rule("writes.finalizers", "finalizers are not removed here", risks=("finalizers",)),
+    Rule("writes.owners", "owner references stay as they are", risks=("ownerReferences",)),
+    Rule("writes.privileged", "privileged containers and capabilities are not permitted", risks=("privileged",)),
+    Rule("writes.host_path", "hostPath and local volumes are not permitted", risks=("hostPath",)),
+    Rule(
+        "writes.host_namespaces",
+        "hostNetwork, hostPID and hostIPC are not permitted",
+        risks=("hostIPC", "hostNetwork", "hostPID"),
+    ),
+    _SUBRESOURCE,
+)  # fmt: skip
+"""Denied unless `permit` names the id. What is denied always has no entry here."""
+
+COMMAND: Final = "return the kubectl command"
+_VERBS: Final = frozenset({"create", "update", "patch", "delete"})
+_LIFTED: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
+"""Subresources that may be written where `writes.subresource` is lifted. Others act in ways that no dry run shows."""
+_UNPLANNED: Final = frozenset({"bindings", "pods/binding"})
+"""What decides once and for all, so that no later look at the object could confirm it."""
+_SHOWN: Final = 3
+"""Namespaces or registries that a reason lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What may be changed in one cluster; `write_settings` makes it of the settings, which have the same names."""
+
+    namespaces: tuple[str, ...] = ()
+    verbs: Mapping[str, tuple[str, ...]] | None = None
+    """None: all."""
+    targets: str = ""
+    replicas: tuple[int, int] = (0, 100)
+    registries: tuple[str, ...] = ()
+    permit: frozenset[str] = frozenset()
+    expressions: tuple[config.Expression, ...] = ()
+    per_minute: int = 120
+
+
+def permitted(call: request.Request, rules: Policy) -> policy.Decision | None:
+    """Returns why a write may not even be tried; None when it may."""
+    return next(_denials(call, rules), None)
+
+
+def verb(call: request.Request) -> str:
+    """Returns what a write does to its object: an eviction deletes a pod."""
+    return "delete" if call.subresource == "eviction" else call.verb
+
+
+def resource(call: request.Request) -> str:
+    """Returns the resource of a write as settings name it: `deployments.apps/scale`; of an eviction `pods`."""
+    name = kinds.full_name(call.group, call.resource)
+    below = "" if call.subresource in {"", "eviction"} else f"/{call.subresource}"
+    return name + below
+
+
+def operation(call: request.Request, *, exists: bool) -> str:
+    """Returns what admission in Kubernetes calls a write; `exists` says whether there is an object already."""
+    if verb(call) == "delete":
+        return "DELETE"
+    return "UPDATE" if exists else "CREATE"
+
+
+def by(rule: Rule) -> policy.Decision:
+    """Returns the denial by a built-in rule."""
+    return _deny(rule.id, rule.reason, COMMAND)
+
+
+def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Decision | None:
+    """Returns why a write may not do `wanted` (create, update, patch, delete) to such an object; None when it may."""
+    if rules.verbs is None:
+        return None
+    name = resource(call)
+    keys = [name, name.partition("/")[0]]
+    # Attack: a Deployment of `extensions`, which is that of `apps` with another rule.
+    for place in kinds.places(call.group, call.resource):
+        also = resource(replace(call, group=place.group, resource=place.plural))
+        keys += [also, also.partition("/")[0]]
+    allowed = next((rules.verbs[key] for key in [*keys, "*"] if key in rules.verbs), ())
+    if wanted in allowed:
+        return None
+    instead = f"permitted: {', '.join(allowed)}" if allowed else COMMAND
+    return _deny("writes.verbs", f"{wanted} is not permitted for it", instead)
+
+
+def is_in(namespace: str, patterns: Iterable[str]) -> bool:
+    """Says whether one of the patterns matches; `*` also means objects that have no namespace."""
+    return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
+
+
+def some(names: tuple[str, ...]) -> str:
+    """Returns the first few names, for a reason."""
+    shown = [name or '""' for name in names[:_SHOWN]]
+    return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")
+
+
+def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
+    """What is wrong with a request; what can never be permitted comes first."""
+    yield from _always(call)
+    if rules.namespaces and not _is_in_scope(call.namespace, rules.namespaces):
+        yield _deny("writes.scope", f"only namespaces {some(rules.namespaces)} may be changed", COMMAND)
+    yield from (by(rule) for rule in RULES if _covers(rule, call) and rule.id not in rules.permit)
+    refused = check_verb(call, verb(call), rules)
+    if refused is not None:
+        yield refused
+    if call.verb not in _known_verbs(call):
+        yield _deny("writes.verbs", f"no API server lets one {call.verb} it by name", COMMAND)
+
+
+def _always(call: request.Request) -> Iterator[policy.Decision]:
+    """What no setting permits."""
+    if not call.group and {call.resource, f"{call.resource}/{call.subresource}"} & _UNPLANNED:
+        yield _deny("writes.dry_run", "a binding cannot be tried first", COMMAND)
+    if not call.is_resource or call.verb not in _VERBS | {"deletecollection"}:
+        yield _deny("writes.verbs", "this is no write of an object", COMMAND)
+    if call.verb == "deletecollection" or (call.verb != "create" and not call.name):
+        yield _deny("writes.collections", "a write names one object", "delete each object by its name")
+    if not _is_plain(call) and call.subresource not in _LIFTED:
+        yield by(_SUBRESOURCE)
+    options = dict(call.query)
+    if options.get("labelSelector") or options.get("fieldSelector"):
+        yield _deny("writes.selector", "a write takes no selector", "list first, then write each object by its name")
+    if call.verb == "create" and not call.subresource and not requests.name(call):
+        yield _deny("writes.generate_name", "a plan names what it makes", "set metadata.name, not generateName")
+
+
+def _known_verbs(call: request.Request) -> frozenset[str]:
+    """Returns what API servers let one do to such an object. Anything else might do what no dry run shows."""
+    if call.subresource == "eviction":
+        return frozenset({"create"})
+    if call.subresource:
+        return frozenset({"update", "patch"})
+    return _VERBS - {"create"} if call.name else _VERBS
+
+
+def _covers(rule: Rule, call: request.Request) -> bool:
+    if rule is _SUBRESOURCE:
+        return not _is_plain(call)
+    covered = set(rule.resources)
+    return any(
+        covered & {(place.group, name) for name in ("*", place.plural, f"{place.plural}/{call.subresource}")}
+        for place in kinds.places(call.group, call.resource)
+    )
+
+
+def _is_plain(call: request.Request) -> bool:
+    """Says whether a write is for the object itself, its number of replicas or its eviction. A status tells what a
+    controller has found, and no person wants."""
+    is_eviction = (call.group, call.resource, call.subresource) == ("", "pods", "eviction")
+    return call.subresource in {"", "scale"} or is_eviction
+
+
+def _is_in_scope(namespace: str, patterns: tuple[str, ...]) -> bool:
+    # `*` means every namespace, and not what belongs to none of them.
+    return is_in(namespace, patterns) if namespace else "" in patterns
+
+
+def _deny(rule: str, reason: str, instead: str) -> policy.Decision:
+    return policy.Decision("deny", rule, reason, instead)

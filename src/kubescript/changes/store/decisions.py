@@ -1,0 +1,56 @@
+"""Whether a person's answer to a plan counts. The store asks this while it has the plan locked."""
+
+from __future__ import annotations
+
+from kubescript import errors
+from kubescript.changes import plan
+from kubescript.changes.store import record
+
+__all__ = ["check"]
+
+
+def check(found: record.Record, decision: record.Decision) -> None:
+    """Checks whether this person may decide so about a plan that is pending. Raises PlanError."""
+    if decision.hash != found.plan.hash:
+        raise errors.PlanError(
+            f"plan {found.plan.id} is not the one that was shown, so the answer does not count; look at it again",
+            code="plan.changed",
+        )
+    # Whoever has approved a plan, or made it, may still decline it.
+    if decision.approves:
+        _check_approver(found, decision.approver)
+        _check_overrides(found.plan, decision)
+
+
+def _check_approver(found: record.Record, approver: str) -> None:
+    if any(each.approver == approver for each in found.decisions):
+        raise errors.PlanError(
+            f"{approver} has approved plan {found.plan.id} already; it needs another person's approval",
+            code="plan.approver",
+        )
+    if found.plan.approvals > 1 and _is_author(approver, found.plan.author):
+        raise errors.PlanError(
+            f"{approver} made plan {found.plan.id}; it needs the approval of {found.plan.approvals} other people",
+            code="plan.approver",
+        )
+
+
+def _is_author(approver: str, author: plan.Author) -> bool:
+    """Whether an approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is who asked for a plan."""
+    names = {approver, *approver.split(", ")}
+    is_same_user = bool(author.user) and author.user in names
+    is_same_session = bool(author.session) and f"session {author.session}" in names
+    return is_same_user or is_same_session
+
+
+def _check_overrides(planned: plan.Plan, decision: record.Decision) -> None:
+    critical = {finding.rule for finding in planned.critical}
+    left = sorted(critical.difference(decision.overrides))
+    if left:
+        raise errors.PlanError(
+            f"plan {planned.id} has critical findings that are not overridden: {', '.join(left)}", code="plan.override"
+        )
+    if critical and not decision.reason.strip():
+        raise errors.PlanError(
+            f"plan {planned.id} has critical findings; overriding them takes a reason", code="plan.override"
+        )

@@ -1,0 +1,61 @@
+"""What became of a plan, as data: its state, who decided, and how far it was applied. The store keeps it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from kubescript.changes import plan
+
+__all__ = ["Application", "Decision", "Record", "State", "StepState"]
+
+State = Literal["pending", "approved", "declined", "expired", "applying", "applied", "stopped"]
+"""`stopped`: some of its requests may have been carried out, the others never will be."""
+
+StepState = Literal["waiting", "sending", "done", "failed", "unknown"]
+"""`sending` is written before the request is sent, and stays when the server dies; `unknown`: nobody knows whether it
+was carried out."""
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """One person's answer."""
+
+    approver: str
+    """`uid 1000 (alice)`, `client inspector, session 1f3a`."""
+    channel: Literal["elicitation", "page", "terminal", "argument"]
+    approves: bool
+    hash: str
+    """The hash of the plan that the person was shown."""
+    reason: str = ""
+    overrides: tuple[str, ...] = ()
+    """Ids of the rules whose critical findings the person overrides."""
+    at: float = 0.0
+    """Seconds since the epoch."""
+
+
+class Application(msgspec.Struct, frozen=True):
+    """How far one step of a plan was applied."""
+
+    state: StepState = "waiting"
+    audit_id: str = ""
+    """Of the request, also in kube-apiserver's own audit log."""
+    resource_version: str = ""
+    """With `sending`: that of the request's precondition."""
+    status: int = 0
+    text: str = ""
+    """What happened, for a person."""
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A plan and all that became of it."""
+
+    plan: plan.Plan
+    state: State
+    decisions: tuple[Decision, ...] = ()
+    steps: tuple[Application, ...] = ()
+    """One for each step of the plan."""
+    text: str = ""
+    """How it ended, for a person."""
+    reported: bool = False
+    """Whether the model has been told how it ended."""

@@ -1,0 +1,289 @@
+"""The store of plans: what was planned, who decided, who applies it, and how far that has come.
+
+Whoever runs scripts, approves or applies asks here; several servers may share one store. A plan is used once: each
+change of its state is one UPDATE that names the state before, so that of any number of callers one succeeds. The
+UPDATE also locks the plan until its transaction ends, so what is read after it cannot change before it is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from typing import Any, Final, Literal
+
+import msgspec
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, func, insert, or_, select, update
+
+from kubescript import errors
+from kubescript.changes import plan
+from kubescript.changes.store import database, decisions, record
+
+__all__ = ["Store"]
+
+_PLANS: Final = database.PLANS
+_STATE: Final = database.PLANS.c.state
+_OPEN: Final = ("pending", "approved")
+"""States in which a plan expires."""
+_ENDED: Final = ("declined", "applied", "stopped")
+_MAX_ID: Final = 64
+_MOST_UNREPORTED: Final = 20
+"""Plans of whose end one answer tells; the next answer tells of the others."""
+
+_MOST_PLANS: Final = 1_000
+_MOST_BYTES: Final = 128 << 20
+"""Of one author. Attack: plans that fill their author's bound again as soon as they have expired, for 30 days."""
+
+
+class _Progress(msgspec.Struct, frozen=True):
+    """What changes of a record beside its state. It is JSON in the database: what people write and API servers answer
+    may hold characters that no column takes."""
+
+    decisions: tuple[record.Decision, ...]
+    steps: tuple[record.Application, ...]
+    text: str = ""
+
+
+# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+_PLAN: Final = msgspec.json.Decoder(plan.Plan)
+_PROGRESS: Final = msgspec.json.Decoder(_Progress)
+
+
+class Store:
+    """All plans of one server, or of all replicas of one. Used from many threads and processes at once."""
+
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
+        """Opens the store: a file's path, a PostgreSQL URL, or "" for the default file. `clock` gives seconds since
+        the epoch; those of several servers must agree to a small part of a lease. Raises PlanError."""
+        self._database = database.opened(url)
+        self._clock = clock
+
+    @property
+    def where(self) -> str:
+        """What it is, without credentials: a file, or host and database."""
+        return self._database.where
+
+    def add(self, new: plan.Plan) -> None:
+        """Keeps a new plan; forgets the author's oldest that have ended, where there are too many. Raises PlanError."""
+        waiting = (record.Application(),) * len(new.steps)
+        row = {
+            "id": new.id,
+            "session": new.author.session,
+            "created": new.created,
+            "expires": new.expires,
+            "hash": new.hash,
+            "plan": msgspec.json.encode(new),
+            "state": "pending",
+            "progress": msgspec.json.encode(_Progress(decisions=(), steps=waiting)),
+            "author": new.author.user,
+        }
+        with self._database.writing() as connection:
+            connection.execute(insert(_PLANS).values(row))
+            self._forget_oldest(connection, new.author.user)
+
+    def get(self, plan_id: str) -> record.Record:
+        """Returns a plan; one that is pending or approved past its time is `expired`. Raises PlanError."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(_PLANS).where(_is(plan_id))).one_or_none()
+        if row is None:
+            raise _unknown(plan_id)
+        return self._record(row)
+
+    def newest(self, limit: int = 50) -> list[record.Record]:
+        """Returns the plans that were made last, newest first. Raises PlanError."""
+        query = select(_PLANS).order_by(_PLANS.c.created.desc(), _PLANS.c.id).limit(limit)
+        return self._records(query)
+
+    def unreported(self, session: str) -> list[record.Record]:
+        """Returns the ended plans of an author's session of which the model has not been told, the 20 oldest. Raises
+        PlanError."""
+        query = select(_PLANS).where(
+            _PLANS.c.session == session, _PLANS.c.reported.is_(False), _has_ended(self._clock())
+        )
+        return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
+
+    def unfinished(self) -> list[str]:
+        """Returns the ids of plans whose application nobody carries on: its server has died. Raises PlanError."""
+        query = select(_PLANS.c.id).where(_is_abandoned(self._clock())).order_by(_PLANS.c.created)
+        with self._database.reading() as connection:
+            return list(connection.scalars(query))
+
+    def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
+        """Records one person's answer; a decline ends the plan, and its last approval makes it `approved`.
+
+        Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .store.
+        """
+        now = self._clock()
+        with self._database.writing() as connection:
+            is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
+            found = self._locked(connection, plan_id, is_pending, id=_PLANS.c.id)
+            decisions.check(found, decision)
+            given = (*found.decisions, msgspec.structs.replace(decision, at=now))
+            state: record.State = "pending"
+            if not decision.approves:
+                state = "declined"
+            elif len(given) >= found.plan.approvals:
+                state = "approved"
+            decided = msgspec.structs.replace(found, state=state, decisions=given)
+            ended = now if state == "declined" else None
+            _write(connection, decided, state=state, ended=ended)
+        return decided
+
+    def claim(self, plan_id: str, owner: str, lease_s: float) -> record.Record:
+        """Makes an approved plan `applying`, or takes over one whose owner's lease is over. One of any number of
+        callers succeeds. `owner` names this claim alone. Raises PlanError: plan.unknown, .expired, .decided, .changed,
+        .store."""
+        now = self._clock()
+        is_approved = and_(_STATE == "approved", _PLANS.c.expires > now)
+        claimed = {"state": "applying", "owner": owner, "lease_s": lease_s, "lease_until": now + lease_s}
+        with self._database.writing() as connection:
+            found = self._locked(connection, plan_id, or_(is_approved, _is_abandoned(now)), **claimed)
+            approvals = [each for each in found.decisions if each.approves and each.hash == found.plan.hash]
+            if len(approvals) < found.plan.approvals:
+                raise self._changed(plan_id)
+        return found
+
+    def mark(self, plan_id: str, owner: str, index: int, application: record.Application) -> None:
+        """Records how far one step was applied, and renews the lease; it is on the disk when this returns. Raises
+        PlanError: plan.unknown, .decided when `owner` has lost the plan, .store."""
+        with self._database.writing() as connection:
+            until = self._clock() + _PLANS.c.lease_s
+            found = self._locked(connection, plan_id, _is_held(owner), lease_until=until)
+            steps = list(found.steps)
+            steps[index] = application
+            _write(connection, msgspec.structs.replace(found, steps=tuple(steps)))
+
+    def finish(self, plan_id: str, owner: str, state: Literal["applied", "stopped"], text: str) -> None:
+        """Ends the application of a plan; `text` says how, for a person. Raises PlanError: plan.unknown, .decided when
+        `owner` has lost the plan, .store."""
+        with self._database.writing() as connection:
+            found = self._locked(connection, plan_id, _is_held(owner), state=state, ended=self._clock())
+            _write(connection, msgspec.structs.replace(found, text=text))
+
+    def report(self, plan_id: str) -> None:
+        """Records that the model has been told how a plan ended. Raises PlanError."""
+        told = update(_PLANS).where(_is(plan_id)).values(reported=True)
+        with self._database.writing() as connection:
+            if connection.execute(told).rowcount == 0:
+                raise _unknown(plan_id)
+
+    def prune(self, keep_s: float) -> int:
+        """Forgets the plans that ended more than `keep_s` seconds ago; returns how many. Raises PlanError."""
+        now = self._clock()
+        is_old = func.coalesce(_PLANS.c.ended, _PLANS.c.expires) < now - keep_s
+        with self._database.writing() as connection:
+            return connection.execute(delete(_PLANS).where(_has_ended(now), is_old)).rowcount
+
+    def close(self) -> None:
+        """Closes the connections to the database."""
+        self._database.close()
+
+    def _forget_oldest(self, connection: Connection, author: str) -> None:
+        # No column behind the plan's own: SQLite would read all of every plan.
+        size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
+        query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
+        beyond: list[str] = []
+        total = 0
+        for number, (plan_id, length) in enumerate(connection.execute(query.order_by(_PLANS.c.created.desc()))):
+            total += length
+            if number >= _MOST_PLANS or total > _MOST_BYTES:
+                beyond.append(plan_id)
+        is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
+        connection.execute(delete(_PLANS).where(is_beyond, _has_ended(self._clock())))
+
+    def _locked(
+        self, connection: Connection, plan_id: str, condition: ColumnElement[bool], **values: Any
+    ) -> record.Record:
+        """Writes these values if the condition holds, and returns the plan, locked until the transaction ends. Raises
+        PlanError when it does not hold, or there is no such plan."""
+        changed = connection.execute(update(_PLANS).where(_is(plan_id), condition).values(values)).rowcount
+        row = connection.execute(select(_PLANS).where(_is(plan_id))).one_or_none()
+        if row is None:
+            raise _unknown(plan_id)
+        found = self._record(row)
+        if changed == 0:
+            raise _refusal(found)
+        return found
+
+    def _records(self, query: Any) -> list[record.Record]:
+        with self._database.reading() as connection:
+            return [self._record(row) for row in connection.execute(query)]
+
+    def _record(self, row: Row[Any]) -> record.Record:
+        """Returns a row as a record. Raises PlanError when the plan in it is not the one that was written."""
+        if hashlib.sha256(row.plan).hexdigest() != row.hash:
+            raise self._changed(row.id)
+        try:
+            found = _PLAN.decode(row.plan)
+            progress = _PROGRESS.decode(row.progress)
+        except msgspec.MsgspecError:
+            raise self._changed(row.id) from None
+        # These columns decide in queries, so they must say what the plan says.
+        if (row.id, row.session, row.created, row.expires) != (
+            found.id,
+            found.author.session,
+            found.created,
+            found.expires,
+        ):
+            raise self._changed(row.id)
+        is_late = row.state in _OPEN and found.expires <= self._clock()
+        return record.Record(
+            plan=found,
+            state="expired" if is_late else row.state,
+            decisions=progress.decisions,
+            steps=progress.steps,
+            text=progress.text,
+            reported=row.reported,
+        )
+
+    def _changed(self, plan_id: str) -> errors.PlanError:
+        return errors.PlanError(
+            f"plan {plan_id} is not as it was written, so nothing of it is sent; tell the operator of this server",
+            code="plan.changed",
+            remedy=f"{self._database.where}: somebody or a failing disk changed it; find out who, then delete its row",
+        )
+
+
+def _is(plan_id: str) -> ColumnElement[bool]:
+    """Raises PlanError for what no id looks like: a driver would say something else of its characters."""
+    if not (plan_id.isascii() and plan_id.isprintable()):
+        raise _unknown(plan_id)
+    return _PLANS.c.id == plan_id
+
+
+def _is_held(owner: str) -> ColumnElement[bool]:
+    return and_(_STATE == "applying", _PLANS.c.owner == owner)
+
+
+def _is_abandoned(now: float) -> ColumnElement[bool]:
+    return and_(_STATE == "applying", _PLANS.c.lease_until <= now)
+
+
+def _has_ended(now: float) -> ColumnElement[bool]:
+    return or_(_STATE.in_(_ENDED), and_(_STATE.in_(_OPEN), _PLANS.c.expires <= now))
+
+
+def _write(connection: Connection, changed: record.Record, **values: Any) -> None:
+    """Writes what has changed of a locked plan."""
+    progress = msgspec.json.encode(_Progress(changed.decisions, changed.steps, changed.text))
+    connection.execute(update(_PLANS).where(_is(changed.plan.id)).values(progress=progress, **values))
+
+
+def _unknown(plan_id: str) -> errors.PlanError:
+    return errors.PlanError(f"there is no plan {plan_id[:_MAX_ID]!a}", code="plan.unknown")
+
+
+def _refusal(found: record.Record) -> errors.PlanError:
+    """Returns why a plan's state does not allow what was asked."""
+    name = f"plan {found.plan.id}"
+    if found.state == "expired":
+        return errors.PlanError(
+            f"{name} has expired, and nothing of it was sent; run the script again for a new one", code="plan.expired"
+        )
+    reasons = {
+        "pending": "waits for an approval",
+        "approved": "is approved already",
+        "applying": "is being applied by another server; should that one have died, the next one goes on with it in a "
+        "minute, and so does `kubescript approve`",
+    }
+    return errors.PlanError(f"{name} {reasons.get(found.state) or f'is {found.state} already'}", code="plan.decided")

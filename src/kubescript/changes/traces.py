@@ -1,0 +1,87 @@
+"""Finds out whether a request was carried out whose server died after it had marked it: by what is in the cluster now.
+
+It reads, and tries the request once more, which changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+
+from kubescript import errors
+from kubescript.broker import summary
+from kubescript.changes import plan, requests, writer
+from kubescript.changes.store import record
+from kubescript.request import request
+from kubescript.wire import inspection
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["Search"]
+
+_FOUND: Final = "found done after a restart"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The search for one step. Its methods return how far the step is: `done`, `waiting` when it is still to be made,
+    or `unknown`. They raise KubescriptError when that cannot be looked up."""
+
+    cluster: writer.Writer
+    step: plan.Step
+    call: request.Request
+    """The step's request, without a precondition."""
+    last: record.Application
+    """What the dead server has marked."""
+    notes: summary.Summary
+    cancel: cancellation.Cancellation
+
+    def find(self) -> record.Application:
+        """Searches. Raises KubescriptError when the cluster does not answer now, or the audit cannot be written."""
+        try:
+            if self.step.removes:
+                return self._removed()
+            return self._changed() if self.step.precondition is not None else self._created()
+        except (errors.PlanError, errors.PolicyDenied) as error:  # it may not be read, or be tried any more
+            return self._unknown(error.message)
+
+    def _created(self) -> record.Application:
+        made = self.cluster.made(self.call, self.step.name, self.notes, self.cancel)
+        if made is None:
+            return record.Application()
+        return self._done() if made.requested == self.step.requested else self._unknown("there is another of that name")
+
+    def _removed(self) -> record.Application:
+        now = self.cluster.facts(self.call, self.notes, self.cancel)
+        is_going = now is not None and now.state is not None and now.state.terminating
+        return record.Application() if self._is_it(now) and not is_going else self._done()
+
+    def _changed(self) -> record.Application:
+        now = self.cluster.facts(self.call, self.notes, self.cancel)
+        if now is not None and now.resource_version == self.last.resource_version:
+            return record.Application()  # every write gives an object a new version
+        call = self.call
+        if now is not None and requests.names_version(call):
+            call = requests.guarded(call, now.uid, now.resource_version)
+        tried = self.cluster.try_again(call, self.notes, self.cancel)
+        if isinstance(tried, writer.Sent):
+            return self._unknown(f"the API server now answers {tried.status}")
+        if not self._is_it(tried.changes.before):
+            return self._unknown("there is another of that name")
+        if all(row.by_server for row in tried.changes.rows):
+            return self._done()
+        if tried.changes.digest == self.step.digest:
+            return record.Application()
+        return self._unknown("somebody else has changed it since")
+
+    def _is_it(self, now: inspection.Facts | None) -> bool:
+        """Says whether the object is the one of the plan."""
+        expected = self.step.precondition
+        return now is not None and (expected is None or now.uid == expected.uid)
+
+    def _done(self) -> record.Application:
+        return msgspec.structs.replace(self.last, state="done", text=_FOUND)
+
+    def _unknown(self, text: str) -> record.Application:
+        return msgspec.structs.replace(self.last, state="unknown", text=text)

@@ -1,0 +1,1 @@
+"""How a plan is shown, as a page, as a form and as plain text."""

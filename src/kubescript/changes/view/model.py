@@ -1,0 +1,168 @@
+"""What of a plan is shown, as data. `view` makes it of a plan's record; the page and `plain` write it down."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Final
+
+from kubescript.changes.store import record
+from kubescript.changes.view.characters import Shown
+
+__all__ = ["Change", "Finding", "Line", "Opinion", "Row", "Summary", "View", "Words"]
+
+Words = tuple[str | Shown, ...]
+"""A sentence: words of ours, and texts of the plan among them."""
+
+ADDED: Final = "+"
+REMOVED: Final = "\u2212"
+CHANGED: Final = "~"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a value that is compared line by line."""
+
+    sign: str
+    """`ADDED`, `REMOVED`, or blank for a line that stays."""
+    text: Shown
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """One field."""
+
+    sign: str
+    """`ADDED`, `REMOVED` or `CHANGED`."""
+    path: Shown
+    old: Shown | None
+    new: Shown | None
+    lines: tuple[Line, ...] = ()
+    """In place of `old` and `new` when one of them is long."""
+    badges: tuple[str, ...] = ()
+    """What a reader should know of the two values."""
+
+    @property
+    def counts(self) -> str:
+        """How many lines come and how many go."""
+        added = sum(line.sign == ADDED for line in self.lines)
+        removed = sum(line.sign == REMOVED for line in self.lines)
+        return " ".join([f"{ADDED}{added}"] * bool(added) + [f"{REMOVED}{removed}"] * bool(removed))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule says of a change."""
+
+    number: int
+    """Among all findings of the plan, from 0."""
+    change: int
+    """The number of the change."""
+    rule: Shown
+    rule_id: str
+    is_critical: bool
+    message: Shown
+    target: Shown
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """One request of the plan."""
+
+    number: int
+    """In the order in which they are sent, from 1."""
+    action: str
+    """Create, Change, Replace, Delete, Evict or Send."""
+    target: Shown
+    turn: str
+    """`second of 2 changes to this object`; empty when it is the only one."""
+    request: Shown
+    rows: tuple[Row, ...]
+    server_rows: tuple[Row, ...]
+    """Fields that the request does not name."""
+    dependents: tuple[Shown, ...]
+    warnings: tuple[Shown, ...]
+    findings: tuple[Finding, ...]
+    state: record.StepState
+    outcome: Shown
+    """What became of it; empty before it was sent."""
+
+    @property
+    def removes(self) -> bool:
+        """Whether it takes the object away: then its fields are no changes of their own."""
+        return self.action in {"Delete", "Evict"}
+
+    @property
+    def counts(self) -> str:
+        """How much there is to read: `3 fields, 2 set by the server`."""
+        parts = [count(len(self.rows), "field")]
+        if self.server_rows:
+            parts.append(f"{len(self.server_rows):,} set by the server")
+        if self.dependents:
+            parts.append(f"{len(self.dependents):,} depending on it")
+        if self.findings:
+            parts.append(count(len(self.findings), "finding"))
+        if self.warnings:
+            parts.append(count(len(self.warnings), "warning"))
+        return ", ".join(parts)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Opinion:
+    """What one person decided."""
+
+    approves: bool
+    approver: Shown
+    channel: str
+    at: str
+    reason: Shown
+    overrides: tuple[Shown, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Summary:
+    """What a list of plans shows of one."""
+
+    id: str
+    state: record.State
+    title: str
+    """The state in a few words."""
+    sentence: Words
+    """What the plan does, for whom, and for how long it can be approved."""
+    opinions: tuple[Opinion, ...]
+    created: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class View:
+    """A plan and what became of it."""
+
+    summary: Summary
+    hash: str
+    findings: tuple[Finding, ...]
+    """The critical ones first."""
+    changes: tuple[Change, ...]
+    reads: tuple[Shown, ...]
+    approvals: int
+    """People who must approve it."""
+    outcome: Shown
+    script: Shown
+
+    @property
+    def critical(self) -> tuple[Finding, ...]:
+        """The findings that refuse the plan unless the approver overrides them."""
+        return tuple(finding for finding in self.findings if finding.is_critical)
+
+    @property
+    def fields(self) -> int:
+        """Fields of all changes together."""
+        return sum(len(change.rows) + len(change.server_rows) for change in self.changes)
+
+    @property
+    def amount(self) -> str:
+        """What an approval is for: `5 changes (12 fields)`."""
+        return f"{count(len(self.changes), 'change')} ({count(self.fields, 'field')})"
+
+
+def count(number: int, noun: str) -> str:
+    """Returns `1 field` or `1,200 fields`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

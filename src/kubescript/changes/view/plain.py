@@ -1,0 +1,120 @@
+"""A plan as plain text, for a terminal and the question of a client: the same, in the same order, as the page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from kubescript.changes.store import record
+from kubescript.changes.view import characters, model, view
+
+__all__ = ["text"]
+
+_LEAST_WIDTH: Final = 40
+_MARKS: Final = {"waiting": " ", "sending": "…", "done": "✓", "failed": "✗", "unknown": "?"}
+
+
+def text(entry: record.Record, width: int = 100, now: float | None = None) -> str:
+    """Returns what is shown of a plan at a time, in seconds since the epoch: lines of at most so many characters, or of
+    40, with no control character but the newline."""
+    room = max(width, _LEAST_WIDTH)
+    return "\n".join(piece for line in _view(view.of(entry, now)) for piece in _folded(line, room)) + "\n"
+
+
+def _joined(words: model.Words) -> str:
+    return "".join(word if isinstance(word, str) else _noted(word) for word in words)
+
+
+def _view(shown: model.View) -> Iterator[str]:
+    yield f"Plan {shown.summary.id}: {shown.summary.title}"
+    yield _joined(shown.summary.sentence)
+    if shown.outcome.text:
+        yield _noted(shown.outcome)
+    yield from _section("Findings", map(_finding, shown.findings))
+    for change in shown.changes:
+        yield from _change(change)
+    yield from _section("What the script read", map(_noted, shown.reads))
+    yield from _section(
+        f"Decisions ({model.count(shown.approvals, 'approval')} needed)", map(_opinion, shown.summary.opinions)
+    )
+    yield ""
+    yield f"In all: {shown.amount}. Made {shown.summary.created}."
+    yield f"SHA-256 of the plan: {shown.hash}"
+    yield f"SHA-256 of the script: {shown.script.text}"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    for at, line in enumerate(lines):
+        if at == 0:
+            yield ""
+            yield title
+        yield f"  {line}"
+
+
+def _finding(finding: model.Finding) -> str:
+    level = "CRITICAL" if finding.is_critical else "warning"
+    target = finding.target.text
+    return f"{level} {_noted(finding.rule)}: {_noted(finding.message)} (change {finding.change}, {target})"
+
+
+def _change(change: model.Change) -> Iterator[str]:
+    yield ""
+    turn = f", {change.turn}" if change.turn else ""
+    yield f"{change.number}. {change.action} {_noted(change.target)}{turn}: {change.counts}"
+    if change.state != "waiting":
+        yield f"   [{_MARKS[change.state]}] {change.state}: {_noted(change.outcome)}".rstrip(": ")
+    yield f"   {_noted(change.request)}"
+    for warning in change.warnings:
+        yield f"   warning of the API server: {_noted(warning)}"
+    for dependent in change.dependents:
+        yield f"   depends on it: {_noted(dependent)}"
+    if change.removes:
+        yield "   the whole object goes"
+        return
+    for row in change.rows:
+        yield from _row(row)
+    if change.server_rows:
+        yield f"   {model.count(len(change.server_rows), 'field')} set by the server:"
+    for row in change.server_rows:
+        yield from _row(row)
+
+
+def _row(row: model.Row) -> Iterator[str]:
+    badges = f"  [{'; '.join(row.badges)}]" if row.badges else ""
+    yield f"   {_noted(row.path)}:{badges}"
+    if row.lines:
+        for line in row.lines:
+            yield f"     {line.sign} {line.text.text}" if line.sign else f"     … {line.text.text}"
+        return
+    if row.old is not None:
+        yield f"     {model.REMOVED} {row.old.text}"
+    if row.new is not None:
+        yield f"     {model.ADDED} {row.new.text}"
+
+
+def _opinion(opinion: model.Opinion) -> str:
+    verdict = "approved" if opinion.approves else "declined"
+    overrides = ", ".join(rule.text for rule in opinion.overrides)
+    override = f"; overrides {overrides}" if overrides else ""
+    reason = f": {_noted(opinion.reason)}" if opinion.reason.text else ""
+    return f"{verdict} by {_noted(opinion.approver)} ({opinion.channel}) at {opinion.at}{override}{reason}"
+
+
+def _noted(words: characters.Shown) -> str:
+    """Returns a text with what is to be said of its characters."""
+    return words.text + (f" [{'; '.join(words.remarks)}]" if words.remarks else "")
+
+
+def _folded(line: str, width: int) -> Iterator[str]:
+    """Yields a line in pieces, broken at blanks where there are some. What follows the first piece is indented deeper,
+    so that it looks like no line of ours."""
+    margin = len(line) - len(line.lstrip(" "))
+    indent = " " * min(margin + 6, width // 2)
+    lead, start = "", 0
+    while len(lead) + len(line) - start > width:
+        room = width - len(lead)
+        blank = line.rfind(" ", start + room * 2 // 3, start + room)
+        end = start + room if blank < 0 else blank + 1
+        yield lead + line[start:end]
+        lead, start = indent, end
+    yield lead + line[start:]

@@ -1,0 +1,227 @@
+"""A plan's steps as they are shown: each field's old and new value, long ones line by line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.changes.view import characters, model
+from kubescript.wire import inspection
+from kubescript_masking.wire import masking
+
+__all__ = ["Comparisons", "change"]
+
+_SHORT: Final = 160
+"""Characters of a value that is shown whole beside its path."""
+_CONTEXT: Final = 3
+"""Lines around a changed one that are shown although they stay."""
+_MOST_STEPS: Final = 20_000_000
+"""Steps that difflib may take for one plan, a second or two. Attack: values of which it would take minutes to say what
+has changed. Where they do not suffice, all old lines are shown, then all new ones."""
+_MAX_NESTING: Final = 64
+_MASK: Final = masking.OPENING.decode()
+_EQUAL: Final = " "
+_USUAL: Final = frozenset({"kind", "apiVersion"})
+"""What every body of a deletion has."""
+_ACTIONS: Final = {"create": "Create", "update": "Replace", "patch": "Change", "delete": "Delete"}
+_decode_string: Final = msgspec.json.Decoder(str).decode
+
+
+class Comparisons:
+    """Compares the values of one plan, for a bounded time in all."""
+
+    def __init__(self) -> None:
+        self._steps = _MOST_STEPS
+
+    def lines(self, old: list[str], new: list[str]) -> Iterator[model.Line]:
+        """Yields what two texts have in common, and what not."""
+        start = _common(old, new)
+        end = _common(old[start:][::-1], new[start:][::-1])
+        olds, news = old[start : len(old) - end], new[start : len(new) - end]
+        steps = _most_steps(olds, news)
+        if steps > self._steps:
+            yield from _lines(model.REMOVED, old)
+            yield from _lines(model.ADDED, new)
+            return
+        self._steps -= steps
+        yield from _skipped(old[:start], from_start=True)
+        matcher = difflib.SequenceMatcher(None, olds, news, autojunk=False)
+        for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+            if tag == "equal":
+                yield from _skipped(olds[old_from:old_to])
+            else:
+                yield from _lines(model.REMOVED, olds[old_from:old_to])
+                yield from _lines(model.ADDED, news[new_from:new_to])
+        yield from _skipped(old[len(old) - end :], to_end=True)
+
+
+def change(
+    number: int,
+    step: plan.Step,
+    turn: str,
+    findings: Sequence[model.Finding],
+    application: record.Application,
+    imitated: Mapping[str, str],
+    comparisons: Comparisons,
+) -> model.Change:
+    """Returns one step as it is shown."""
+    return model.Change(
+        number=number,
+        action="Evict" if step.subresource == "eviction" else _ACTIONS.get(step.verb, "Send"),
+        target=_target(step, imitated),
+        turn=turn,
+        request=characters.shown(_request(step)),
+        rows=tuple(_row(row, comparisons) for row in step.rows if not row.by_server),
+        server_rows=tuple(_row(row, comparisons) for row in step.rows if row.by_server),
+        dependents=tuple(map(characters.shown, step.dependents)),
+        warnings=tuple(map(characters.shown, step.warnings)),
+        findings=tuple(findings),
+        state=application.state,
+        outcome=characters.shown(_outcome(application)),
+    )
+
+
+def _request(step: plan.Step) -> str:
+    """Returns a request as one line; of a removal with its options, which no row shows."""
+    request = step.request
+    query = "&".join(f"{key}={value}" for key, value in request.query)
+    line = f"{request.method} {request.path}{'?' * bool(query)}{query}"
+    if not step.removes or not request.body:
+        return line
+    # Attack: a deletion that leaves the pods of a Deployment running, or kills them in the middle of their work.
+    body = json.loads(request.body)
+    options = body.get("deleteOptions") or {} if step.subresource == "eviction" else body
+    told = {key: value for key, value in options.items() if key not in _USUAL}
+    return f"{line} {json.dumps(told)}" if told else line
+
+
+def _target(step: plan.Step, imitated: Mapping[str, str]) -> characters.Shown:
+    """Returns what a step is about, with what is to be said of its names."""
+    remarks = [
+        remark
+        for text in (step.namespace, step.name, step.resource, step.group)
+        for remark in characters.name(text, imitated).remarks
+    ]
+    return characters.Shown(characters.shown(step.target).pieces, tuple(dict.fromkeys(remarks)))
+
+
+def _outcome(application: record.Application) -> str:
+    status = f"HTTP {application.status}" if application.status else ""
+    audit = f"audit id {application.audit_id}" if application.audit_id else ""
+    return ", ".join(filter(None, (application.text, status, audit)))
+
+
+def _row(row: inspection.Row, comparisons: Comparisons) -> model.Row:
+    old, new = _shown(row.old), _shown(row.new)
+    lines: tuple[model.Line, ...] = ()
+    if _is_long(row.old) or _is_long(row.new):
+        olds, news = _value_lines(row.old, row.new)
+        lines = tuple(comparisons.lines(olds, news))
+    path = characters.name(row.path, {})
+    badges = tuple(_badges(row, old, new))
+    return model.Row(_sign(row), path, old, new, lines, badges)
+
+
+def _sign(row: inspection.Row) -> str:
+    if row.old is None:
+        return model.ADDED
+    return model.REMOVED if row.new is None else model.CHANGED
+
+
+def _shown(value: str | None) -> characters.Shown | None:
+    return None if value is None else characters.shown(value)
+
+
+def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.Shown | None) -> Iterator[str]:
+    masks = [value for value in (row.old, row.new) if value is not None and _MASK in value]
+    if row.masked and len(masks) == 2:
+        yield "redacted; differs"
+    elif row.masked:
+        yield "redacted"
+    elif masks:
+        yield "not redacted: a text that looks like it"
+    if row.old is not None and row.new is not None and characters.skeleton(row.old) == characters.skeleton(row.new):
+        yield "old and new look alike"
+    remarks = [remark for value in (old, new) if value is not None for remark in value.remarks]
+    yield from dict.fromkeys(remarks)
+
+
+def _is_long(value: str | None) -> bool:
+    return value is not None and (len(value) > _SHORT or "\\n" in value)
+
+
+def _value_lines(old: str | None, new: str | None) -> tuple[list[str], list[str]]:
+    """Returns two values line by line, a text as it reads, and an object or a list field by field."""
+    olds, news = _split(old), _split(new)
+    # Attack: a list that becomes a text with the same lines.
+    is_same_kind = old is None or new is None or _is_text(old) == _is_text(new)
+    if is_same_kind and olds != news:
+        return olds, news
+    return ([] if old is None else [old]), ([] if new is None else [new])
+
+
+def _split(value: str | None) -> list[str]:
+    if value is None:
+        return []
+    return _text_lines(value) if _is_text(value) else _field_lines(value)
+
+
+def _is_text(value: str) -> bool:
+    return value.startswith('"')
+
+
+def _text_lines(value: str) -> list[str]:
+    try:
+        return _decode_string(value).split("\n")
+    except msgspec.DecodeError:
+        return [value]
+
+
+def _field_lines(value: str) -> list[str]:
+    # Attack: a thousand levels, each of which indents all that is in it.
+    if value.count("[") + value.count("{") > _MAX_NESTING:
+        return [value]
+    try:
+        return msgspec.json.format(value, indent=2).split("\n")
+    except msgspec.DecodeError:
+        return [value]
+
+
+def _most_steps(old: Sequence[str], new: Sequence[str]) -> int:
+    """Returns how many steps difflib takes at most: in the worst case it looks at all equal pairs for each line."""
+    counts = Counter(new)
+    pairs = sum(counts[line] for line in old)
+    return (len(old) + pairs) * min(len(old), len(new))
+
+
+def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    """Returns how many lines two texts begin with alike."""
+    for at, (before, after) in enumerate(zip(old, new, strict=False)):
+        if before != after:
+            return at
+    return min(len(old), len(new))
+
+
+def _lines(sign: str, lines: Iterable[str]) -> Iterator[model.Line]:
+    for line in lines:
+        yield model.Line(sign, characters.shown(line))
+
+
+def _skipped(lines: Sequence[str], *, from_start: bool = False, to_end: bool = False) -> Iterator[model.Line]:
+    """Yields lines that stay: those next to a change, and how many others there are."""
+    first = 0 if from_start else _CONTEXT
+    last = 0 if to_end else _CONTEXT
+    left_out = len(lines) - first - last
+    if left_out <= 1:
+        yield from _lines(_EQUAL, lines)
+        return
+    yield from _lines(_EQUAL, lines[:first])
+    yield model.Line("", characters.shown(f"{left_out:,} lines that stay"))
+    yield from _lines(_EQUAL, lines[len(lines) - last :] if last else [])

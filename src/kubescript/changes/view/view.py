@@ -1,0 +1,171 @@
+"""A plan as a person sees it: what the page shows, and `plain` writes for a terminal or the question of a client."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from kubescript.changes import plan
+from kubescript.changes.store import record
+from kubescript.changes.view import characters, model, rows
+
+__all__ = ["findings", "moment", "of", "summary"]
+
+_TITLES: Final[Mapping[record.State, str]] = {
+    "pending": "Waits for a decision",
+    "approved": "Approved, and about to be applied",
+    "applying": "Being applied",
+    "applied": "Applied",
+    "declined": "Declined: nothing was changed",
+    "expired": "Expired: nothing was changed",
+    "stopped": "Stopped before its end",
+}
+_MOST_NAMESPACES: Final = 3
+"""Namespaces that the sentence names."""
+_NTH: Final = ("first", "second", "third")
+
+
+def of(entry: record.Record, now: float | None = None) -> model.View:
+    """Returns what is shown of a plan at a time, in seconds since the epoch."""
+    one = entry.plan
+    found = findings(one)
+    return model.View(
+        summary=summary(entry, now),
+        hash=one.hash,
+        findings=tuple(sorted(found, key=lambda finding: not finding.is_critical)),
+        changes=tuple(_changes(entry, found)),
+        reads=tuple(map(characters.shown, one.reads)),
+        approvals=one.approvals,
+        outcome=characters.shown(entry.text),
+        script=characters.shown(one.script),
+    )
+
+
+def summary(entry: record.Record, now: float | None = None) -> model.Summary:
+    """Returns what a list shows of a plan at a time, in seconds since the epoch."""
+    now = time.time() if now is None else now
+    one = entry.plan
+    state = "expired" if entry.state == "pending" and now >= one.expires else entry.state
+    return model.Summary(
+        id=one.id,
+        state=state,
+        title=_TITLES[state],
+        sentence=tuple(_sentence(one, state, now)),
+        opinions=tuple(map(_opinion, entry.decisions)),
+        created=moment(one.created),
+    )
+
+
+def findings(one: plan.Plan) -> list[model.Finding]:
+    """Returns what the rules say of all changes, in their order; each finding is known by its place."""
+    found = [(at, step, finding) for at, step in enumerate(one.steps, 1) for finding in step.findings]
+    return [
+        model.Finding(
+            number=number,
+            change=at,
+            rule=characters.shown(finding.rule),
+            rule_id=finding.rule,
+            is_critical=finding.level == "critical",
+            message=characters.shown(finding.message),
+            target=characters.shown(step.target),
+        )
+        for number, (at, step, finding) in enumerate(found)
+    ]
+
+
+def moment(seconds: float) -> str:
+    """Returns a time in UTC, to the minute."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _names(one: plan.Plan) -> Iterator[str]:
+    for step in one.steps:
+        yield step.name
+        if step.namespace:
+            yield step.namespace
+
+
+def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str | characters.Shown]:
+    """Yields: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code, expires in 12
+    minutes."""
+    objects = {step.key for step in one.steps}
+    yield f"{model.count(len(one.steps), 'change')} to {model.count(len(objects), 'object')} "
+    yield from _where({step.namespace for step in one.steps})
+    yield "of cluster "
+    yield characters.shown(one.place or one.context or one.cluster)
+    yield ", asked for by "
+    yield from _author(one.author)
+    if one.approvals > 1:
+        yield f", needs the approval of {one.approvals} people, of whom none has made it"
+    if state == "pending":
+        yield f", expires in {_duration(one.expires - now)}"
+
+
+def _where(namespaces: set[str]) -> Iterator[str | characters.Shown]:
+    named = sorted(namespaces - {""})
+    if len(named) > _MOST_NAMESPACES:
+        yield f"in {len(named)} namespaces "
+    elif named:
+        yield "in namespace " if len(named) == 1 else "in namespaces "
+        for at, namespace in enumerate(named):
+            yield ", " if at else ""
+            yield characters.shown(namespace)
+        yield " "
+    if "" in namespaces:
+        yield "and outside namespaces " if named else "outside namespaces "
+
+
+def _author(author: plan.Author) -> Iterator[str | characters.Shown]:
+    known = [part for part in (author.client, author.tool) if part]
+    yield characters.shown(" with ".join(known) or "a client without a name")
+    if author.user:
+        yield " for "
+        yield characters.shown(author.user)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 60:
+        return model.count(int(seconds), "second")
+    if seconds < 2 * 3600:
+        return model.count(int(seconds // 60), "minute")
+    return model.count(int(seconds // 3600), "hour")
+
+
+def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[model.Change]:
+    imitated = characters.lookalikes(_names(entry.plan))
+    comparisons = rows.Comparisons()
+    of_change = defaultdict(list)
+    for finding in found:
+        of_change[finding.change].append(finding)
+    turns = _turns(entry.plan.steps)
+    waiting = record.Application()
+    for number, step in enumerate(entry.plan.steps, 1):
+        application = entry.steps[number - 1] if number <= len(entry.steps) else waiting
+        turn = next(turns)
+        yield rows.change(number, step, turn, of_change[number], application, imitated, comparisons)
+
+
+def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
+    """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, nobody
+    reads the second."""
+    counts = Counter(step.key for step in steps)
+    seen: Counter[tuple[str, str, str, str]] = Counter()
+    for step in steps:
+        key = step.key
+        seen[key] += 1
+        nth = _NTH[seen[key] - 1] if seen[key] <= len(_NTH) else f"number {seen[key]}"
+        yield f"{nth} of {counts[key]} changes to this object" if counts[key] > 1 else ""
+
+
+def _opinion(decision: record.Decision) -> model.Opinion:
+    return model.Opinion(
+        approves=decision.approves,
+        approver=characters.shown(decision.approver),
+        channel=decision.channel,
+        at=moment(decision.at),
+        reason=characters.shown(decision.reason),
+        overrides=tuple(map(characters.shown, decision.overrides)),
+    )

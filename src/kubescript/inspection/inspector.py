@@ -1,0 +1,63 @@
+"""What reads hostile objects in the masking process: what may pass of one, and what a write changes.
+
+It is the second program of that process (`program`), with the confinement of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from kubescript.inspection import differences, expressions, metadata, releases
+from kubescript.wire import inspection
+from kubescript_masking.engine import pieces, program
+from kubescript_masking.wire import masking
+
+__all__ = ["PROGRAM"]
+
+
+class Inspector:
+    """The program of one server."""
+
+    def __init__(self) -> None:
+        self._expressions = expressions.Expressions(())
+
+    def configure(self, settings: msgspec.Raw) -> None:
+        """Compiles the operator's rules about changes. Raises RuleError."""
+        told = inspection.Settings()
+        if settings != masking.NOTHING:
+            told = msgspec.json.decode(settings, type=inspection.Settings)
+        self._expressions = expressions.Expressions(told.expressions)
+
+    def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
+        """Returns what a write changes, where documents are to be compared. Raises ComparisonError."""
+        comparison = _read(about).comparison
+        return differences.written(comparison, chunks, mask, self._expressions) if comparison is not None else None
+
+    def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
+        """Returns the metadata of a body's objects, or a release as it may pass, where no more may. Raises ShapeError
+        and ReleaseError."""
+        order = _read(about)
+        if order.release and not about.echo:
+            return releases.written(chunks, brief=order.release == "brief")
+        return _reduce(about, order.metadata, chunks) if order.metadata is not None else None
+
+
+def _read(about: masking.Body) -> inspection.Order:
+    return msgspec.json.decode(about.program, type=inspection.Order)
+
+
+def _reduce(about: masking.Body, served: inspection.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the metadata of a body's objects."""
+    if about.echo:
+        return metadata.of_error(chunks)
+    if about.form == "watch":
+        return metadata.events(served, pieces.events(chunks))
+    if about.form in {"list", "table"}:
+        return metadata.of_list(served, chunks)
+    return metadata.of_object(served, chunks)
+
+
+PROGRAM: Final = Inspector()

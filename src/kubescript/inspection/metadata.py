@@ -1,0 +1,245 @@
+"""Bodies of which only the metadata of objects may pass. `bodies` calls it before anything is masked.
+
+The host has asked the API server for metadata. One that is broken, or aggregated behind it, may send whole objects all
+the same, so each object is written anew here with the fields that are listed here. What is not the answer that was
+asked for does not pass at all. A list is cut into its objects while it arrives; time grows with the bytes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kubescript.wire import inspection
+from kubescript_masking.engine import linear, program
+from kubescript_masking.wire import lists
+
+__all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
+
+_MAX_HELD: Final = 32 * 1024 * 1024
+"""Bytes of one object at most."""
+_COPIES: Final = ("last-applied", "last-handled")
+"""Parts of the names of annotations in which tools keep the object as it was written."""
+_COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
+_COPY: Final = linear.build(
+    rb"""["'](?:data|stringData)["']|(?:^|[\n\r{,\["'\\-])[\s"'\\]*(?:data|stringData)[\s"'\\]*:"""
+    rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
+)
+"""What a copy of a Secret in the value of any annotation has in it: the key as JSON in JSON, YAML or Go writes it. A
+value that is compressed or encoded (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged."""
+_EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
+# The other reasons are for failures inside the API server, whose messages may quote what it could not read.
+_SPEAKING: Final = frozenset({
+    "Unauthorized", "Forbidden", "NotFound", "NotAcceptable", "BadRequest", "MethodNotAllowed", "Expired", "Gone",
+    "Timeout", "ServerTimeout", "TooManyRequests", "ServiceUnavailable",
+})  # fmt: skip
+"""Reasons of a Status whose message passes."""
+_QUIET: Final = "(the API server's message is withheld: it may quote a value)"
+_Shape = TypeVar("_Shape", bound=msgspec.Struct)
+
+
+class ShapeError(program.WithheldError):
+    """The body is not the answer that was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__("shape")
+
+
+class _Owner(msgspec.Struct, omit_defaults=True, rename="camel"):
+    api_version: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class _Metadata(msgspec.Struct, omit_defaults=True, rename="camel"):
+    name: str | None = None
+    generate_name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    generation: int | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    owner_references: list[_Owner] | None = None
+    finalizers: list[str] | None = None
+
+
+class _Object(msgspec.Struct, omit_defaults=True, rename="camel"):
+    kind: str | None = None
+    api_version: str | None = None
+    metadata: _Metadata | None = None
+
+
+_OBJECT: Final = msgspec.json.Decoder(_Object)
+_OBJECTS: Final = msgspec.json.Decoder(list[_Object] | None)
+
+
+class _ListMetadata(msgspec.Struct, omit_defaults=True, rename="camel"):
+    resource_version: str | None = None
+    next: str | None = msgspec.field(default=None, name="continue")
+    remaining_item_count: int | None = None
+
+
+class _Details(msgspec.Struct, omit_defaults=True, rename="camel"):
+    name: str | None = None
+    group: str | None = None
+    kind: str | None = None
+    uid: str | None = None
+    retry_after_seconds: int | None = None
+
+
+class _Status(msgspec.Struct, omit_defaults=True, rename="camel"):
+    kind: str | None = None
+    api_version: str | None = None
+    metadata: _ListMetadata | None = None
+    status: str | None = None
+    message: str | None = None
+    reason: str | None = None
+    details: _Details | None = None
+    code: int | None = None
+
+
+class _Event(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
+    yield msgspec.json.encode(_reduced(served, _decoded(_whole(chunks), _Object)))
+
+
+def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields what a Status says of an error; nothing of what is no Status. Raises TooLargeError."""
+    try:
+        yield msgspec.json.encode(_status(_whole(chunks)))
+    except ShapeError:
+        return
+
+
+def events(served: inspection.Metadata, lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the events of a watch, each a line. Raises ShapeError."""
+    for line in lines:
+        if line.strip():
+            yield msgspec.json.encode(_event(served, line)) + b"\n"
+
+
+def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields a list as its objects arrive. Raises ShapeError, TooLargeError."""
+    read = _List(served)
+    for chunk in chunks:
+        if written := read.feed(chunk):
+            yield written
+    yield read.end()
+
+
+def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
+    event = _decoded(line, _Event)
+    if event.type not in _EVENTS:
+        raise ShapeError
+    if event.type == "ERROR":
+        return {"type": event.type, "object": _status(bytes(event.object))}
+    found, is_named = _decoded(bytes(event.object), _Object), event.type != "BOOKMARK"
+    return {"type": event.type, "object": _reduced(served, found, is_named=is_named)}
+
+
+def _reduced(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
+    """Returns the object as it may pass."""
+    if found.metadata is None or (is_named and not found.metadata.name):
+        raise ShapeError
+    if served.kind:
+        found.kind, found.api_version = served.kind, served.api_version
+    annotations = found.metadata.annotations
+    if annotations:
+        found.metadata.annotations = {key: text for key, text in annotations.items() if not _is_copy(key, text)}
+    return found
+
+
+def _is_copy(name: str, value: str) -> bool:
+    """Says whether an annotation holds the object as somebody wrote it, or another one."""
+    return name in _COPY_NAMES or any(part in name for part in _COPIES) or _COPY.search(value.encode()) is not None
+
+
+def _status(raw: bytes) -> _Status:
+    found = _decoded(raw, _Status)
+    if (found.kind, found.api_version) != ("Status", "v1"):
+        raise ShapeError
+    if found.reason not in _SPEAKING:
+        found.message = _QUIET
+    return found
+
+
+def _decoded(raw: bytes, shape: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ShapeError from None
+
+
+def _whole(chunks: Iterable[bytes]) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > _MAX_HELD:
+            raise lists.TooLargeError("part")
+    return bytes(body)
+
+
+class _List:
+    """A list that arrives: each of its objects is written as soon as it is complete."""
+
+    def __init__(self, served: inspection.Metadata) -> None:
+        self._served = served
+        self._cutter = lists.Cutter(_OBJECT.decode, _OBJECTS.decode)
+        self._is_open = False
+        """Whether the list is written up to its first object."""
+        self._head: msgspec.Raw | None = None
+        """The list's own metadata, if it came before the objects."""
+        self._count = 0
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Takes the next bytes; returns what they make complete."""
+        objects = self._cutter.feed(chunk)
+        return self._opening() + self._written(objects) if self._cutter.has_begun else b""
+
+    def end(self) -> bytes:
+        """Returns the end of the list."""
+        try:
+            objects = self._cutter.end()
+        except lists.FlawError:
+            raise ShapeError from None
+        written = self._opening() + self._written(objects)
+        late = self._cutter.fields.get("metadata") if self._head is None else None
+        return written + b"]" + _metadata_field(late) + b"}"
+
+    def _opening(self) -> bytes:
+        """Returns the list up to its first object; nothing the second time."""
+        if self._is_open:
+            return b""
+        self._is_open = True
+        kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+        if self._served.kind:
+            kind, version = f"{self._served.kind}List", self._served.api_version
+        head = msgspec.json.encode({"kind": kind, "apiVersion": version})[:-1]
+        self._head = self._cutter.fields.get("metadata")
+        return head + _metadata_field(self._head) + b',"items":['
+
+    def _written(self, objects: list[_Object]) -> bytes:
+        texts = [msgspec.json.encode(_reduced(self._served, found)) for found in objects]
+        comma = b"," if self._count and texts else b""
+        self._count += len(texts)
+        return comma + b",".join(texts)
+
+
+def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
+    if metadata is None:
+        return b""
+    return b',"metadata":' + msgspec.json.encode(_decoded(bytes(metadata), _ListMetadata))

@@ -1,0 +1,278 @@
+"""What may pass of one revision of a Helm release: Helm keeps it as gzip in base64, in a Secret or ConfigMap.
+
+A release holds every rendered manifest, with the Secrets among them, and every template and file of its chart. None of
+that passes. What passes is written anew, field by field, and masked like any body. `bodies` calls it. Who wrote the
+release is unknown, so each step is bounded and takes time that grows with its bytes alone.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kubescript_masking.engine import gzipped, program
+
+__all__ = ["ReleaseError", "written"]
+
+_MAX_HELD: Final = 4 * 1024 * 1024
+"""Bytes of the object that holds it. API servers accept 1.5 MiB, of which base64 makes more."""
+# Attack: a Secret of 1 MiB that unfolds to 600 MiB. The largest charts have releases of 5 MiB.
+_MAX_RELEASE: Final = 16 * 1024 * 1024
+"""Bytes of the JSON of a release."""
+_MAX_OBJECTS: Final = 2_000
+"""Objects of a manifest that are named."""
+_GZIP: Final = b"\x1f\x8b\x08"
+_OWNER: Final = "helm"
+_KIND: Final = "Release"
+_Shape = TypeVar("_Shape", bound=msgspec.Struct)
+
+
+class ReleaseError(program.WithheldError):
+    """The body is no release as Helm keeps it, or too large."""
+
+    def __init__(self) -> None:
+        super().__init__("release")
+
+
+class _Labels(msgspec.Struct):
+    owner: str
+
+
+class _Metadata(msgspec.Struct):
+    labels: _Labels
+
+
+class _Data(msgspec.Struct):
+    release: str
+
+
+class _Holder(msgspec.Struct):
+    """A Secret or ConfigMap of Helm's."""
+
+    kind: str
+    metadata: _Metadata
+    data: _Data
+
+
+class _Info(msgspec.Struct, omit_defaults=True):
+    first_deployed: str = ""
+    last_deployed: str = ""
+    deleted: str = ""
+    description: str = ""
+    status: str = ""
+    notes: str = ""
+
+
+class _Dependency(msgspec.Struct, omit_defaults=True):
+    name: str = ""
+    version: str = ""
+    repository: str = ""
+
+
+class _ChartMetadata(msgspec.Struct, omit_defaults=True, rename="camel"):
+    name: str = ""
+    version: str = ""
+    app_version: str = ""
+    kube_version: str = ""
+    type: str = ""
+    description: str = ""
+    home: str = ""
+    deprecated: bool = False
+    dependencies: list[_Dependency] | None = None
+
+
+class _Chart(msgspec.Struct, omit_defaults=True):
+    metadata: _ChartMetadata | None = None
+    values: dict[str, Any] | None = None
+
+
+class _Run(msgspec.Struct, omit_defaults=True):
+    started_at: str = ""
+    completed_at: str = ""
+    phase: str = ""
+
+
+class _Hook(msgspec.Struct, omit_defaults=True):
+    name: str = ""
+    kind: str = ""
+    path: str = ""
+    events: list[str] | None = None
+    last_run: _Run | None = None
+    weight: int = 0
+    delete_policies: list[str] | None = None
+
+
+class _Name(msgspec.Struct):
+    name: str = ""
+    namespace: str = ""
+
+
+class _Object(msgspec.Struct, rename="camel"):
+    """An object of a manifest that is JSON."""
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: _Name = msgspec.field(default_factory=_Name)
+
+
+class _Reference(msgspec.Struct, omit_defaults=True, rename="camel"):
+    """What is told of an object of a manifest."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+
+
+class _Release(msgspec.Struct, omit_defaults=True):
+    """A release as Helm writes it."""
+
+    name: str
+    info: _Info
+    version: int
+    namespace: str = ""
+    chart: _Chart | None = None
+    config: dict[str, Any] | None = None
+    hooks: list[_Hook] | None = None
+    manifest: str = ""
+
+
+class _Brief(msgspec.Struct, omit_defaults=True):
+    """What lists of releases tell of one."""
+
+    kind: str
+    name: str
+    namespace: str
+    version: int
+    info: _Info
+    chart: _Chart | None
+
+
+class _Written(msgspec.Struct, omit_defaults=True):
+    """A release as it passes."""
+
+    kind: str
+    name: str
+    namespace: str
+    version: int
+    info: _Info
+    chart: _Chart | None
+    config: dict[str, Any] | None
+    hooks: list[_Hook] | None
+    resources: list[_Reference]
+
+
+def written(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
+    """Yields one revision of a release as JSON. Raises ReleaseError."""
+    found = _decoded(_unpacked(_stored(_joined(chunks, _MAX_HELD))), _Release)
+    yield msgspec.json.encode(_brief(found) if brief else _whole(found))
+
+
+def _brief(found: _Release) -> _Brief:
+    found.info.notes = ""
+    if found.chart is not None:
+        found.chart.values = None
+    return _Brief(_KIND, found.name, found.namespace, found.version, found.info, found.chart)
+
+
+def _whole(found: _Release) -> _Written:
+    return _Written(
+        kind=_KIND,
+        name=found.name,
+        namespace=found.namespace,
+        version=found.version,
+        info=found.info,
+        chart=found.chart,
+        config=found.config,
+        hooks=found.hooks,
+        resources=list(_references(found.manifest)),
+    )
+
+
+def _stored(body: bytes) -> bytes:
+    """Returns the bytes that Helm has stored."""
+    holder = _decoded(body, _Holder)
+    if holder.metadata.labels.owner != _OWNER:
+        raise ReleaseError
+    packed = _from_base64(holder.data.release.encode())
+    return _from_base64(packed) if holder.kind == "Secret" else packed
+
+
+def _from_base64(text: bytes) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise ReleaseError from None
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Returns the JSON of a release. The first versions of Helm did not compress it."""
+    if not packed.startswith(_GZIP):
+        return packed
+    try:
+        return _joined(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
+    except gzipped.BrokenError:
+        raise ReleaseError from None
+
+
+def _joined(chunks: Iterable[bytes], most: int) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > most:
+            raise ReleaseError
+    return bytes(body)
+
+
+def _decoded(raw: bytes, shape: type[_Shape]) -> _Shape:
+    try:
+        return msgspec.json.decode(raw, type=shape)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ReleaseError from None
+
+
+def _references(manifest: str) -> Iterator[_Reference]:
+    """Yields what the documents of a manifest are about."""
+    for number, document in enumerate(f"\n{manifest}".split("\n---")):
+        if number > _MAX_OBJECTS:
+            return
+        found = _of_json(document) if document.lstrip().startswith("{") else _of_yaml(document)
+        if found.kind:
+            yield found
+
+
+def _of_json(document: str) -> _Reference:
+    try:
+        found = msgspec.json.decode(document, type=_Object)
+    except (msgspec.MsgspecError, RecursionError):
+        return _Reference()
+    return _Reference(found.api_version, found.kind, found.metadata.namespace, found.metadata.name)
+
+
+def _of_yaml(document: str) -> _Reference:
+    """Reads the fields that name an object, where they are written as templates write them: a field a line."""
+    # No YAML parser here has a time bound, so only fields in block style at the usual place are read.
+    found = _Reference()
+    section, indent = "", 0
+    for line in document.split("\n"):
+        text = line.lstrip(" ")
+        key, _, value = text.partition(":")
+        depth = len(line) - len(text)
+        if depth == 0 and text and not text.startswith(("#", "-")):
+            section, indent = key, 0
+            found.api_version = _scalar(value) if key == "apiVersion" else found.api_version
+            found.kind = _scalar(value) if key == "kind" else found.kind
+        elif section == "metadata" and depth and depth == (indent or depth) and not text.startswith("#"):
+            indent = depth
+            found.name = _scalar(value) if key == "name" else found.name
+            found.namespace = _scalar(value) if key == "namespace" else found.namespace
+    return found
+
+
+def _scalar(text: str) -> str:
+    text = text.partition(" #")[0].strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text

@@ -1,0 +1,138 @@
+"""What a change newly lets an object do to its node, or takes from those who own it, by the names of `masking.RISKS`.
+
+Settings are looked for wherever they stand, not only in pods: a custom resource may hold a pod's template, whole or in
+part, and its operator makes the pods. A setting is known by its place: a container that is renamed is a new one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, Final
+
+import msgspec
+
+from kubescript.inspection import nodes
+from kubescript.kube import documents
+
+__all__ = ["between"]
+
+_SWITCHES: Final = {
+    "privileged": "privileged",
+    "hostProcess": "privileged",  # what it is called on Windows
+    "hostNetwork": "hostNetwork",
+    "hostPID": "hostPID",
+    "hostIPC": "hostIPC",
+}
+"""Settings that are on or off ▶ the risk."""
+_ACCOUNTS: Final = ("serviceAccountName", "serviceAccount")
+_NAMES: Final = frozenset({*_SWITCHES, *_ACCOUNTS, "capabilities", "hostPath", "local", "procMount"})
+_CAPABILITIES: Final = frozenset(
+    {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
+     "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
+)  # fmt: skip
+"""Those that the Pod Security Standards' baseline lets a container add, as they are written there."""
+_NO_ACCOUNT: Final = (None, "", "default")
+"""What stands where a pod has no service account of its own."""
+
+
+def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, ...]:
+    """Returns the risks that an object newly has, sorted. Without `before` all that it has are new."""
+    before = before if before is not None else {}
+    was, now = _Settings(before).found, _Settings(after).found
+    risks = {risk for risk, _, _ in now - was}
+    risks |= {risk for risk, _, _ in was - now if risk == "serviceAccount"}
+    if _finalizers(before) - _finalizers(after):
+        risks.add("finalizers")
+    if _owners(before) != _owners(after):
+        risks.add("ownerReferences")
+    return tuple(sorted(risks))
+
+
+class _Settings:
+    """The settings of an object that are risks."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.found: Counter[tuple[str, tuple[str, ...], str]] = Counter()
+        """How often there is a risk at a place, and what its setting says there."""
+        self._place: list[str] = []
+        for key, value in document.items():
+            if key != "metadata":  # labels and annotations may be called anything
+                self._below(nodes.key_step(key), value)
+        self._add(document)
+
+    def _below(self, step: str, value: Any) -> None:
+        self._place.append(step)
+        if isinstance(value, dict):
+            if not _NAMES.isdisjoint(value):
+                self._add(value)
+            for key, member in value.items():
+                if isinstance(member, dict | list):
+                    self._below(nodes.key_step(key), member)
+        elif isinstance(value, list):
+            for number, item in enumerate(value):
+                name = item.get("name") if isinstance(item, dict) else None
+                self._below(nodes.key_step(name) if isinstance(name, str) else f"[{number}]", item)
+        self._place.pop()
+
+    def _add(self, value: dict[str, Any]) -> None:
+        """Adds what an object says itself."""
+        settings = {(risk, key) for key, risk in _SWITCHES.items() if _is_on(value.get(key))}
+        settings |= {("serviceAccount", _account(value.get(key))) for key in _ACCOUNTS}
+        settings |= {("privileged", name) for name in _added(value.get("capabilities"))}
+        settings.add(("privileged", _proc_mount(value.get("procMount"))))
+        settings.add(("hostPath", _host_path(value.get("hostPath"))))
+        if "nodeAffinity" in value:  # the API server takes no local volume without it, and others call theirs `local`
+            settings.add(("hostPath", _host_path(value.get("local"))))
+        for risk, setting in settings:
+            if setting:
+                self.found[risk, tuple(self._place), setting] += 1
+
+
+def _is_on(value: Any) -> bool:
+    """Says whether a switch is on. A template's text may become anything but what it says."""
+    if isinstance(value, str):
+        return value.strip().lower() not in {"", "false"}
+    return isinstance(value, int | float) and bool(value)
+
+
+def _added(value: Any) -> set[str]:
+    """Returns the capabilities that are added beyond the baseline. What is no list may become one."""
+    names = value.get("add") if isinstance(value, dict) else None
+    return {_scalar(name) for name in (names if isinstance(names, list) else [names or ""])} - _CAPABILITIES
+
+
+def _proc_mount(value: Any) -> str:
+    """Returns how a container sees /proc; empty where parts of it are hidden as usual."""
+    return "" if value in (None, "Default") else _scalar(value)
+
+
+def _host_path(value: Any) -> str:
+    """Returns the path of a volume on the node; empty where there is none, as in a schema that describes one."""
+    path = value.get("path") if isinstance(value, dict) else value
+    return _scalar(path) if path else ""
+
+
+def _account(value: Any) -> str:
+    """Returns the name of a service account; empty for the one that a pod has without any."""
+    name = value.get("name") if isinstance(value, dict) else value
+    return "" if name in _NO_ACCOUNT else _scalar(name)
+
+
+def _scalar(value: Any) -> str:
+    return "" if isinstance(value, dict | list) else str(value)
+
+
+def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
+    found: Counter[tuple[str, str]] = Counter()
+    for part in ("metadata", "spec"):
+        names = documents.mapping(document, part).get("finalizers")
+        found.update((part, _canonical(name)) for name in (names if isinstance(names, list) else ()))
+    return found
+
+
+def _owners(document: dict[str, Any]) -> str:
+    return _canonical(documents.mapping(document, "metadata").get("ownerReferences") or [])
+
+
+def _canonical(value: Any) -> str:
+    return msgspec.json.encode(value, order="deterministic").decode()

@@ -1,0 +1,197 @@
+"""The fields that differ between two states of an object, one row each; nothing is left out and nothing is cut.
+
+An object is taken apart into its leaves: scalars, and objects and lists that are empty. Two objects with the same
+leaves at the same paths, and the same order in each list, are the same object; a row stands for each difference.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from kubescript.inspection import nodes, requested
+from kubescript.kube import merge_keys
+from kubescript.wire import inspection
+
+__all__ = ["Differences", "TooManyError", "between"]
+
+_LEAF: Final = "leaf"
+_NONE: Final = ("nothing",)
+"""Stands for a value that is not there; no leaf is equal to it."""
+_ALLOTTED: Final = ("allotted",)
+"""Stands for a value that the API server allots anew at each dry run."""
+_ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
+"""Fields with such values: addresses and ports of a Service."""
+_POD_VOLUME: Final = "kube-api-access-"
+"""How the volume is called that admission adds to a pod, before five letters that are others each time."""
+_MAX_HASHED: Final = 4 * inspection.MAX_CHANGES
+"""Bytes of paths and values that are hashed. Attack: a key of a megabyte, which is masked, above many fields."""
+
+
+class TooManyError(ValueError):
+    """There are more rows, or longer ones, than an answer may have."""
+
+
+class Differences(NamedTuple):
+    """What differs between two objects."""
+
+    rows: tuple[inspection.Row, ...] = ()
+    digest: str = ""
+    """SHA-256 of the rows, unmasked, since masks are others in each process. What the API server allots anew at each
+    dry run is left out."""
+    requested: str = ""
+    """SHA-256 of those rows alone that the request names."""
+
+
+def between(
+    before: nodes.Node | None,
+    after: nodes.Node | None,
+    asked: requested.Asked,
+    uid: str = "",
+    resource: str = "",
+) -> Differences:
+    """Returns what differs between two objects, either of which may be missing, in the order of `after`; what goes away
+    stands behind its siblings. `uid` is that of `after`, and `resource` its resource if that is of the core group.
+    Raises TooManyError."""
+    found = _Rows(uid or None, resource)
+    found.objects(before, after, asked)
+    return Differences(tuple(found.rows), found.digest.hexdigest(), found.requested.hexdigest())
+
+
+class _Rows:
+    """The rows so far, and the path at which the comparison is."""
+
+    def __init__(self, uid: str | None, resource: str) -> None:
+        self._uid = uid
+        self._allots = _ALLOTS if resource == "services" else frozenset()
+        self._is_pod = resource == "pods"
+        self.rows: list[inspection.Row] = []
+        self.digest = hashlib.sha256()
+        self.requested = hashlib.sha256()
+        self._unhashed = _MAX_HASHED
+        self._path: list[str] = []
+        self._names: list[Any] = []
+        """The same path, unmasked: keys, labels and places."""
+        self._left = inspection.MAX_CHANGES
+        """Characters that further rows may have."""
+
+    def objects(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        """Compares two objects, member by member."""
+        olds = nodes.fields(old) if old is not None else {}
+        news = nodes.fields(new) if new is not None else {}
+        for key, field in news.items():
+            was = olds.get(key)
+            old_node = was.node if was is not None else None
+            self._below(nodes.key_step(field.key), key, old_node, field.node, asked.field(key))
+        for key, field in olds.items():
+            if key not in news:
+                self._below(nodes.key_step(field.key), key, field.node, None, asked.field(key))
+
+    def _below(
+        self, step: str, name: Any, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked
+    ) -> None:
+        self._path.append(step)
+        self._names.append(name)
+        self._values(old, new, asked)
+        self._path.pop()
+        self._names.pop()
+
+    def _values(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        was, now = _form(old), _form(new)
+        if was is not None and now is not None and was != now:
+            self._values(None, new, asked)
+            self._values(old, None, asked)
+        elif dict in {was, now}:
+            self.objects(old, new, asked)
+        elif list in {was, now}:
+            self._lists(old, new, asked)
+        elif old is None or new is None or not nodes.is_same(old.raw, new.raw):
+            was_text = nodes.text(old) if old is not None else None
+            now_text = nodes.text(new) if new is not None else None
+            is_named = asked.names(existed=old is not None)
+            self._add(was_text, now_text, is_named=is_named)
+            was_raw = old.raw if old is not None else _NONE
+            now_raw = new.raw if new is not None else _NONE
+            self._hash(was_raw, now_raw, is_named=is_named)
+
+    def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        olds = nodes.items(old) if old is not None else []
+        news = nodes.items(new) if new is not None else []
+        raw = [item.raw for item in news]
+        key = merge_keys.list_key([item.raw for item in olds], raw)
+        item_asked = asked.items(key, raw)
+        if key is not None:
+            self._labelled(key, olds, news, item_asked, asked)
+            return
+        for place in range(max(len(olds), len(news))):
+            was = olds[place] if place < len(olds) else None
+            now = news[place] if place < len(news) else None
+            self._below(f"[{place}]", place, was, now, item_asked(place))
+
+    def _labelled(
+        self,
+        key: str,
+        old: list[nodes.Node],
+        new: list[nodes.Node],
+        item_asked: requested.ItemAsked,
+        asked: requested.Asked,
+    ) -> None:
+        """Compares two lists whose items are known by a field."""
+        olds = {item.raw[key]: item for item in old}
+        news = {item.raw[key]: item for item in new}
+        stayed = [label for label in olds if label in news]
+        if list(news) != [*stayed, *(label for label in news if label not in olds)]:
+            self._moved(key, old, new, asked)
+        for label, item in news.items():
+            self._below(nodes.label_step(key, item.shown), [label], olds.get(label), item, item_asked(label))
+        for label, item in olds.items():
+            if label not in news:
+                self._below(nodes.label_step(key, item.shown), [label], item, None, item_asked(label))
+
+    def _moved(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
+        """Adds a row that tells the order of a list's items."""
+        is_named = asked.names(existed=True)
+        self._add(nodes.order(key, old), nodes.order(key, new), is_named=is_named)
+        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], is_named=is_named)
+
+    def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, *, is_named: bool) -> None:
+        """Adds a row; `is_named` says whether the request names it."""
+        path = "".join(self._path).removeprefix(".")
+        was, was_masked = old if old is not None else (None, False)
+        now, now_masked = new if new is not None else (None, False)
+        self._left -= len(path) + len(was or "") + len(now or "")
+        # Attack: a hundred thousand fields below a key of a megabyte.
+        if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
+            raise TooManyError
+        self.rows.append(inspection.Row(path, was, now, not is_named, was_masked or now_masked))
+
+    def _hash(self, old: Any, new: Any, *, is_named: bool) -> None:
+        """Adds a row to the digests."""
+        names = self._names
+        if not is_named:
+            names = [_ALLOTTED if self._is_allotted(name) else name for name in names]
+            if not self._allots.isdisjoint(map(str, names)) or self._is_allotted(new):
+                new = _ALLOTTED
+        content = msgspec.json.encode([names, old, new])
+        self._unhashed -= len(content)
+        if self._unhashed < 0:
+            raise TooManyError
+        self.digest.update(content)
+        if is_named:
+            self.requested.update(content)
+
+    def _is_allotted(self, value: Any) -> bool:
+        """Says whether a value, or the label of an item, is made from what the API server draws by lot."""
+        if isinstance(value, list) and len(value) == 1:
+            (value,) = value
+        # A Job's pods are known by labels with its uid, and a new Job has another one in each dry run.
+        return isinstance(value, str) and (value == self._uid or (self._is_pod and value.startswith(_POD_VOLUME)))
+
+
+def _form(node: nodes.Node | None) -> Any:
+    """Returns what a value is made of: members, items or nothing more; None where there is no value."""
+    if node is None:
+        return None
+    return type(node.raw) if isinstance(node.raw, dict | list) and node.raw else _LEAF

@@ -1,0 +1,87 @@
+"""What would bring an object back as it was before a write: a JSON patch of the fields that the write changed.
+
+It is offered to a person as a plan of its own. There is none where it would hold a value that is masked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from kubescript.inspection import nodes
+from kubescript.kube import merge_keys
+from kubescript.wire import inspection
+
+__all__ = ["patch"]
+
+
+_Path = tuple[tuple[str, Any], ...]
+"""Keys, each as it is and as it may be shown. Joined only where there is a change: a key may have a megabyte."""
+
+
+class _MaskedError(ValueError):
+    """A value that the patch needs is masked."""
+
+
+def patch(before: nodes.Node, after: nodes.Node) -> str:
+    """Returns the patch that turns `after` into `before`, as JSON; empty where there is none."""
+    try:
+        operations = list(_objects((), before, after))
+    except _MaskedError:
+        return ""
+    text = msgspec.json.encode(operations).decode()
+    return text if operations and len(text) <= inspection.MAX_UNDO else ""
+
+
+def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    olds, news = nodes.fields(before), nodes.fields(after)
+    for key, field in news.items():
+        below = (*path, (key, field.key))
+        if key not in olds:
+            yield {"op": "remove", "path": _pointer(below)}
+        else:
+            yield from _values(below, olds[key].node, field.node)
+    for key, field in olds.items():
+        if key not in news:
+            yield {"op": "add", "path": _pointer((*path, (key, field.key))), "value": _plain(field.node)}
+
+
+def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    if isinstance(before.raw, dict) and isinstance(after.raw, dict):
+        yield from _objects(path, before, after)
+        return
+    if isinstance(before.raw, list) and isinstance(after.raw, list) and len(before.raw) == len(after.raw):
+        yield from _lists(path, before, after)
+        return
+    if not nodes.is_same(before.raw, after.raw):
+        yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
+
+
+def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    """Yields what brings back the items of a list of the same length, each at its place."""
+    key = merge_keys.list_key(after.raw)
+    for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
+        item = (*path, (str(place), str(place)))
+        operations = list(_values(item, old, new))
+        if operations and key is not None:
+            # Somebody may put another item before it: then the patch is refused, and changes none of theirs.
+            label = nodes.fields(new)[key]
+            yield {"op": "test", "path": _pointer((*item, (key, label.key))), "value": _plain(label.node)}
+        yield from operations
+
+
+def _plain(node: nodes.Node) -> Any:
+    """Returns a value that may be shown as it is. Raises _MaskedError for another."""
+    if node.raw != node.shown:
+        raise _MaskedError
+    return node.raw
+
+
+def _pointer(path: _Path) -> str:
+    """Returns a JSON pointer. Raises _MaskedError for one with a key that is masked."""
+    # Attack: a token as a key, whose mask the rows show.
+    if any(key != shown for key, shown in path):
+        raise _MaskedError
+    return "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key, _ in path)

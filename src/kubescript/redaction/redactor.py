@@ -1,0 +1,239 @@
+"""The redactor of one server: bodies on their way to a script, what a write changes, and every text on its way out.
+
+Masking itself is a house of its own (kubescript_masking); here is what it has to know of a call to a cluster.
+"""
+
+from __future__ import annotations
+
+import functools
+import http
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from kubescript import config, errors, programs
+from kubescript.kube import kinds
+from kubescript.redaction import changes
+from kubescript.request import request
+from kubescript.wire import inspection
+from kubescript_masking.errors import BodyBrokenError
+from kubescript_masking.host import engine
+from kubescript_masking.host.conversation import Check, Found, Report
+from kubescript_masking.wire import masking
+from kubescript_sandbox.host import spawner
+
+__all__ = ["Engine", "carried", "described", "is_first_use"]
+
+_HARMLESS: Final = frozenset(
+    {"", "application/json", "application/json;stream=watch", "text/plain", "text/plain; charset=utf-8"}
+    | {status.phrase for status in http.HTTPStatus}
+)
+"""Texts with which nearly every answer of an API server begins; they hold nothing, and need not go to a masker."""
+_ESCAPED: Final = b"\\u00abredacted:"
+_IN_BASE64: Final = masking.alignments(masking.OPENING)
+_WHY: Final = {
+    "shape": "the API server's answer is not the metadata that was asked for, so it was withheld",
+    "release": "this is no release as Helm keeps it, or one of more than 16 MiB, so it was withheld",
+    "object": "the API server's answer is no JSON object, so nobody can be shown what this write changes",
+    "values": "the object has more than 3 MiB, 100,000 values, 100 levels, or 1,000 labels or images, so what a write "
+    "changes in it cannot be shown; return the kubectl command instead",
+    "rows": "this write changes more than 20,000 fields, or 8 MiB of them, which nobody can read; change fewer fields "
+    "at a time",
+}
+"""Why the masking process did not read an object."""
+_PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
+_NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
+_BROKEN: Final[dict[str, tuple[str, str]]] = {
+    "gzip-bad": ("the answer is damaged: it is marked as gzip, but cannot be decompressed", _PROXY),
+    "gzip-cut": ("the answer ends before its compressed data do; what arrived is incomplete", _PROXY),
+    "gzip-more": ("the answer continues after the end of its compressed data", _PROXY),
+    "json": ("the answer ends in the middle of its JSON, or is none", _NO_API_SERVER),
+    "list": (
+        "the answer is no list: it needs a kind that ends with List, and one array of items",
+        _NO_API_SERVER,
+    ),
+    "kind": ("the answer is no object: it has no kind, or is the Status of a failure", _NO_API_SERVER),
+    "depth": (
+        "an object in the answer is nested more than 1,000 levels deep",
+        "list by namespace, or read the other objects by name",
+    ),
+    "event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
+}
+"""What is wrong with a body, and what to do about it."""
+
+
+class Engine(engine.Engine):
+    """Masks the answers of clusters. Used from many threads at once; its key lives and dies with it."""
+
+    def __init__(
+        self,
+        settings: config.Redaction,
+        key: bytes | None = None,
+        *,
+        expressions: tuple[inspection.Expression, ...] = (),
+        scripts: int = 8,
+        strict: bool = False,
+        source: spawner.Spawner | None = None,
+    ) -> None:
+        """`expressions` are the operator's rules about changes; `scripts` run at the same time at most; `source` is the
+        maskers' spawner when it has been started already. Raises ConfigError for a wrong setting. Starts nothing
+        otherwise: `prepare`, or the first use, does."""
+        told = _settings(settings, key if key is not None else secrets.token_bytes(32), expressions)
+        if expressions or settings != config.Redaction(enabled=settings.enabled):
+            _check_settings(told)
+        source = source if source is not None else spawner.Spawner(programs.MASKER)
+        super().__init__(told, source, enabled=settings.enabled, scripts=scripts, strict=strict, why=_WHY)
+        self._user: inspection.UserInfo | None = None
+
+    def of(self, owner: str, user: inspection.UserInfo) -> Engine:
+        """Returns this engine for one of several callers: with masks and maskers that no other one has."""
+        own = self.of_owner(owner)
+        own._user = user
+        return own
+
+    def body(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
+        """A body as the script may see it, and its trailer; the broker's hook."""
+        return self._masked(call, chunks, report, echo=False)
+
+    def echo(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
+        """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
+        return self._masked(call, chunks, report, echo=True)
+
+    def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> inspection.Changes:
+        """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
+        none. What is shown of values is masked as the operator has decided. Raises RedactionError, ClusterError."""
+        compared = _comparison(call, before, after, self._user, masked=self._masks(call))
+        order = inspection.Order(comparison=compared)
+        about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
+        documents = iter((before, after, call.body or b""))
+        check = functools.partial(_check, call)
+        read = functools.partial(changes.read, has_before=bool(before), has_after=bool(after))
+        return self.ask(
+            about, documents, read, most=inspection.MAX_CHANGES, found=found, check=check, script=call.script
+        )
+
+    def text(self, text: str, found: Found, check: Check | None = None) -> str:
+        """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
+        asked again and again; without it, LimitExceeded after ten seconds. Raises RedactionError."""
+        return text if text in _HARMLESS else super().text(text, found, check)
+
+    def _masks(self, call: request.Request) -> bool:
+        """Whether values are masked: where only metadata may pass, whatever the operator has decided."""
+        return self.enabled or bool(call.metadata_rule)
+
+    def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
+        # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
+        # leaves out all but metadata where only that may pass.
+        about = replace(described(call, echo=echo), masked=self._masks(call))
+        check = functools.partial(_check, call)
+        try:
+            return (yield from self.mask_body(about, chunks, report, check, call.script))
+        except BodyBrokenError as broken:
+            message, remedy = _BROKEN[broken.reason]
+            raise errors.ClusterError(message, code="cluster.broken", remedy=remedy) from None
+
+
+def carried(body: bytes) -> bool:
+    """Whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the value."""
+    return masking.OPENING in body or _ESCAPED in body.lower() or any(piece in body for piece in _IN_BASE64)
+
+
+def described(call: request.Request, *, echo: bool) -> masking.Body:
+    """What a masker has to know of the body that answers this call."""
+    return masking.Body(
+        form=call.form,
+        live=call.is_live,
+        secrets=_is_secret(call),
+        gzip=call.gzip,
+        echo=echo,
+        program=_order(call),
+    )
+
+
+def _comparison(
+    call: request.Request, before: bytes, after: bytes, user: inspection.UserInfo | None, *, masked: bool
+) -> inspection.Comparison:
+    """What a masker has to know to compare an object before and after this call."""
+    return inspection.Comparison(
+        before=len(before),
+        after=len(after),
+        verb="delete" if call.subresource == "eviction" else call.verb,
+        group=call.group,
+        version=call.version,
+        resource=call.resource,
+        subresource=call.subresource,
+        namespace=call.namespace,
+        name=call.name,
+        apply=call.content_type.startswith("application/apply-patch"),
+        masked=masked,
+        user=user,
+    )
+
+
+def _order(call: request.Request) -> msgspec.Raw:
+    """Returns what the masking process is asked about the body that answers this call."""
+    if not call.metadata_rule and not call.release:
+        return masking.NOTHING
+    order = inspection.Order(metadata=_metadata(call) if call.metadata_rule else None, release=call.release)
+    return msgspec.Raw(msgspec.json.encode(order))
+
+
+def _is_secret(call: request.Request) -> bool:
+    return call.is_resource and call.resource == "secrets" and not call.group
+
+
+def _metadata(call: request.Request) -> inspection.Metadata:
+    return inspection.Metadata(call.kind, kinds.api_version(call.group, call.version))
+
+
+def _check(call: request.Request) -> None:
+    """Raises ClusterError when nobody waits for the answer any more."""
+    if call.cancelled():
+        raise errors.ClusterError("the call was cancelled while its answer was masked", code="cluster.cancelled")
+    if time.monotonic() > call.deadline:
+        raise errors.ClusterError(
+            "the answer could not be masked within the script's time; ask for less of it", code="cluster.timeout"
+        )
+
+
+def _settings(
+    settings: config.Redaction, key: bytes, expressions: tuple[inspection.Expression, ...]
+) -> masking.Settings:
+    inspector = inspection.Settings(expressions)
+    return masking.Settings(
+        key=key,
+        disable=settings.disable,
+        rules=msgspec.convert(settings.rules, tuple[masking.Rule, ...], from_attributes=True),
+        allow=settings.allow,
+        allow_names=settings.allow_names,
+        directory=_cache_directory(),
+        program=msgspec.Raw(msgspec.json.encode(inspector)),
+    )
+
+
+def _cache_directory() -> str:
+    """Where compiled rules are saved: the user's own cache, as the XDG base directories name it; empty without one."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", ""), ".cache"))
+    return str(home / "kubescript" / "scanner") if home.is_absolute() else ""
+
+
+def is_first_use() -> bool:
+    """Whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
+    folder = _cache_directory()
+    return not folder or not any(Path(folder).glob("*.hsdb"))
+
+
+def _check_settings(settings: masking.Settings) -> None:
+    """Raises ConfigError for settings that are wrong."""
+    try:
+        mistake = engine.find_mistake(programs.MASKER, settings)
+    except errors.RedactionError as error:
+        raise errors.ConfigError(error.message) from None
+    if mistake:
+        raise errors.ConfigError(mistake)

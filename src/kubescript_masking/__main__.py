@@ -1,0 +1,67 @@
+"""Masks secrets in its standard input: `python -m kubescript_masking < FILE`.
+
+The masked text goes to standard output as it is ready, so that a log can be followed; how often which kind was masked
+goes to standard error. Exit code 1: it could not be masked, and what is missing was withheld.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kubescript_masking import alone
+from kubescript_masking.wire import masking
+from kubescript_sandbox import errors
+
+__all__ = ["main"]
+
+_PIECE: Final = 64 * 1024
+_FAILED: Final = 1
+
+
+class _Report:
+    """Counts what is masked."""
+
+    def __init__(self) -> None:
+        self.kinds: Counter[str] = Counter()
+
+    def found(self, kind: str) -> None:
+        """Counts a value."""
+        self.kinds[kind] += 1
+
+    def read(self, size: int) -> None:
+        """Has no limit to keep."""
+
+    def event_error(self, status: int) -> None:
+        """Expects no events."""
+
+
+def main() -> int:
+    """Masks standard input; returns the exit code."""
+    report = _Report()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubescript" / "scanner"
+    try:
+        with alone.open_engine(directory=str(cache)) as engine:
+            for piece in engine.mask_body(masking.Body(live=True), _pieces(), report, lambda: None):
+                sys.stdout.buffer.write(piece)
+                sys.stdout.buffer.flush()
+    except errors.CodedError as error:
+        sys.stderr.write(f"{error.explained}\n")
+        return _FAILED
+    counted = ", ".join(f"{count} {kind}" for kind, count in sorted(report.kinds.items()))
+    sys.stderr.write(f"masked: {counted or 'nothing'}\n")
+    return 0
+
+
+def _pieces() -> Iterator[bytes]:
+    """Yields standard input as it comes."""
+    while piece := os.read(sys.stdin.fileno(), _PIECE):
+        yield piece
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,298 @@
+"""Values that stand on the lines below their name, in a text and in a log: a block of YAML, a here document, the
+`value` beside a `name`, what an XML element or an arrow opens, an answer to a question.
+
+A reader is opened by a line that ends with a name; it is sent each further line, and gives what is secret there, until
+it is over. It reads each line once, so that a log costs the same however many names are in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kubescript_masking.engine import extents, groups, linear, names, patterns, values
+from kubescript_masking.engine.spans import Span
+
+__all__ = ["OPENS", "Reader", "content", "in_text"]
+
+Reader = Generator[list[Span], bytes, None]
+"""What goes on below a line. A span without a kind: the line goes."""
+_BYTES: Final = 4_096
+"""Bytes of a text below a name that are read."""
+_LINES: Final = 6
+"""Lines between a name and the value beside it."""
+_HERE_LINES: Final = 64
+"""Lines of a here document that are masked. Attack: one without an end takes the rest of a log."""
+_LONG: Final = 2_000
+"""Bytes of a line that are read."""
+_BLANK_LINES: Final = 2
+"""Between what announces a value and the value."""
+_HEAD: Final = linear.build(
+    rb"^([ \t]*(?:- +)*)[\"']?(-{0,2}[\w.-]{1,100})[\"']?(:?)"
+    rb"[ \t]*([|>][+-]?[0-9]?)?[ \t]*(?:#[^\n]*)?\r?\n?\z"
+)
+_HERE: Final = linear.build(rb"([\w.-]{1,100})[\"']?[ \t]*[=:]?[ \t]*<<[-~]?[\"']?(\w{1,40})[\"']?[ \t]*\r?\n?\z")
+_FIELD: Final = linear.build(
+    rb"^([ \t]*(?:- +)*)(?:[\"']?([\w.@/-]{1,100})[\"']?:(?:[ \t]+|\r?\n?\z))?([^\r\n]*?)[ \t]*\r?\n?\z"
+)
+_REFERENCE: Final = linear.build(rb"\s*(?:name|key|namespace|secretName): [\w./-]{1,253}\s*\z")
+"""A line that says where a value is."""
+_QUOTED: Final = linear.build(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
+_BESIDE: Final = linear.build(
+    rb"^([ \t]*(?:- +)*)[\"']?(?:name|key|path)[\"']?[ \t]*[:=][ \t]*[\"']?([\w.-]{1,100})[\"']?,?[ \t]*\r?\n?\z"
+)
+_VALUE: Final = linear.build(rb"^([ \t]*(?:- +)*)[\"']?(?:value|contents?|default)[\"']?[ \t]*[:=][ \t]*")
+_OPENED: Final = linear.build(
+    rb"(?:(?:^|>)[ \t]*<(?:[\w-]{1,40}:)?([\w.-]{1,100})(?: [^<>]*)?>|"
+    rb"([\w.-]{1,100})[\"']?\]?[ \t]*(?:=>|:?=))[ \t]*\r?\n?\z"
+)
+_ASKS: Final = linear.build(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")[ \t]*\r?\n?\z")
+"""A mail server wants a password, or a form's field follows."""
+_HEADER: Final = b"Content-"
+_ANNOUNCES: Final = patterns.compiled(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
+"""A line, without the colon at its end, that tells what stands below it."""
+_SHAPE: Final = bytes.maketrans(
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0" * 10 + b"A" * 26 + b"A" * 26
+)
+_SHAPE_BYTES: Final = 400
+
+
+def in_text(text: bytes, end: int, regions: groups.Regions) -> Iterator[Span]:
+    """What stands around the line of a text in which a name ends at `end`."""
+    if not regions.may_read(end):
+        return
+    start = text.rfind(b"\n", max(0, end - extents.BACK), end - 1) + 1
+    limit = min(len(text), end + _BYTES)
+    read = end
+    for _, opened in OPENS:
+        for span in _below(text, start, end, limit, opened):
+            read = max(read, span.end)
+            yield span
+    yield from _above(text, start, end)
+    regions.have_read(read)
+
+
+def _below(text: bytes, start: int, end: int, limit: int, opened: Callable[[bytes], Reader]) -> Iterator[Span]:
+    reader = opened(text[start:end])
+    place = end
+    try:
+        next(reader)
+        while place < limit:
+            stop = text.find(b"\n", place, limit) + 1 or limit
+            found = reader.send(text[place:stop])
+            yield from _move(found, place)
+            place = stop
+    except StopIteration:
+        pass
+
+
+class _Line(NamedTuple):
+    """A line of a text before another."""
+
+    start: int
+    text: bytes
+
+
+def _above(text: bytes, start: int, end: int) -> Iterator[Span]:
+    """The `value` above its `name`, within the same object."""
+    beside = _BESIDE.search(text[start:end])
+    if beside is None or b"-" in beside[1]:
+        return
+    for line in _lines_before(text, start):
+        lead = _VALUE.search(line.text)
+        if lead is not None and len(lead[1]) == len(beside[1]):
+            yield from _move(_judge_value(line.text, lead.end(), beside[2].decode()), line.start)
+            return
+        if _indent(line.text) < len(beside[1]) or not line.text.strip():
+            return
+
+
+def _lines_before(text: bytes, start: int) -> Iterator[_Line]:
+    for _ in range(_LINES):
+        if start == 0:
+            return
+        begin = text.rfind(b"\n", max(0, start - _LONG), start - 1) + 1
+        yield _Line(begin, text[begin:start])
+        start = begin
+
+
+def _move(found: Iterable[Span], by: int) -> Iterator[Span]:
+    return (Span(span.start + by, span.end + by, span.kind) for span in found)
+
+
+def _read_block(line: bytes) -> Reader:
+    """Fields or items that are indented deeper than a name, or a text that ends with a word of its own."""
+    if (here := _HERE.search(line)) is not None and values.is_name(here[1].decode()):
+        yield from _read_here(here[2])
+        return
+    head = _HEAD.search(line)
+    if head is None:
+        return
+    name = head[2].decode("latin-1")
+    bare = name.lstrip("-")
+    is_flag, has_colon = bare != name, bool(head[3])
+    if is_flag == has_colon or not (names.kind(bare) or names.weak(name)):
+        return
+    if is_flag:
+        line = yield []
+        yield list(_next_argument(line, head[1], bare))
+    elif head[4]:
+        yield from _read_scalar(len(head[1]))
+    else:
+        yield from _read_indented(_indent(head[1]), name)
+
+
+def _read_here(last: bytes) -> Reader:
+    """A here document."""
+    line = yield []
+    for _ in range(_HERE_LINES):
+        if line.strip() == last:
+            return
+        line = yield _whole(line, "secret")
+
+
+def _read_scalar(margin: int) -> Reader:
+    """A block scalar, all of which is the value."""
+    line = yield []
+    while not line.strip() or _indent(line) > margin:
+        line = yield [] if _REFERENCE.match(line) else _whole(line, "secret")
+
+
+def _whole(line: bytes, kind: str) -> list[Span]:
+    return [Span(_indent(line), len(line.rstrip()), kind)] if line.strip() else []
+
+
+def _read_indented(base: int, name: str) -> Reader:
+    """Fields that are indented deeper, or items of a list, which may be as deep as the name."""
+    line = yield []
+    while not line.strip() or _indent(line) > base or (_indent(line) == base and line.lstrip(b" \t").startswith(b"- ")):
+        line = yield list(_on_line(line, name)) if line.strip() else []
+
+
+def _indent(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" \t"))
+
+
+def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
+    """`- --password⏎- …`: the next item of the same list."""
+    field = _FIELD.match(line)
+    if field is not None and field[1] == margin and field[2] is None and not field[3].startswith(b"-"):
+        yield from _judge(*_bare(field), b"", name)
+
+
+def _on_line(line: bytes, name: str) -> Iterator[Span]:
+    field = _FIELD.match(line)
+    if field is None or (field[2] is None and b"- " not in field[1]):
+        return
+    own = field[2] or b""
+    is_named = own and names.kind(own.decode("latin-1"))  # it is judged by that
+    if not (is_named or field[3].startswith((b"{", b"["))):
+        yield from _judge(*_bare(field), own, name)
+
+
+def _judge(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
+    judged = groups.judge_as(name, own) if len(value) >= groups.LEAST else ""
+    if judged and (kind := values.kind(judged, value)):
+        yield Span(start, start + len(value), kind)
+
+
+def _bare(field: linear.Match) -> tuple[bytes, int]:
+    """A value without its quotes or the comment behind it, and where it stands."""
+    quoted = _QUOTED.fullmatch(field[3])
+    if quoted is not None:
+        return quoted[2], field.start(3) + 1
+    return field[3].partition(b" #")[0].rstrip(), field.start(3)
+
+
+def _read_beside(line: bytes) -> Reader:
+    """`value: …` beside `name: DB_PASSWORD`, before or behind others of the same object."""
+    beside = _BESIDE.search(line)
+    if beside is None or not values.is_name(name := beside[2].decode()):
+        return
+    line = yield []
+    for _ in range(_LINES):
+        if _indent(line) < _indent(beside[1]) or not line.strip(b" \t\r\n{}[],"):
+            return
+        lead = _VALUE.search(line[:_LONG])
+        if lead is not None:
+            yield list(_judge_value(line, lead.end(), name))
+            return
+        line = yield []
+
+
+def _judge_value(line: bytes, start: int, name: str) -> Iterator[Span]:
+    start, stop = extents.extent(line, extents.beginning(line, start), whole_line=True)
+    stop = start + len(line[start:stop].rstrip(b" \t\r\n,"))
+    if kind := values.kind(name, line[start:stop]):
+        yield Span(start, stop, f"env-{kind}")
+
+
+def _read_opened(above: bytes) -> Reader:
+    """What stands on the line below `<password>` or `["password"]=>`."""
+    opened = _OPENED.search(above)
+    name = b"" if opened is None else opened[1] or opened[2]
+    if not values.is_name(name.decode()):
+        return
+    line, start = yield from _find_filled(above)
+    begin = extents.beginning(line, start)
+    if opened is not None and opened[2] and line[begin : begin + 1] not in (b'"', b"'"):  # NAME=⏎OTHER=…
+        return
+    start, stop = extents.extent(line, begin)
+    stop = line.find(b"<", start, stop) if b"<" in line[start:stop] else stop
+    kind = values.kind(name.decode(), line[start:stop])
+    yield [Span(start, stop, kind)] if kind else []
+
+
+def _read_answer(above: bytes) -> Reader:
+    """The answer to a question for a password, or what a form's field holds."""
+    asks = _ASKS.search(above)
+    kind = "" if asks is None else names.kind(asks[1].decode()) if asks[1] else "password"
+    if not kind:
+        return
+    line, start = yield from _find_filled(above)
+    value = line[start:].rstrip()
+    if values.is_secret(value, kind):
+        yield [Span(start, start + len(value), kind)]
+
+
+def _read_announced(above: bytes) -> Reader:
+    """What stands alone below a line that says what it is."""
+    lead = above.rstrip()[-_LONG:]
+    if not lead.endswith(b":") or _ANNOUNCES.search(lead[:-1]) is None:
+        return
+    line, start = yield from _find_filled(above)
+    both = lead + b"\n" + line[start:]
+    found, _ = patterns.ROWS["announced"].spans(both, len(both), 0)
+    shift = len(line) - len(both)
+    yield list(_move((one for one in found if one.start > len(lead)), shift))
+
+
+def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:
+    """The next line that is not blank, nor another header of a form's field, and where it begins to say something."""
+    line = yield []
+    for _ in range(_BLANK_LINES):
+        if line.strip() and not line.startswith(_HEADER):
+            break
+        line = yield []
+    start = content(line, above)
+    return line, start + len(line[start:]) - len(line[start:].lstrip())
+
+
+def content(line: bytes, above: bytes) -> int:
+    """Where a line begins behind what the program writes before each: the same signs, up to a blank, as above."""
+    above, shape = above[:_SHAPE_BYTES].translate(_SHAPE), line[:_SHAPE_BYTES].translate(_SHAPE)
+    same, different = 0, min(len(above), len(shape)) + 1
+    while different - same > 1:
+        middle = (same + different) // 2
+        same, different = (middle, different) if above[:middle] == shape[:middle] else (same, middle)
+    return line.rfind(b" ", 0, same) + 1
+
+
+OPENS: Final[tuple[tuple[str, Callable[[bytes], Reader]], ...]] = (
+    ("block", _read_block),
+    ("beside", _read_beside),
+    ("opened", _read_opened),
+    ("answer", _read_answer),
+    ("announced", _read_announced),
+)
+"""Of what sort it is, and what opens it; of each sort one is open at a time."""

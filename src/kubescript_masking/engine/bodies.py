@@ -1,0 +1,180 @@
+"""What a masker does with a body or a text: the rules of one server, applied in the way that suits the kind of body.
+
+A body is judged in pieces (pieces.py), as early as they are complete.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from kubescript_masking.engine import (
+    completeness,
+    linear,
+    logs,
+    masker,
+    patterns,
+    pieces,
+    program,
+    rules,
+    scanner,
+    secret_objects,
+    spans,
+    tables,
+)
+from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.wire import masking
+
+__all__ = ["Rules"]
+
+_UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
+"""Values that have nothing in common: what is found in all of them is found in any."""
+
+_BLANK: Final = b" \t\r\n"
+_BOM: Final = b"\xef\xbb\xbf"
+_FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
+"""What stands behind the first sign of a document."""
+_WARMUP: Final = (
+    (masking.Body(form="log"), b"level=info password=hunter22\nok\n"),
+    (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
+)
+_WARMUP_RUNS: Final = 8
+"""Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
+
+
+class Rules:
+    """The rules of one server."""
+
+    def __init__(self, settings: masking.Settings, second: program.Program | None = None) -> None:
+        """`second` is the second program of this process. Raises RuleError for a setting that is wrong."""
+        self._program = second or program.NoProgram()
+        self._program.configure(settings.program)
+        shipped, own = rules.load_shipped(), [rules.Rule(rule) for rule in settings.rules]
+        _check_ids(settings, own, shipped)
+        self._masker = masker.Masker(
+            [*shipped, *own],
+            [_compile_allowed(regex) for regex in settings.allow],
+            frozenset(settings.allow_names),
+            frozenset(settings.disable),
+            Path(settings.directory) if settings.directory else None,
+        )
+        self._key = settings.key
+        self._own = own
+
+    def _masks(self, about: masking.Body) -> spans.Masks:
+        """Attack: what may hold a script's own words holds a guess beside the real value; their masks tell nothing."""
+        return spans.Masks(b"" if about.echo else self._key + b" of " * bool(about.owner) + about.owner.encode())
+
+    def check(self) -> None:
+        """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
+        if self._own:
+            scanner.Scanner([rule.probe for rule in self._own]).compiled()
+
+    def warm(self) -> None:
+        """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
+        for _ in range(_WARMUP_RUNS):
+            self.text(b"password=hunter22 and postgres://app:Tr0ub4dor@db/app", lambda _: None)
+            for about, body in _WARMUP:
+                for _ in self.body(about, iter((body,)), lambda _: None):
+                    pass
+
+    def scan(self, content: bytes) -> int:
+        """How many candidates are in it."""
+        return len(self._masker.scanner.scan(content))
+
+    def text(self, content: bytes, found: masker.Found) -> bytes:
+        """Any text that leaves the server, masked; the same object when there is nothing to mask."""
+        rules = self._masker.anew(spans.Masks())
+        rules.budget.credit(len(content))
+        return rules.text(content, found)
+
+    def body(
+        self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: program.Ends = list
+    ) -> Iterator[bytes]:
+        """A body, masked, in pieces that are as early as they can be, or what the program answers. Raises
+        TooLargeError, and WithheldError where a body may not pass."""
+        if about.program != masking.NOTHING:
+            answer = self._program.answer(about, chunks, functools.partial(self._whole, about, found))
+            if answer is not None:
+                yield answer
+                return
+            reduced = self._program.reduce(about, chunks)
+            if reduced is not None:
+                chunks, ends = _find_items(about.form, reduced)
+        if not about.masked:
+            yield from chunks
+            return
+        rules = self._masker.anew(self._masks(about))
+        chunks, is_json = _sniff(chunks)
+        judge: Callable[[bytes], bytes]
+        if about.form == "log" or not is_json:
+            # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
+            parts, judge = pieces.lines(chunks) if about.live else pieces.blocks(chunks), logs.LogText(rules, found)
+        else:
+            also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
+            judge = functools.partial(rules.document, found=found, also=also)
+            parts = pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
+        for piece in parts:
+            rules.budget.credit(len(piece))
+            if masked := judge(piece):
+                yield masked
+
+    def _whole(self, about: masking.Body, found: masker.Found, document: bytes, *, echo: bool) -> bytes:
+        """One of the documents to compare, masked."""
+        alone = masking.Body(secrets=about.secrets, echo=echo, owner=about.owner)
+        return b"".join(self.body(alone, iter((document,)), found))
+
+
+def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], program.Ends]:
+    """A list that was written anew, and where its own items end."""
+    if form not in {"list", "table"}:
+        return chunks, list
+    check = completeness.Check(form)
+    return check.watch(chunks), check.ends
+
+
+def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
+    """The same bytes, and whether they begin as an object or a list of objects, lists and strings does: a line of a
+    log may begin with `[INFO]`."""
+    head: list[bytes] = []
+    begun = b""
+    for chunk in chunks:
+        head.append(chunk)
+        begun = begun[:1] + (chunk.lstrip(_BLANK) if begun else chunk.lstrip(_BLANK + _BOM))
+        second = begun[1:].lstrip(_BLANK)[:1]
+        if begun and (second or begun[:1] not in _FOLLOWS):
+            return itertools.chain(head, chunks), second in _FOLLOWS.get(begun[:1], ())
+    return iter(head), False
+
+
+def _compile_allowed(regex: str) -> linear.Pattern:
+    pattern = rules.pattern(regex, "setting `redaction.allow`")
+    if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
+        raise RuleError(
+            f"setting `redaction.allow`: {regex!r} matches every value, so nothing would be masked; write an "
+            "expression that matches only the values to show, such as `^fixture-`"
+        )
+    return pattern
+
+
+def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: Iterable[rules.Rule]) -> None:
+    known = {probe.id for probe in patterns.PROBES} | {rule.id for rule in shipped}
+    for name in settings.disable:
+        if name not in known:
+            close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+            hint = f"; did you mean `{close[0]}`?" if close else ""
+            raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
+    for rule, compiled in zip(settings.rules, own, strict=True):
+        if rule.id in known:
+            raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
+        if sum(each.id == rule.id for each in settings.rules) > 1:
+            raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
+        if (rule.probe or rule.example) and not compiled.finds(rule.example):
+            raise RuleError(
+                f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
+                "`example` to a text with a token, and `probe` to a pattern that ends within the token, or leave it out"
+            )

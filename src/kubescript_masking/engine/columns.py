@@ -1,0 +1,146 @@
+"""Columns: the name stands in the head of a CSV, of a table or of an INSERT, and the values far below it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript_masking.engine import linear, names, values
+from kubescript_masking.engine.spans import Span
+
+__all__ = ["Columns", "columns", "header", "insert"]
+
+_HEAD_BYTES: Final = 2_000
+_ROW_BYTES: Final = 262_144
+_ROWS: Final = 10_000
+_FIELD: Final = linear.build(rb"[ \t]*[\"'`]?([A-Za-z][\w.-]{0,60}(?: [A-Za-z][\w.-]{0,30})?)[\"'`]?[ \t]*")
+_SPLIT: Final = {
+    sign: linear.build(rb"(?:[ \t]*\"(?:[^\"]|\"\")*\"[ \t]*|[^" + linear.escape(sign) + rb"]*)")
+    for sign in (b",", b";", b"\t", b"|")
+}
+_WIDE: Final = linear.build(rb"\S+(?: \S+)*")
+_CAPITALS: Final = linear.build(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?")
+_OF_RULES: Final = b"-+|=: \t"
+"""What the line between a head and its rows is made of."""
+_INSERT: Final = linear.build(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
+_INSERT_BYTES: Final = 1_200
+_LITERAL: Final = linear.build(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
+_NEXT_ROW: Final = linear.build(rb"\s*,\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A table's head."""
+
+    sign: bytes
+    """What separates the fields; nothing: two blanks or more."""
+    size: int
+    secret: tuple[tuple[int, str], ...]
+
+    def cells(self, line: bytes) -> list[Span] | None:
+        """What is secret in a row; None when the line is none."""
+        if line and not line.strip(_OF_RULES):
+            return []
+        fields = _fields(line, self.sign) if len(line) <= _ROW_BYTES else []
+        if len(fields) != self.size:
+            return None
+        found = []
+        for at, kind in self.secret:
+            start, end = _trim(line, *fields[at])
+            if values.is_secret(line[start:end], kind):
+                found.append(Span(start, end, kind))
+        is_head = not found and header(line) is not None  # of the next table
+        return None if is_head else found
+
+
+def header(line: bytes) -> Columns | None:
+    """A line of names, at least one of which is a credential's."""
+    line = line.rstrip(b"\r\n")
+    if line.startswith(b"# "):
+        line = b"  " + line[2:]
+    if len(line) > _HEAD_BYTES:
+        return None
+    for sign in (b"", *_SPLIT):
+        is_sentence = sign + b" " in line if sign in {b",", b";"} else not sign and not line.isupper()
+        if sign not in line or is_sentence:
+            continue
+        fields = _fields(line, sign)
+        name = _FIELD if sign else _CAPITALS
+        if len(fields) > 1 and all(name.fullmatch(line, *field) for field in fields):
+            return _columns(line, sign, fields)
+    return None
+
+
+def _columns(line: bytes, sign: bytes, fields: list[tuple[int, int]]) -> Columns | None:
+    named = ((at, names.kind(line[slice(*_trim(line, *field))].decode())) for at, field in enumerate(fields))
+    secret = tuple((at, kind) for at, kind in named if kind)
+    return Columns(sign, len(fields), secret) if secret else None
+
+
+def _fields(line: bytes, sign: bytes) -> list[tuple[int, int]]:
+    if not sign:
+        return [match.span() for match in _WIDE.finditer(line)]
+    place, end = 0, len(line.rstrip())
+    if sign == b"|":  # around the row as well
+        place = len(line) - len(line.lstrip(b" \t|"))
+        end = len(line.rstrip(b" \t\r\n|"))
+    if b'"' not in line:
+        ends = list(itertools.accumulate((len(field) + 1 for field in line[place:end].split(sign)), initial=place))
+        return [(start, stop - 1) for start, stop in itertools.pairwise(ends)]
+    found = []
+    while (field := _SPLIT[sign].match(line, place, end)) is not None:
+        found.append(field.span())
+        place = field.end() + 1
+        if place > end or line[field.end() : place] != sign:
+            break
+    return found
+
+
+def _trim(line: bytes, start: int, end: int) -> tuple[int, int]:
+    field = line[start:end]
+    start += len(field) - len(field.lstrip(b" \t\"'`"))
+    return start, max(start, end - (len(field) - len(field.rstrip(b" \t\"'`"))))
+
+
+def columns(text: bytes, end: int) -> Iterator[Span]:
+    """The secret cells below the head in which a name was found. A span without a kind says how far the head was read:
+    one may have two hundred names."""
+    start = text.rfind(b"\n", max(0, end - _HEAD_BYTES), max(0, end - 1)) + 1
+    stop = text.find(b"\n", max(start, end - 1), end + _HEAD_BYTES)
+    head = header(text[start:stop]) if stop >= 0 else None
+    if head is not None:
+        yield Span(stop, stop, "")
+    for _ in range(_ROWS if head is not None else 0):
+        place, stop = stop + 1, text.find(b"\n", stop + 1)
+        stop = len(text) if stop < 0 else stop
+        cells = head.cells(text[place:stop]) if head is not None and place < stop <= place + _ROW_BYTES else None
+        if cells is None:
+            return
+        yield from (Span(place + cell.start, place + cell.end, cell.kind) for cell in cells)
+
+
+def insert(text: bytes, end: int) -> Iterator[Span]:
+    """`INSERT INTO users (name, password) VALUES ('a', 'x'), …`."""
+    begin = max(0, end - _INSERT_BYTES)
+    head = next((one for one in _INSERT.finditer(text, begin, end) if one.end() == end), None)
+    if head is None:
+        return
+    kinds = [names.kind(field.strip(b' \t\r\n`"[]').decode("utf-8", "replace")) for field in head[1].split(b",")]
+    place = end
+    for _ in range(_ROWS):
+        for kind in [*kinds, ""]:
+            literal = _LITERAL.match(text, place, min(len(text), place + _ROW_BYTES))
+            if literal is None:
+                return
+            group = 1 if literal.start(1) >= 0 else 2 if literal.start(2) >= 0 else 0
+            if kind and group and values.is_secret(literal[group], kind):
+                yield Span(literal.start(group), literal.end(group), kind)
+            place = literal.end()
+            if literal[4] == b")":
+                break
+        row = _NEXT_ROW.match(text, place)
+        if row is None:
+            return
+        place = row.end()

@@ -1,0 +1,274 @@
+"""Whether a body is whole, and what of it the host has to know: it is read on its way to what masks it.
+
+The host never looks into a body: what it says of a list or a watch, it says by the trailer that is made here. All forms
+are read in time that grows with the bytes alone: 1.3 ns a byte, beside 11 for masking.
+"""
+
+from __future__ import annotations
+
+import abc
+import codecs
+import hashlib
+from collections.abc import Iterator
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubescript_masking.wire import lists, masking
+
+__all__ = ["Check"]
+
+_MAX_HELD: Final = 128 * 1024 * 1024
+"""Bytes of one document, or of one line of a watch, at most."""
+_MOST: Final = 1 << 40
+_TABLE: Final = ("rows", lists.ITEMS)
+"""Fields of the answer to a request for a Table. An API that has none answers with a list."""
+_NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
+"""Kinds of which kube-apiserver itself writes null where there is none."""
+_UNNAMED_ERROR: Final = 500
+_NOTHING: Final = msgspec.Raw(b"null")
+
+
+class _Object(msgspec.Struct):
+    """Any object. It is read to its end, and nothing of it is kept."""
+
+
+class _ListMetadata(msgspec.Struct, rename="camel"):
+    next: str | None = msgspec.field(default=None, name="continue")
+    remaining_item_count: int | None = None
+
+
+class _Named(msgspec.Struct):
+    """An object, by what it says that it is."""
+
+    kind: str = ""
+    status: msgspec.Raw = _NOTHING
+
+
+class _Changed(msgspec.Struct):
+    """The object of an event, with the code of a Status, whatever other kinds call so."""
+
+    code: msgspec.Raw = _NOTHING
+
+
+class _Event(msgspec.Struct):
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    object: _Changed
+
+
+_ONE: Final = msgspec.json.Decoder(_Object)
+_MANY: Final = msgspec.json.Decoder(list[_Object] | None)
+_METADATA: Final = msgspec.json.Decoder(_ListMetadata)
+_KIND: Final = msgspec.json.Decoder(str)
+_EVENT: Final = msgspec.json.Decoder(_Event)
+_CODE: Final = msgspec.json.Decoder(int | None)
+_NAMED: Final = msgspec.json.Decoder(_Named)
+_ANY: Final = msgspec.json.Decoder(msgspec.Raw)
+
+
+class Check:
+    """Reads one body of a form."""
+
+    def __init__(self, form: masking.Form) -> None:
+        self._reader = _reader(form)
+        self._trailer: masking.Trailer | None = None
+        self._read = 0
+
+    @property
+    def error(self) -> int:
+        """The status of an event that ends a watch with an error; 0 without one."""
+        return self._reader.error
+
+    def watch(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yields the same chunks, each once it is read. Raises FlawError, TooLargeError."""
+        for chunk in chunks:
+            self._read += len(chunk)
+            self._reader.feed(chunk)
+            yield chunk
+        self._trailer = self._reader.end()
+
+    def ends(self) -> list[int]:
+        """Returns where items of a list have ended since it was asked last: the places behind their commas."""
+        return self._reader.ends()
+
+    def take(self) -> int:
+        """Returns how many bytes were read since it was asked last."""
+        size, self._read = self._read, 0
+        return size
+
+    def trailer(self) -> masking.Trailer | None:
+        """Returns what the body was; None of one that was not read to its end."""
+        return self._trailer
+
+
+class _Text:
+    """Reads text, of which nothing is promised."""
+
+    error = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Takes the next bytes. Raises FlawError, TooLargeError."""
+
+    def end(self) -> masking.Trailer:
+        """Returns what the body was. Raises FlawError."""
+        return masking.Trailer()
+
+    def ends(self) -> list[int]:
+        """Returns where items have ended since it was asked last."""
+        return []
+
+
+class _Json(_Text, abc.ABC):
+    """Reads JSON in UTF-8."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._is_ascii = True
+
+    def feed(self, chunk: bytes) -> None:
+        # msgspec does not look at the characters of what it skips.
+        self._is_ascii = self._is_ascii and chunk.isascii()
+        if not self._is_ascii:
+            self._decode(chunk)
+        self._take(chunk)
+
+    def end(self) -> masking.Trailer:
+        self._decode(b"", final=True)
+        return self._end()
+
+    def _decode(self, chunk: bytes, *, final: bool = False) -> None:
+        try:
+            self._decoder.decode(chunk, final)
+        except UnicodeDecodeError:
+            raise lists.FlawError("json") from None
+
+    @abc.abstractmethod
+    def _take(self, chunk: bytes) -> None:
+        """Takes the next bytes, whose characters are whole."""
+
+    @abc.abstractmethod
+    def _end(self) -> masking.Trailer:
+        """Returns what the body was. Raises FlawError."""
+
+
+class _Document(_Json):
+    """Reads one document."""
+
+    def __init__(self, decoder: msgspec.json.Decoder[Any]) -> None:
+        super().__init__()
+        self._decoded = decoder.decode
+        self._held = bytearray()
+
+    def _take(self, chunk: bytes) -> None:
+        self._held += chunk
+        if len(self._held) > _MAX_HELD:
+            raise lists.TooLargeError("part")
+
+    def _end(self) -> masking.Trailer:
+        try:
+            self._check(self._decoded(self._held))
+        except lists.UNREADABLE as error:
+            raise lists.FlawError("json", error) from None
+        return masking.Trailer()
+
+    def _check(self, document: Any) -> None:
+        """Looks at what was decoded. Raises FlawError."""
+
+
+class _Resource(_Document):
+    """Reads one object of the API. Attack: `{}`, or the Status of a failure with 200, which read as a Pod without
+    fields."""
+
+    def __init__(self) -> None:
+        super().__init__(_NAMED)
+
+    def _check(self, document: _Named) -> None:
+        if not document.kind or (document.kind == "Status" and bytes(document.status) == b'"Failure"'):
+            raise lists.FlawError("kind")
+
+
+class _List(_Json):
+    """Reads a list, or a Table."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        super().__init__()
+        self._ends: list[int] = []
+        self._cutter = lists.Cutter(_ONE.decode, _MANY.decode, keys, self._ends)
+        self._count = 0
+
+    def _take(self, chunk: bytes) -> None:
+        self._count += len(self._cutter.feed(chunk))
+
+    def ends(self) -> list[int]:
+        ends = self._ends.copy()
+        self._ends.clear()
+        return ends
+
+    def _end(self) -> masking.Trailer:
+        self._count += len(self._cutter.end())
+        found = self._cutter.fields
+        try:
+            kind = _KIND.decode(found.get("kind", b""))
+            metadata = _METADATA.decode(found.get("metadata", b"{}"))
+        except lists.UNREADABLE:
+            raise lists.FlawError("list") from None
+        is_kind = kind.endswith("List") if lists.ITEMS in found else kind == "Table"
+        if not is_kind or (self._cutter.is_null and kind not in _NULLABLE):
+            raise lists.FlawError("list")
+        token = (metadata.next or "").encode()
+        return masking.Trailer(
+            items=self._count,
+            next=hashlib.sha256(token).hexdigest() if token else "",
+            remaining=min(max(0, metadata.remaining_item_count or 0), _MOST),
+        )
+
+
+class _Events(_Json):
+    """Reads the events of a watch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._line = bytearray()
+        self._count = 0
+
+    def _take(self, chunk: bytes) -> None:
+        self._line += chunk
+        if len(self._line) > _MAX_HELD:
+            raise lists.TooLargeError("line")
+        *lines, rest = self._line.split(b"\n") if b"\n" in chunk else [self._line]
+        self._line = rest
+        for line in lines:
+            self._event(line)
+
+    def _end(self) -> masking.Trailer:
+        self._event(self._line)
+        return masking.Trailer(items=self._count)
+
+    def _event(self, line: bytearray) -> None:
+        if not line.strip():
+            return
+        try:
+            event = _EVENT.decode(line)
+            code = _CODE.decode(event.object.code) or 0 if event.type == "ERROR" else None
+        except lists.UNREADABLE as error:
+            raise lists.FlawError("event", error) from None
+        if code is not None:
+            self.error = code if 400 <= code < 600 else _UNNAMED_ERROR
+        elif event.type != "BOOKMARK":
+            self._count += 1
+
+
+def _reader(form: masking.Form) -> _Text:
+    match form:
+        case "list":
+            return _List((lists.ITEMS,))
+        case "table":
+            return _List(_TABLE)
+        case "watch":
+            return _Events()
+        case "object":
+            return _Resource()
+        case "json":
+            return _Document(_ANY)
+        case "text" | "log":
+            return _Text()

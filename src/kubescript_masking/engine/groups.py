@@ -1,0 +1,166 @@
+"""What stands in the object or the list behind a credential's name.
+
+A list under such a name is a list of values, whatever their place. In an object, a field that says no more than that
+here the value is (`value`, `default`) inherits the name; under a plural (`tokens`) so does every field. What has a name
+of its own that tells more is judged by that one, elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from kubescript_masking.engine import extents, json_strings, linear, names, values
+from kubescript_masking.engine.spans import Span
+
+__all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
+
+_BYTES: Final = 4_096
+"""Bytes of an object, a list or a block that are read."""
+_NESTED: Final = 3
+"""Regions that are read within each other. Attack: names within names, each of which reads all that is below it."""
+_PLURALS: Final = ("secrets", "tokens", "passwords", "keys", "passphrases", "bearer")
+_IDENTIFIERS: Final = (
+    "id",
+    "ids",
+    "hash",
+    "checksum",
+    "digest",
+    "fingerprint",
+    "sha256",
+    "md5",
+    "integrity",
+    "version",
+    "url",
+    "uri",
+)
+"""How fields end whose values are drawn by lot, or made from a secret, and are none."""
+LEAST: Final = 4
+"""Bytes of the shortest secret."""
+_PRIVATE: Final = "secureJsonData"
+"""What Grafana calls all secret settings of a data source."""
+_LABEL: Final = linear.build(rb"[A-Za-z0-9_.@/-]{1,100}")
+_TOKEN: Final = linear.build(
+    rb"(?s)\"((?:[^\"\\]|\\.)*)\"|'([^'\n]*)'|([{}\[\],])|(=>|[:=])|"
+    rb"([^\s\"'{}\[\],:=\\]+(?:[:=][^\s\"'{}\[\],:=>\\]+)*)|(\\)"
+)
+_OPENS: Final = (b"{", b"[")
+_CLOSES: Final = (b"}", b"]")
+_ENDS: Final = (*_CLOSES, b",")
+_NAME: Final = linear.build(rb"(?:\A|[^\w./-])([\w.-]+)(?:\\*[\"'`])?\]?\s*(?:=>|[:=]|\s)\s*\z")
+_KEY: Final = linear.build(rb"[^\\]\"([\w.-]+)\"\s*:\s*\z")
+"""The same in JSON, and not within one of its strings."""
+
+
+class _Value(NamedTuple):
+    """A scalar below a name."""
+
+    start: int
+    end: int
+    own: bytes
+    """What it is called itself; empty in a list."""
+
+
+def _opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
+    """The name in front of a bracket; empty when there is none that may be a credential's."""
+    found = pattern.search(text[max(0, at - extents.BACK) : at])
+    name = "" if found is None else found[1].decode("latin-1")
+    return name if values.is_name(name) or name == _PRIVATE else ""
+
+
+class Regions:
+    """What was read of one text, for places in their order: no byte is read more than a few times."""
+
+    def __init__(self) -> None:
+        self._ends: list[int] = []
+
+    def may_read(self, at: int) -> bool:
+        """Whether what begins here lies within few others."""
+        self._ends = [end for end in self._ends if end > at]
+        return len(self._ends) < _NESTED
+
+    def have_read(self, end: int) -> None:
+        """It ends here."""
+        self._ends.append(end)
+
+
+def _flow(text: bytes, at: int) -> tuple[list[_Value], int]:
+    """The scalars of the object or the list that begins at a bracket, in JSON, YAML's flow style or a language's, and
+    where it ends."""
+    above: list[tuple[bytes, bytes]] = []
+    found: list[_Value] = []
+    key = b""
+    waiting: linear.Match | None = None
+    end = min(len(text), at + _BYTES)
+    for token in _TOKEN.finditer(text, at, end):
+        sign = token[3] or token[4]
+        if token[6]:  # JSON within a string: what unfolds that reads it
+            return found, token.end()
+        if sign is None or sign in _ENDS:
+            if waiting is not None:
+                found += _value(waiting, key, above)
+                key = b""
+            waiting = token if sign is None else None
+        elif sign in _OPENS:
+            above.append((sign, key or (above[-1][1] if above else b"")))
+            key, waiting = b"", None
+        else:
+            key, waiting = (b"" if waiting is None else waiting[_group(waiting)]), None
+        if sign in _CLOSES:
+            above.pop()
+        if not above:
+            return found, token.end()
+    return found, end
+
+
+def _value(token: linear.Match, key: bytes, above: list[tuple[bytes, bytes]]) -> Iterator[_Value]:
+    bracket, own = above[-1]
+    if bracket == b"[" or key:
+        yield _Value(*token.span(_group(token)), key or own)
+
+
+def _group(token: linear.Match) -> int:
+    return next(group for group in (1, 2, 5) if token.start(group) >= 0)
+
+
+def judge_as(name: str, own: bytes) -> str:
+    """The name by which a value below a name is judged; empty when it inherits none."""
+    if not own or json_strings.is_holder(own):
+        return name
+    if name == _PRIVATE:
+        return "password"
+    is_label = _LABEL.fullmatch(own) is not None and not own.decode("latin-1").lower().endswith(_IDENTIFIERS)
+    # What is drawn by lot counts under a plural, whosever it is: `tokens: {ci: …}`.
+    return "key" if is_label and names.kind(name) and name.lower().endswith(_PLURALS) else ""
+
+
+def _in_code(value: bytes, kind: str) -> bool:
+    """Whether an item of a list is a credential that may as well be a word of a sentence, or a rule: `min:12`."""
+    return b":" not in value and values.is_secret_in_prose(value, kind)
+
+
+def members(data: bytes, end: int, regions: Regions) -> Iterator[tuple[int, int, str]]:
+    """The strings of a document's object or list whose bracket ends at `end`, each with the name by which it is
+    judged."""
+    for start, stop, name in _find_named(data, end, regions, _KEY):
+        if data[start - 1 : start] == b'"':
+            yield start, stop, name
+
+
+def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
+    """What is secret in the object or the list of a text whose bracket ends at `end`."""
+    for start, stop, name in _find_named(text, end, regions, _NAME):
+        if kind := values.kind(name, text[start:stop], _in_code):
+            yield Span(start, stop, kind)
+
+
+def _find_named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> Iterator[tuple[int, int, str]]:
+    at = end - 1
+    name = _opening(text, at, pattern) if regions.may_read(at) else ""
+    if not name:
+        return
+    found, stop = _flow(text, at)
+    regions.have_read(stop)
+    for value in found:
+        if value.end - value.start >= LEAST and (judged := judge_as(name, value.own)):
+            yield value.start, value.end, judged

@@ -1,0 +1,54 @@
+"""A body that came with `Content-Encoding: gzip`, decompressed while it arrives.
+
+The host passes such a body on as it came, because it holds the credentials and these bytes are hostile. A piece has at
+most `_PIECE` bytes, whatever it is compressed to. Attack: a megabyte that unfolds to a gigabyte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from isal import isal_zlib
+
+__all__ = ["BrokenError", "decompress"]
+
+_GZIP: Final = 31
+"""The window bits of zlib's interface for one gzip member, with its header and its checksum."""
+_PIECE: Final = 1 << 20
+
+
+class BrokenError(ValueError):
+    """The body is not what its Content-Encoding says."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the body in pieces. Raises BrokenError unless it is one gzip member, whole and with nothing behind it."""
+    stream = isal_zlib.decompressobj(_GZIP)
+    for chunk in chunks:
+        if stream.eof and chunk:
+            raise BrokenError("gzip-more")
+        yield from _pieces(stream, chunk)
+        # Attack: a second member, which one reader of gzip reads and the next one does not.
+        if stream.unused_data:
+            raise BrokenError("gzip-more")
+    if not stream.eof:
+        raise BrokenError("gzip-cut")
+
+
+def _pieces(stream: isal_zlib.Decompress, chunk: bytes) -> Iterator[bytes]:
+    is_full = True
+    # A full piece may not be all, although all input is used up.
+    while (chunk or is_full) and not stream.eof:
+        try:
+            piece = stream.decompress(chunk, _PIECE)
+        except isal_zlib.error:  # type: ignore[misc]  # published as a value
+            raise BrokenError("gzip-bad") from None
+        chunk = stream.unconsumed_tail
+        is_full = len(piece) == _PIECE
+        if piece:
+            yield piece

@@ -1,0 +1,145 @@
+"""The process of the maskers: the fork server, each masker that it forks, and the check of an operator's rules.
+
+`python -m kubescript_masking.engine.start [PROGRAM] DESCRIPTOR` compiles the rules and serves; `... check` prints what
+is wrong with the settings. The host starts both with an empty environment, and they read the settings
+(wire/masking.py) from their standard input; neither is told anything of a cluster. A masker holds the rules and the key
+of its masks, and nothing else: no credential, no file, no network. It reads hostile bytes, so the host treats what it
+answers as hostile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import os
+import socket
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NoReturn
+
+import msgspec
+
+from kubescript_masking.engine import bodies, completeness, gzipped, program
+from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.wire import masking
+from kubescript_masking.wire.lists import FlawError, TooLargeError
+from kubescript_sandbox.confinement import forkserver, lockdown
+from kubescript_sandbox.wire import protocol
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Do what the command line says."""
+    given = sys.stdin.buffer.read()
+    if not given:  # the host has ended, or needs no masker: it starts this process before it has read the settings
+        return
+    settings = msgspec.json.decode(given, type=masking.Settings)
+    *named, last = sys.argv[1:]
+    second = program.load("".join(named))
+    if last == "check":
+        try:
+            bodies.Rules(settings, second).check()
+        except RuleError as error:
+            sys.stdout.write(str(error))
+        return
+    rules = bodies.Rules(settings, second)
+    rules.warm()
+    forkserver.serve(int(last), functools.partial(_serve, rules))
+
+
+def _serve(
+    rules: bodies.Rules, descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]
+) -> NoReturn:
+    """Lock this process down and mask one body or text after the other. Ends when the host closes the socket, and after
+    any failure."""
+    sock = lockdown.adopt_socket(descriptor)
+    layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
+    gc.enable()
+    conversation = _Conversation(sock, rules)
+    reserve = [bytes(1 << 20)]  # freed when memory runs out, so that there is room for the report
+    try:
+        conversation.send(masking.Answer.READY, msgspec.json.encode(protocol.Ready(protocol.VERSION, layers)))
+        while True:
+            conversation.serve_one()
+    except MemoryError:
+        reserve.clear()
+        conversation.fail("memory")
+    except (TooLargeError, FlawError, gzipped.BrokenError, program.WithheldError) as error:
+        conversation.fail(error.reason)
+    except (OSError, EOFError):  # the host closed the socket
+        pass
+    except Exception as error:  # its text may quote what was to be masked, so only its type is told
+        conversation.fail("bug", type(error).__name__)
+    os._exit(1)
+
+
+class _Conversation:
+    """The masker's end."""
+
+    def __init__(self, sock: socket.socket, rules: bodies.Rules) -> None:
+        self._sock = sock
+        self._rules = rules
+        self._kinds: Counter[str] = Counter()
+        self._masked: list[bytes] = []
+        self._check = completeness.Check("text")
+        """Of the body that is read, or was read last."""
+
+    def serve_one(self) -> None:
+        """Mask one text or one body."""
+        order, payload = self._receive()
+        if order == masking.Order.TEXT:
+            masked = self._rules.text(payload, self._found)
+            self._masked = [] if masked is payload else [masked]
+            self._answer(masking.Answer.SAME if masked is payload else masking.Answer.MASKED)
+            return
+        about = msgspec.json.decode(payload, type=masking.Body)
+        chunks = gzipped.decompress(self._chunks()) if about.gzip else self._chunks()
+        self._check = completeness.Check(about.form)
+        for piece in self._rules.body(about, self._check.watch(chunks), self._found, self._check.ends):
+            self._masked.append(piece)
+        self._answer(masking.Answer.MASKED, self._check.trailer())
+
+    def fail(self, reason: str, detail: str = "") -> None:
+        """Say why there will be no answer."""
+        with contextlib.suppress(OSError):  # the host has closed the socket
+            self.send(masking.Answer.FAILED, f"{reason} {detail}".strip().encode())
+
+    def send(self, answer: masking.Answer, notes: bytes, masked: Sequence[bytes] = ()) -> None:
+        """Send one frame."""
+        # The filter of system calls allows `send` without flags, and neither `sendmsg` nor MSG_WAITALL.
+        head = masking.ANSWER.pack(answer, len(notes), sum(map(len, masked)))
+        self._sock.sendall(b"".join((head, notes, *masked)))
+
+    def _chunks(self) -> Iterator[bytes]:
+        while True:
+            order, payload = self._receive()
+            if order == masking.Order.END:
+                return
+            yield payload
+            # The next chunk is asked for when all that this one made complete has been masked.
+            self._answer(masking.Answer.MASKED)
+
+    def _found(self, kind: str) -> None:
+        self._kinds[kind] += 1
+
+    def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:
+        notes = masking.Notes(dict(self._kinds), self._check.take(), self._check.error, trailer)
+        self.send(answer, msgspec.json.encode(notes), self._masked)
+        self._kinds.clear()
+        self._masked.clear()
+
+    def _receive(self) -> tuple[int, bytes]:
+        length, order = masking.HEADER.unpack(self._read(masking.HEADER.size))
+        return order, self._read(length)
+
+    def _read(self, size: int) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            parts.append(self._sock.recv(size))
+            size -= len(parts[-1])
+            if not parts[-1]:
+                raise EOFError
+        return b"".join(parts)

@@ -1,0 +1,197 @@
+"""Logs: a block of whole lines is scanned at once, and each line in which something was found is judged on its own.
+
+What goes over several lines (a private key, a block of YAML, a table, a question and its answer) begins in a line in
+which a probe has ended. The lines below are read one by one until it is over; all other lines are not looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_left
+from itertools import accumulate
+from typing import Final
+
+from kubescript_masking.engine import blocks, columns, linear, masker, scanner, spans, unseen
+from kubescript_masking.engine.spans import Span
+from kubescript_masking.wire import loglines
+
+__all__ = ["LogText"]
+
+_OPENERS: Final = frozenset({"below", "columns", "pem"})
+"""Probes that end in a line whose meaning goes on below it."""
+_LONG: Final = 2_000
+"""Bytes at the end of a line that are read for what goes on below it."""
+_BEGINS: Final = linear.build(
+    rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
+)
+_BEGIN, _END = b"-----BEGIN ", b"-----END "
+_KEY_LINE: Final = linear.build(
+    rb"^\s*(?:[A-Za-z0-9+/]{16,100}={0,2}|[A-Za-z0-9+/]{1,15}={1,2}|"
+    rb"(?:Proc-Type|DEK-Info|Comment|Encryption|Public-Lines|Private-Lines|Private-MAC|Version|Hash): [^\r\n]{0,100})?"
+    rb"(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[,}][^\r\n]*)?[\s\"',}]*$"
+)
+_CARRIED: Final = linear.build(
+    rb"(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
+)
+"""A key's line behind whatever a program writes before each, or in a log of JSON."""
+_WITHIN_KEY: Final = linear.build(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
+_KEY_LINE_BYTES: Final = 1_024
+_MAX_KEY_LINES: Final = 400
+
+
+class LogText:
+    """One log on its way through."""
+
+    def __init__(self, rules: masker.Masker, found: masker.Found) -> None:
+        self._rules = rules
+        self._found = found
+        self._mask = functools.partial(rules.replace_value, found=found)
+        self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
+        self._below: dict[str, blocks.Reader] = {}
+        """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
+        self._is_first = True
+
+    def __call__(self, block: bytes) -> bytes:
+        """The masked lines of a block of whole lines."""
+        if self._is_first:
+            self._is_first = False
+            self._begin("key", _within_key(block[: block.find(b"\n") + 1]))
+        scanned = _view(block)
+        hits = self._rules.candidates(scanned)
+        if hits is None:
+            return b"".join(self._rules.dense(block, self._judge, self._whole))
+        return self._lines(block, scanned, hits)
+
+    def _judge(self, block: bytes) -> bytes:
+        scanned = _view(block)
+        return self._lines(block, scanned, self._rules.scanner.scan(scanned))
+
+    def _whole(self, block: bytes) -> bytes:
+        """Lines that are masked whatever is in them."""
+        masked = []
+        for line in block.splitlines(keepends=True):
+            start, end = loglines.stamp(line), len(line.rstrip(b"\r\n"))
+            mask = self._rules.replace_value("suspicious", line[start:end], self._found) if start < end else b""
+            masked.append(line[:start] + mask + line[end:])
+            if _END in line:
+                self._below.pop("key", None)
+            elif _BEGIN in line:
+                self._open(line[start:end])
+        self._open(line[start:end])
+        return b"".join(masked)
+
+    def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
+        """The lines, masked; `hits` is what was found in them when they were without their colours."""
+        if not hits and not self._below:
+            return block
+        lines = block.split(b"\n")
+        touched = _by_line(scanned.split(b"\n"), hits)
+        count = len(lines) - (not lines[-1])  # behind the last line's end nothing stands
+        masked = []
+        for at, line in enumerate(lines):
+            is_read = at in touched or (self._below and at < count)
+            masked.append(self._line(line, touched.get(at, [])) if is_read else line)
+        return b"\n".join(line for line in masked if line is not None)
+
+    def _line(self, line: bytes, hits: list[scanner.Hit]) -> bytes | None:
+        """One line, masked, with what was found in it; None when nothing of it is left."""
+        start, end = loglines.stamp(line), len(line.rstrip(b"\r"))
+        bare = line[start:end]
+        cells = self._cells(bare) if self._below else []
+        if any(not cell.kind for cell in cells):
+            self._found("private-key-line")
+            return b"" if start else None  # see loglines.REMOVED
+        masked = spans.apply(bare, cells, self._mask) if cells else bare
+        if hits:  # whatever began above, the line may hold more than that
+            inside = [(probe, place - start) for probe, place in hits if place > start]
+            # Attack: a full-width sign, which is shorter in what was scanned, moves what is behind it.
+            is_as_scanned = masked is bare and unseen.narrow(bare) is bare
+            masked = self._rules.text(masked, self._found, hits=inside if is_as_scanned else None)
+        if any(probe in self._openers for probe, _ in hits):
+            self._open(bare)
+        return line if masked is bare else line[:start] + masked + line[end:]
+
+    def _cells(self, bare: bytes) -> list[Span]:
+        """What is secret in the next line of all that goes on; what is over is closed."""
+        found: list[Span] = []
+        for sort, lines in list(self._below.items()):
+            try:
+                found += lines.send(bare)
+            except StopIteration:
+                del self._below[sort]
+        return spans.merge(found)
+
+    def _open(self, line: bytes) -> None:
+        """Begin what goes on below this line."""
+        line = unseen.view(line[-_LONG:])
+        any(self._begin(sort, opened(line)) for sort, opened in _OPENS)
+
+    def _begin(self, sort: str, below: blocks.Reader) -> bool:
+        """Whether there is anything to go on."""
+        is_going_on = next(below, None) is not None
+        if is_going_on and not (sort == "block" and sort in self._below):  # the outer block is longer
+            self._below[sort] = below
+        return is_going_on
+
+
+def _view(block: bytes) -> bytes:
+    r"""What a reader sees of a block, line by line. Attack: `\n\b\n`, of which a view of the whole made one line, so
+    that what was found in a line was taken for the one above."""
+    seen = unseen.narrow(unseen.view(block))
+    if seen is block:
+        return block
+    return b"\n".join(unseen.narrow(unseen.view(line)) for line in block.split(b"\n"))
+
+
+def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scanner.Hit]]:
+    """The numbers of the lines in which a probe ended, and what was found there, from the line's beginning on."""
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    touched: dict[int, list[scanner.Hit]] = {}
+    for probe, end in hits:
+        at = bisect_left(ends, end)
+        start = ends[at] - len(lines[at]) - 1
+        touched.setdefault(at, []).append((probe, end - start))
+    return touched
+
+
+def _key(line: bytes) -> blocks.Reader:
+    """A private key: its lines go, and the first that cannot be one ends it."""
+    begins = _BEGINS.search(line)
+    if begins is not None and b"PUBLIC" not in begins[1].upper():
+        yield from _key_lines(line, (yield []))
+
+
+def _within_key(line: bytes) -> blocks.Reader:
+    """The key within which a log begins, as logs do that were rotated while a key was written."""
+    bare = line[loglines.stamp(line) :]
+    is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and no checksum in hexadecimal digits
+    if len(bare) <= _KEY_LINE_BYTES and is_mixed and _WITHIN_KEY.search(bare) is not None:
+        line = yield []
+        yield from _key_lines(b"", (yield [Span(0, len(line), "private-key")]))
+
+
+def _key_lines(first: bytes, line: bytes) -> blocks.Reader:
+    for _ in range(_MAX_KEY_LINES):
+        short = line[:_KEY_LINE_BYTES]
+        is_last = _END in line[-_LONG:]
+        if not (is_last or _KEY_LINE.search(short[blocks.content(short, first) :]) or _CARRIED.search(short)):
+            return
+        whole = [Span(0, len(line), "")]
+        if is_last:
+            yield whole
+            return
+        line = yield whole
+
+
+def _table(line: bytes) -> blocks.Reader:
+    """The rows below a head with a credential's name."""
+    head = columns.header(line)
+    if head is None:
+        return
+    line = yield []
+    while (cells := head.cells(line)) is not None:
+        line = yield cells
+
+
+_OPENS: Final = (("key", _key), *blocks.OPENS, ("table", _table))
+"""Of what sort it is, and what opens it below a line."""

@@ -1,0 +1,305 @@
+"""A name and its value: `name=value`, `"name": "value"`, `--name value`, `name "value"`, and two lines of YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final, NamedTuple
+
+from kubescript_masking.engine import extents, linear, names, values
+from kubescript_masking.engine.spans import Span
+
+__all__ = ["READERS", "in_front", "keep", "lone"]
+
+_JUDGED: Final = 1_024
+"""Bytes of a value that are judged: each hit in a long one would judge it anew."""
+_RULED: Final = frozenset({b"|", "│".encode()})
+_CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
+_SHELL_COMMAND: Final = linear.build(rb"`[a-z][\w./-]* [^`\r\n]*`")
+_SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
+_SCHEME: Final = linear.build(rb"([A-Za-z]+)[ \t]+([A-Za-z0-9._~+/=-]{20}|\xc2\xabredacted:)?")
+_OTHER_KEY: Final = linear.build(
+    rb"(?i)\b(?:partition|sort|primary|foreign|cache|hash|range|routing|row|index|public) keys?\z"
+)
+_OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
+_QUOTES: Final = (b'"', b"'", b"`")
+_NAMING: Final = linear.build(
+    rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?(?:\[\d*\]|\])?[ \t]*"
+    rb"(::?=|[!=]==?|\?=|\?\?|\|\||[=-]>|<-|::|[=:|-]|\xe2\x94\x82)([ \t\r\n]*)\z"
+)
+_TOKEN: Final = linear.build(rb"(?:[bru]?\\*[\"'`])?[A-Za-z0-9+/_~-]*\z")
+_OPTION: Final = linear.build(rb"(?:\A|[^\w.-])(-[\w.-]+)[ \t]+\z")
+_QUOTED: Final = linear.build(rb"([\w.-]+)(?:\\*[\"'`])?(?:,|,?[ \t]+)(?:<<)?(\\*[\"'`])[^\t\r\n\"'`]*\z")
+_FIELD: Final = linear.build(rb"[\w.\-\"']+(?::(?:[ \t\r\n]|\z)|=[^= \t\r\n])")
+_OTHER: Final = linear.build(rb"[,;] ?([^\s,;\"'`=:(){}\[\]]{5,200})")
+_FLAG: Final = linear.build(rb"--?[a-z][\w-]*")
+_JOINED: Final = linear.build(rb"[a-z][A-Z]|[-_.]")
+_OF_SYNTAX: Final = linear.build(rb"[\s\"'=<>{}()\[\]]")
+_PRINTED: Final = linear.build(
+    rb"(?i)(?:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s*(?:=>|[:=])\s*\\*[\"'`]?([/a-z0-9_.\-]+)\\*[\"'`]?"
+    rb"[,;]?\s*:?\\*[\"'`]?(?:value|contents?)\\*[\"'`]?\s*(?:=>|[:=])\s*\z"
+)
+_FRONT: Final = 400
+"""Bytes looked at in front of a value for a name that the operator allows."""
+_BETWEEN: Final = (
+    rb"[\"'`\\]*(?:[ \t]*(?:=>|->|:=|[:=])[ \t]*|[ \t]+|,?\s*[\"'`\\]*value[\"'`\\]*[ \t]*[:=][ \t]*)[\"'`\\]*\z"
+)
+
+
+def in_front(allowed: Collection[str]) -> linear.Pattern | None:
+    """Finds one of these names right in front of where a value begins; None when there are none."""
+    if not allowed:
+        return None
+    words = b"|".join(linear.escape(name.encode()) for name in sorted(allowed))
+    return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
+
+
+def keep(found: Iterable[Span], text: bytes, allowed: linear.Pattern | None) -> Iterator[Span]:
+    """The spans without those of the values of names that the operator allows."""
+    for span in found:
+        if allowed is None or not allowed.search(text[max(0, span.start - _FRONT) : span.start]):
+            yield span
+
+
+class _Naming(NamedTuple):
+    """What stands in front of a value: a name, however it is quoted, and a sign."""
+
+    name: str
+    """With the word before it, as in `api key`."""
+    sign: bytes
+    quoted: bool
+    """Whether a quote stands behind the name."""
+    gap: bytes
+    """The blanks behind the sign."""
+    before: bytes
+    """What stands in front of the name."""
+
+
+def _naming(text: bytes, at: int) -> _Naming | None:
+    """The name of the value that begins at `at`; None when there is no name, or no sign."""
+    head = text[max(0, at - extents.BACK) : at]
+    found = _NAMING.search(head)
+    if found is None:
+        return None
+    return _Naming(found[1].decode(), found[3], found.start(2) >= 0, found[4], head[: found.start()])
+
+
+def pair(text: bytes, end: int) -> Iterator[Span]:
+    """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
+    at = end - 1 - (text[end - 2 : end] == b"{{")  # a template
+    found = _naming(text, at)
+    if found is None:
+        return
+    if not (kind := names.kind(found.name)):
+        yield from _weak(text, at, found)
+    elif not _is_no_pair(text, at, found):
+        yield from _is_named(text, at, found, kind)
+
+
+def _is_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
+    if _in_expansion(found):
+        at += text[at : at + 1] in (b"-", b"=")
+        if (end := extents.passphrase(text, at)) >= 0:
+            yield Span(at, end, kind)
+            return
+    start = extents.beginning(text, at)
+    if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # what is below the name has a name of its own
+        return
+    line = found.before[max(found.before.rfind(b"\n"), found.before.rfind(b"\r")) + 1 :]
+    starts_line = line.strip(b" \t\"'") in {b"", b"-"}
+    if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
+        if (end := extents.unquote(text, start)) > start:
+            if values.is_secret(text[start:end], kind):
+                yield Span(start, end, kind)
+            return
+        line = text[start : start + 83].partition(b"\n")[0]
+        if values.is_label(line.removesuffix(b"\r")):  # beside a field of a form, in whatever language
+            return
+    whole_line = starts_line and found.sign == b":" and start == at
+    in_prose = _in_prose(text, start, found, starts_line=starts_line)
+    yield from _judge(text, start, kind, in_prose=in_prose, whole_line=whole_line)
+    if found.name[-1:] in "sS":
+        yield from _others(text, start, kind)
+
+
+def _others(text: bytes, at: int, kind: str) -> Iterator[Span]:
+    """`codes: 1a2b-3c4d, 5e6f-7a8b`: the second and those behind it, up to what is none."""
+    _, stop = extents.extent(text, at)
+    while (other := _OTHER.match(text, stop)) is not None and values.is_mixed(other[1]):
+        if not values.is_secret_in_prose(other[1], kind):
+            return
+        yield Span(*other.span(1), kind)
+        stop = other.end(1)
+
+
+def _judge(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
+    """The value at a place whose name is of this kind, when it is a credential."""
+    start, stop = extents.extent(text, at, whole_line=whole_line)
+    if kind == "authorization" and (token := _behind_scheme(text, start, stop)) > start:
+        start, stop = token, extents.end_of_word(text, token, stop)
+    elif _has_words(text, at, start, stop):
+        stop, in_prose = extents.end_of_word(text, start, stop), True
+    judge = values.is_secret_in_prose if in_prose else values.is_secret
+    if judge(text[start : min(stop, start + _JUDGED)], kind):
+        yield Span(start, stop, kind)
+
+
+def _behind_scheme(text: bytes, start: int, stop: int) -> int:
+    """Behind `Bearer `, or behind another word before a token; `start` when there is neither."""
+    scheme = _SCHEME.match(text, start, stop)
+    if scheme is None or not (scheme[1].lower() in _SCHEMES or (scheme[2] and scheme[1][:1].isupper())):
+        return start
+    rest = text[scheme.end(1) : stop]
+    return stop - len(rest.lstrip(b" \t"))
+
+
+def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
+    """A value drawn by lot, of a name that alone would not tell."""
+    if not names.weak(found.name) or b"ENC[" in found.before.rpartition(b"]")[2]:  # sops has written it
+        return
+    if _OTHER_KEY.search(found.name.encode()):
+        return
+    start, stop = extents.extent(text, extents.beginning(text, at))
+    if values.is_weak_secret(text[start : min(stop, start + _JUDGED)], found.name):
+        yield Span(start, stop, "key")
+
+
+def weak(text: bytes, end: int) -> Iterator[Span]:
+    """The same; the probe ends within the value."""
+    head = text[max(0, end - extents.BACK) : end]
+    if (token := _TOKEN.search(head)) is not None:
+        yield from pair(text, end - len(head) + token.start() + 1)
+
+
+def flag(text: bytes, end: int) -> Iterator[Span]:
+    """`--password value`."""
+    option = _OPTION.search(text[max(0, end - extents.BACK) : end - 1])
+    kind = names.kind(option[1].decode()) if option is not None else ""
+    if not kind:
+        return
+    start, stop = extents.extent(text, end - 1)
+    value = text[start:stop]
+    is_usage = value.lower() in extents.OF_SENTENCES or _FLAG.fullmatch(value) is not None
+    if not is_usage and values.is_secret(value, kind):
+        yield Span(start, stop, f"flag-{kind}")
+
+
+def quoted(text: bytes, end: int) -> Iterator[Span]:
+    """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
+    head = text[max(0, end - extents.BACK) : end]
+    found = _QUOTED.search(head)
+    kind = names.kind(found[1].decode()) if found is not None else ""
+    if found is None or not kind:
+        return
+    start, stop = extents.extent(text, end - len(head) + found.start(2))
+    value = text[start:stop]
+    joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(found[1]))
+    is_whole = b" " not in value or extents.is_passphrase(value)
+    if (joined or values.is_random(value)) and is_whole and values.is_secret_in_prose(value, kind):
+        yield Span(start, stop, kind)
+
+
+def variable_text(text: bytes, end: int) -> Iterator[Span]:
+    """`{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
+    at = end - 1
+    match = _PRINTED.search(text[max(0, at - 2 * extents.BACK) : at])
+    kind = names.kind(match[1].decode()) if match is not None else ""
+    if kind:
+        start, stop = extents.extent(text, at)
+        if values.is_secret(text[start:stop], kind):
+            yield Span(start, stop, f"env-{kind}")
+
+
+def lone(text: bytes, kind: str) -> Iterator[Span]:
+    """Of a file with a credential's name, the lines that are or begin with a value: alone, behind a user's name, in
+    a row of a table."""
+    place, certificate = 0, False
+    for line in text.splitlines(keepends=True):
+        word = line.strip()
+        certificate = word.startswith(b"-----BEGIN") or (certificate and not word.startswith(b"-----END"))
+        if not certificate and (value := _alone(word, kind)):
+            start = place + line.index(value)
+            yield Span(start, start + len(value), kind)
+        place += len(line)
+
+
+def _alone(word: bytes, kind: str) -> bytes:
+    """What in a line is a value without a name; nothing when there is none."""
+    if extents.is_passphrase(word):
+        return word
+    whole = word.partition(b",")[0] if _OF_SYNTAX.search(word) else word
+    user, _, value = whole.rpartition(b":")
+    if _OF_SYNTAX.search(whole) or whole.startswith(b"-----") or not values.is_mixed(value):
+        return b""
+    return value if values.is_secret(value, "password" if user else kind) else b""
+
+
+def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> bool:
+    """Whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
+    if found.sign != b":":
+        return False
+    if found.quoted:  # volume "db-password" : references …
+        return not starts_line and text[at : at + 1] not in (*_QUOTES, b"\\")
+    is_flow = found.before.rstrip()[-1:] in {b"{", b","} and b"{" in found.before.rpartition(b"\n")[2]
+    is_in_flow = is_flow and not text[at : at + 5].translate(None, _OF_ADDRESSES)  # and no `{ password: pw } = …`
+    return " " in found.name or not ((starts_line or is_in_flow) and found.gap)
+
+
+def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
+    """Whether what looks like a name and a value is something else."""
+    front, first = found.before, text[at : at + 1]
+    if found.name == "PASS" and found.sign == b":":  # what a test run says
+        return True
+    if _is_variable(text, at, found):
+        return True
+    if found.sign in _RULED and not (_in_row(text, at) or text.startswith((b"default ", b"default("), at)):
+        return True
+    if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
+        return True
+    if _in_expansion(found) and (
+        first in {b"?", b"+"} or found.name.lower().endswith(("as", "es", "ts", "ds", "ns", "ys"))
+    ):
+        return True
+    is_prompt = not found.quoted and bool(found.gap) and first in _QUOTES and front.endswith(first)
+    return is_prompt or _in_address(found)
+
+
+def _is_variable(text: bytes, at: int, found: _Naming) -> bool:
+    """`PASSWORD :'name'` of psql, and a quote that closes: `"…&password=" + password`."""
+    first = text[at : at + 1]
+    is_of_psql = first == b"'" and found.sign == b":" and not found.gap and text[at - 2 : at - 1] == b" "
+    is_of_css = found.sign == b"::" and first == b"-"
+    return is_of_psql or is_of_css or (first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."})
+
+
+def _in_address(found: _Naming) -> bool:
+    """Whether the name is a part of a URL, of an ARN, of an image's name or of a checksum's."""
+    word = found.before[len(found.before.rstrip(_OF_ADDRESSES)) :]
+    is_tag = b"/" in word and found.sign == b":" and not found.gap  # shop/redis-with-requirepass:a63338f
+    return is_tag or b"arn:" in word or b"urn:" in word or word.lower().endswith(_CHECKSUMS)
+
+
+def _in_expansion(found: _Naming) -> bool:
+    """`${NAME:-…}`, `${secrets:…}`."""
+    return found.sign in {b":", b"-", b":="} and found.before.endswith(b"${")
+
+
+def _in_row(text: bytes, at: int) -> bool:
+    """Whether a rule between a name and a value is a table's, and no pipe."""
+    line = text[max(0, at - extents.BACK) : at].rpartition(b"\n")[2]
+    return line.lstrip().startswith(tuple(_RULED))
+
+
+def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
+    return b" " in text[start:stop] and text[at : at + 1] not in (*_QUOTES, b"\\", b"|", b">")
+
+
+READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
+    "pair": pair,
+    "weak": weak,
+    "weak-key": weak,
+    "flag": flag,
+    "quoted": quoted,
+    "variable": variable_text,
+    "variable-text": variable_text,
+}
+"""By the probe that calls for them."""

@@ -1,0 +1,245 @@
+"""One pass over bytes for everything that might matter: hyperscan tells where, `masker` decides.
+
+Each pattern that begins with the same hundred words costs 1 to 2 ns a byte, and there are thirty of those. So a first
+database has one pattern for what follows such a word in any of them, and a second one, which has them apart, is shown
+only what stands before the places that the first one finds.
+
+The databases are compiled in the warm-up, or loaded from the directory where an earlier process has saved them;
+hyperscan itself is imported then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import operator
+import os
+import platform
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["Hit", "Probe", "RuleError", "Scanner"]
+
+Hit = tuple[int, int]
+"""Which probe, and where its match ends."""
+_DIGEST_BYTES: Final = 32
+_OTHERS: Final = 0o077
+"""Rights of anybody but the owner."""
+_KEPT: Final = 8
+"""Saved databases: two of this version, and those of versions before it."""
+_NEAR: Final = 128
+"""Bytes before a place of the first database's that the second one is shown."""
+_FAR: Final = 8_192
+"""And those where it has found nothing in fewer: a name and its value may be far from each other."""
+_AT_ONCE: Final = 6
+"""Patterns that the first database has as one: of more, hyperscan makes a slow one."""
+_by_end = operator.itemgetter(1)
+
+
+class RuleError(ValueError):
+    """A rule or another setting of the operator's is wrong; the text says which and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What to look for, as it shows in JSON, in JSON within JSON, and in base64.
+
+    Its pattern is hyperscan's, ends at one place per candidate, may match too much, and never too little.
+    """
+
+    id: str
+    pattern: str
+    once: bool = False
+    """Whether one place in a text says enough."""
+    wide: str = ""
+    """A pattern that begins with `stem` and ends wherever `pattern` does, and elsewhere."""
+    stem: str = ""
+    """With what `wide`, or else `pattern`, begins as others do; all that have a stem have the same."""
+
+
+_Expression = tuple[int, str, bool]
+"""What hyperscan is given: an id, a pattern, and whether one place says enough."""
+
+
+class Scanner:
+    """Finds candidates. One thread at a time uses it."""
+
+    def __init__(self, probes: Sequence[Probe], directory: Path | None = None) -> None:
+        self.probes = tuple(probes)
+        grouped = [at for at, probe in enumerate(probes) if probe.stem]
+        expressions = [(at, probe.pattern, probe.once) for at, probe in enumerate(probes)]
+        gates = enumerate(_gates([probes[at] for at in grouped]), len(probes))
+        self._first = _Database(
+            [
+                *(each for each in expressions if each[0] not in grouped),
+                *((at, gate, False) for at, gate in gates),
+            ],
+            directory,
+        )
+        self._second = _Database([expressions[at] for at in grouped], directory)
+
+    def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
+        """The candidates, in the order of their ends; when there are more than `most`, not all."""
+        found = self._first.scan(data, most)
+        if len(found) > most:
+            return found
+        hits = [hit for hit in found if hit[0] < len(self.probes)]
+        gates = {end for gate, end in found if gate >= len(self.probes)}
+        near = list(self._closer(data, gates, _NEAR))
+        far = self._closer(data, {end for end in gates if end > _NEAR}.difference(map(_by_end, near)), _FAR)
+        return sorted([*hits, *near, *far], key=_by_end)  # hyperscan promises no order between patterns
+
+    def _closer(self, data: bytes, ends: set[int], reach: int) -> Iterator[Hit]:
+        """What the second database finds at these ends."""
+        for start, stop in _before(sorted(ends), reach):
+            for probe, end in self._second.scan(data[start:stop]):
+                if start + end in ends:
+                    yield probe, start + end
+
+    def compiled(self) -> None:
+        """Compiles or loads the databases. Raises RuleError."""
+        for database in (self._first, self._second):
+            if database.expressions:
+                _ = database.compiled
+
+
+def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
+    """The pieces of a text that reach so far before these ends; those that touch are one."""
+    if not ends:
+        return
+    start, stop = max(0, ends[0] - reach), ends[0]
+    for end in ends[1:]:
+        if end - reach > stop:
+            yield start, stop
+            start = end - reach
+        stop = end
+    yield start, stop
+
+
+def _gates(probes: Sequence[Probe]) -> Iterator[str]:
+    """One pattern for several that begin alike."""
+    for at in range(0, len(probes), _AT_ONCE):
+        some = probes[at : at + _AT_ONCE]
+        tails = dict.fromkeys((probe.wide or probe.pattern).removeprefix(probe.stem) for probe in some)
+        yield f"{some[0].stem}(?:{'|'.join(tails)})"
+
+
+class _Database:
+    """Compiled patterns."""
+
+    def __init__(self, expressions: Sequence[_Expression], directory: Path | None) -> None:
+        self.expressions = expressions
+        self._directory = directory
+        """Where the compiled patterns are saved; nothing: nowhere."""
+
+    def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
+        """Which was found, and where it ends; when there are more than `most`, not all."""
+        hits: list[Hit] = []
+
+        def on_match(expression: int, _start: int, end: int, _flags: int, _context: object) -> bool | None:
+            hits.append((expression, end))
+            return len(hits) > most or None
+
+        database, scratch = self.compiled
+        try:
+            database.scan(data, match_event_handler=on_match, scratch=scratch)
+        except Exception:
+            if len(hits) <= most:  # hyperscan's way to say that it was stopped
+                raise
+        return hits
+
+    @functools.cached_property
+    def compiled(self) -> tuple[Any, Any]:
+        """The database, and its memory for a scan. Raises RuleError."""
+        import hyperscan
+
+        saved = _load(self.expressions, self._directory)
+        database = saved or _compile(self.expressions, self._directory)
+        return database, hyperscan.Scratch(database)
+
+
+def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
+    """The database, also saved in the directory; 1.5 s of processor time."""
+    import hyperscan
+
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    ids, patterns, single = zip(*expressions, strict=True)
+    try:
+        database.compile(
+            expressions=[pattern.encode() for pattern in patterns],
+            ids=ids,
+            flags=[hyperscan.HS_FLAG_DOTALL | hyperscan.HS_FLAG_SINGLEMATCH * once for once in single],
+        )
+    except hyperscan.HyperscanError as error:
+        raise RuleError(f"a redaction rule cannot be compiled: {error}") from None
+    if directory is not None:
+        with contextlib.suppress(OSError):  # a full disk, or one that cannot be written: compiled again next time
+            _save(directory / _name(expressions), hyperscan.dumpb(database))
+    return database
+
+
+# The database on disk holds native tables, so whoever can write it can take over the process that scans with it. It is
+# read only from a directory and a file of this user's that nobody else has a right to, and only when it is whole.
+
+
+def _load(expressions: Sequence[_Expression], directory: Path | None) -> Any:
+    """The saved database; None when there is none that is whole, ours and this processor's."""
+    import hyperscan
+
+    if directory is None:
+        return None
+    try:
+        data = _read(directory / _name(expressions))
+        return hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK) if data else None
+    except (OSError, hyperscan.HyperscanError):
+        return None
+
+
+def _name(expressions: Sequence[_Expression]) -> str:
+    """The file of these patterns and this hyperscan."""
+    import hyperscan
+
+    version = vars(hyperscan)["__version__"]  # importlib.metadata reads every package's folder for it: 40 ms
+    key = hashlib.sha256(f"{expressions} {version} {platform.machine()}".encode())
+    return f"{key.hexdigest()[:32]}.hsdb"
+
+
+def _read(file: Path) -> bytes:
+    if not _is_ours(os.lstat(file.parent)):
+        return b""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as opened:
+        status = os.fstat(descriptor)
+        if not (_is_ours(status) and stat.S_ISREG(status.st_mode)):
+            return b""
+        data = opened.read()
+    digest, database = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    return database if hashlib.sha256(database).digest() == digest else b""
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
+
+
+def _save(file: Path, database: bytes) -> None:
+    """Writes a file that is whole or not there, and removes the oldest beside it."""
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_ours(os.lstat(file.parent)):
+        return
+    descriptor, draft = tempfile.mkstemp(dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(hashlib.sha256(database).digest() + database)
+        Path(draft).replace(file)
+    except OSError:
+        Path(draft).unlink(missing_ok=True)
+        raise
+    saved = sorted(file.parent.glob("*.hsdb"), key=lambda one: one.stat().st_mtime, reverse=True)
+    for old in saved[_KEPT:]:
+        old.unlink(missing_ok=True)

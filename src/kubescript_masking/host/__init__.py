@@ -1,0 +1,1 @@
+"""The trusted side: lends maskers, and ends them."""

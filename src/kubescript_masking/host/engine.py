@@ -1,0 +1,162 @@
+"""The maskers of one server at work: bodies and texts, each lent a process of its own.
+
+What masks runs in processes (`pool`) that hold no credential and can be killed; here are the settings and the deadline.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import subprocess
+import weakref
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import Final, Self, TypeVar
+
+import msgspec
+
+from kubescript_masking import errors
+from kubescript_masking.host import pool
+from kubescript_masking.host.conversation import Check, Found, Report, SourceBrokenError
+from kubescript_masking.wire import masking
+from kubescript_sandbox import errors as sandbox_errors
+from kubescript_sandbox.host import cancellation, spawner
+from kubescript_sandbox.wire import protocol
+
+__all__ = ["WITHHELD", "Engine", "Masked", "find_mistake"]
+
+log = logging.getLogger(__name__)
+
+Masked = Generator[bytes, None, masking.Trailer | None]
+WITHHELD: Final = "(withheld: it could not be masked in time)"
+"""What stands in the place of a text that could not be masked."""
+_Answer = TypeVar("_Answer")
+_TEXT_S: Final = 10.0
+_CHECK_S: Final = 60.0
+_NOTHING: Final[Mapping[str, str]] = {}
+
+
+class Engine:
+    """Masks secrets. Used from many threads at once; its key lives and dies with it."""
+
+    def __init__(
+        self,
+        settings: masking.Settings,
+        source: spawner.Spawner,
+        *,
+        enabled: bool = True,
+        scripts: int = 8,
+        strict: bool = False,
+        why: Mapping[str, str] = _NOTHING,
+    ) -> None:
+        """`source` is the maskers' spawner, which may have been started already; `scripts` run at the same time at
+        most; `why` says what the reasons of a second program mean. Starts nothing: `prepare`, or the first use,
+        does."""
+        self.enabled: Final = enabled
+        """Whether anything is masked at all."""
+        self._pool = pool.Pool(msgspec.json.encode(settings), source, scripts=scripts, strict=strict, why=why)
+        self._ready = False
+        self._owner = ""
+        # An engine that nobody closes, as in a test, must not leave its processes behind.
+        weakref.finalize(self, self._pool.close)
+
+    def of_owner(self, owner: str) -> Self:
+        """Returns this engine for one of several callers: with masks and maskers that no other one has."""
+        own = copy.copy(self)
+        own._owner = owner
+        return own
+
+    def prepare(self) -> tuple[protocol.Layer, ...]:
+        """Waits until a masker is ready, instead of at the first answer; returns the layers of its lockdown. Raises
+        RedactionError."""
+        layers = self._pool.prepare()
+        self._ready = True
+        return layers
+
+    def start(self) -> None:
+        """Starts the maskers and does not wait for them. Raises RedactionError."""
+        self._pool.start()
+
+    def close(self) -> None:
+        """Ends the processes. Nothing can be masked any more."""
+        self._pool.close()
+
+    def mask_body(
+        self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check, script: int | None = None
+    ) -> Masked:
+        """Yields a body, masked; returns its trailer. `script` tells whose maskers it takes. Raises RedactionError,
+        BodyBrokenError, and what `chunks` and `check` raise."""
+        about = msgspec.structs.replace(about, owner=self._owner)
+        try:
+            with self._pool.lend(check, script, self._owner) as masker:
+                return (yield from masker.body(about, chunks, report, check))
+        except SourceBrokenError as broken:
+            raise broken.cause from None
+
+    def ask(
+        self,
+        about: masking.Body,
+        documents: Iterator[bytes],
+        read: Callable[[bytes], _Answer],
+        *,
+        most: int,
+        found: Found,
+        check: Check,
+        script: int | None = None,
+    ) -> _Answer:
+        """Returns what `read` makes of the second program's answer about documents, at most so many bytes. A masker
+        whose answer `read` refuses, by a ProtocolError, is killed. Raises as `mask_body`."""
+        about = msgspec.structs.replace(about, owner=self._owner)
+        with self._pool.lend(check, script, self._owner) as masker:
+            return read(b"".join(masker.body(about, documents, _Found(found), check, most)))
+
+    def text(self, text: str, found: Found, check: Check | None = None) -> str:
+        """Returns any text, masked. Raises what `check` raises, which is asked again and again; without it,
+        LimitExceeded after ten seconds. Raises RedactionError."""
+        if not self.enabled:
+            return text
+        if not self._ready:
+            self.prepare()  # before anybody's patience begins
+        check = check or cancellation.Patience(_TEXT_S)
+        with self._pool.lend(check, owner=self._owner) as masker:
+            return masker.text(text, found, check)
+
+    def text_or_withheld(self, text: str, found: Found, check: Check | None = None) -> str:
+        """As `text`, for the audit record and for spans: what cannot be masked, or not in ten seconds, is withheld."""
+        try:
+            return self.text(text, found, check)
+        except (sandbox_errors.LimitExceeded, errors.RedactionError):
+            return WITHHELD
+        except Exception:  # a record must be written whatever text is in it
+            log.exception("a text could not be masked", extra={"event": "redaction.bug"})
+            return WITHHELD
+
+
+class _Found:
+    """Reports what is found, and nothing else."""
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+
+    def read(self, size: int) -> None:
+        """Counts nothing: the documents are the host's own copies."""
+
+    def event_error(self, status: int) -> None:
+        """There are no events."""
+
+
+def find_mistake(command: tuple[str, ...], settings: masking.Settings) -> str:
+    """Asks the masker's own code, in a process of its own, what is wrong with the settings; empty: nothing. Raises
+    RedactionError."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the command is ours
+            [*command, "check"],
+            input=msgspec.json.encode(settings),
+            capture_output=True,
+            env={},
+            cwd="/",
+            timeout=_CHECK_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise errors.RedactionError(f"the rules could not be checked: {type(error).__name__}") from None
+    return done.stdout.decode("utf-8", "replace")

@@ -1,0 +1,174 @@
+"""A list that arrives, cut into its items. The masker counts them and writes metadata anew, the worker loops over them.
+
+In compact JSON, as API servers write it, all items begin with the same key, so `},{"metadata":` marks a place where an
+item may end. Any other list is held as a whole and cut at its end. Time grows with the bytes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+__all__ = ["ITEMS", "UNREADABLE", "Cutter", "FlawError", "TooLargeError"]
+
+_MAX_LIST: Final = 128 * 1024 * 1024
+"""Bytes of a list that are held at most, when its items cannot be cut out."""
+_MAX_HEAD: Final = 64 * 1024
+"""Bytes before the items. A list with a longer head is held as a whole."""
+# Attack: each try reads the item again, so one full of marks would cost its length squared.
+_MAX_TRIES: Final = 32
+"""Marks that are tried as the end of one item."""
+ITEMS: Final = "items"
+_WHITE: Final = b" \t\r\n"
+_decode: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_Item = TypeVar("_Item")
+
+UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What reading JSON raises."""
+
+
+class TooLargeError(ValueError):
+    """A part of a body is longer than can be held."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class FlawError(ValueError):
+    """The body is not what it must be."""
+
+    def __init__(self, reason: str, cause: BaseException | None = None) -> None:
+        super().__init__(reason)
+        self.reason: str = "depth" if isinstance(cause, RecursionError) else reason
+
+
+def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
+    """Returns the fields of one JSON object. Raises FlawError when it is none, or has a field twice."""
+    try:
+        found = _decode(document)
+    except UNREADABLE as error:
+        raise FlawError("json", error) from None
+    # Attack: a second `items`, which one reader of JSON takes, and another one the first. Every byte but blanks belongs
+    # to a field that was found; a key that is written with escapes counts as a second one.
+    expected = 2 + sum(_size(msgspec.json.encode(key)) + _size(value) + 2 for key, value in found.items())
+    if _size(document) != expected - bool(found):
+        raise FlawError("list")
+    return found
+
+
+def _size(text: bytes | msgspec.Raw) -> int:
+    """Returns how many bytes are no blanks."""
+    return len(bytes(text).translate(None, _WHITE))
+
+
+class Cutter(Generic[_Item]):
+    """Takes a body's chunks and gives its items, as `one` and `many` (the rest at its end) decode them."""
+
+    def __init__(
+        self,
+        one: Callable[[memoryview], _Item],
+        many: Callable[[msgspec.Raw], list[_Item] | None],
+        keys: tuple[str, ...] = (ITEMS,),
+        ends: list[int] | None = None,
+    ) -> None:
+        """The items stand in one field, which is one of `keys`. To `ends` the places behind their commas are added."""
+        self._keys = keys
+        self._openings = tuple(f'"{key}":['.encode() for key in keys)
+        self._opening = b""
+        """Of these, the one of this list; empty until the first item has begun."""
+        self._one = one
+        self._many = many
+        self._buffer = bytearray()
+        """What is not cut yet; from the first item on without what comes before the items."""
+        self._mark = b""
+        """The bytes between two items; empty until the first has begun."""
+        self._looked = 0
+        """Bytes of the buffer that were searched for the mark."""
+        self._tries = 0
+        self._is_whole = False
+        """Whether the list is held as a whole from here on."""
+        self.fields: dict[str, msgspec.Raw] = {}
+        """The list's own fields: those before the items once the first one has begun, and all at the end."""
+        self._ends = ends
+        self._gone = 0
+        """Bytes of the body that were in the buffer before."""
+        self.is_null = False
+        """Whether there is null in the place of the items."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the first item has begun to arrive."""
+        return bool(self._mark)
+
+    def feed(self, chunk: bytes) -> list[_Item]:
+        """Takes the next bytes; returns the items that they make complete. Raises TooLargeError."""
+        self._buffer += chunk
+        if len(self._buffer) > _MAX_LIST:
+            raise TooLargeError("part")
+        if not self._mark and not self._is_whole:
+            self._begin()
+        return [] if self._is_whole or not self._mark else self._cut()
+
+    def end(self) -> list[_Item]:
+        """Returns the last items. Raises FlawError when the body was no list."""
+        opening = b"{" + self._opening if self._opening else b""
+        found = _unique_fields(opening + bytes(self._buffer))
+        keys = [key for key in self._keys if key in found]
+        if len(keys) != 1 or not found.keys().isdisjoint(self.fields):
+            raise FlawError("list")
+        try:
+            items = self._many(found[keys[0]])
+        except UNREADABLE as error:
+            raise FlawError("list", error) from None
+        self.is_null = items is None
+        self.fields |= found
+        return items or []
+
+    def _begin(self) -> None:
+        """Finds the first item, or holds the list as a whole."""
+        found = [(place, text) for text in self._openings if (place := self._buffer.find(text)) >= 0]
+        place, opening = min(found, default=(-1, b""))
+        start = place + len(opening)
+        key_end = self._buffer.find(b'":', start) if opening else -1
+        if key_end < 0:
+            self._is_whole = len(self._buffer) > _MAX_HEAD
+            return
+        try:
+            self.fields = _unique_fields(bytes(self._buffer[:start]) + b"]}")
+        except FlawError:  # the same bytes within another field
+            self._is_whole = True
+            return
+        # What comes behind the items may not have it a second time.
+        del self.fields[opening[1:-3].decode()]
+        self._opening = opening
+        self._mark = b"}," + bytes(self._buffer[start : key_end + 2])
+        self._forget(start)
+
+    def _forget(self, size: int) -> None:
+        del self._buffer[:size]
+        self._gone += size
+
+    def _cut(self) -> list[_Item]:
+        """Takes every complete item out of the buffer."""
+        # A complete JSON object has no proper prefix that is one too, so a mark within an object never passes.
+        start, cut = 0, []
+        with memoryview(self._buffer) as view:
+            while (found := self._buffer.find(self._mark, self._looked)) >= 0:
+                self._looked = found + len(b"},")
+                try:
+                    cut.append(self._one(view[start : found + 1]))
+                except UNREADABLE:
+                    self._tries += 1
+                    if self._tries >= _MAX_TRIES:
+                        self._is_whole = True
+                        break
+                else:
+                    start, self._tries = self._looked, 0
+                    if self._ends is not None:
+                        self._ends.append(self._gone + start)
+        self._forget(start)
+        self._looked = max(len(self._buffer) - len(self._mark) + 1, 0)
+        return cut

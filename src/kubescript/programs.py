@@ -19,6 +19,7 @@ def _refuse(fault: protocol.ScriptFault) -> exchanges.Reply:
 SCRIPTS: Final = guests.Guest(
     "kubescript.guest.entry",
     exchanges.Call,
+    exchanges.BATCH,
     _refuse,
     exchanges.Report,
     frozenset(f"tool.{name}" for name in messages.CATALOGUE),

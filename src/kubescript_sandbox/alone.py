@@ -15,6 +15,7 @@ __all__ = ["make_job", "open_runner"]
 PLAIN: Final = guests.Guest(
     "kubescript_sandbox.guest.plain",
     plain.Call,
+    plain.BATCH,
     plain.Refusal,
     plain.Nothing,
 )

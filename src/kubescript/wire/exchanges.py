@@ -11,7 +11,7 @@ import msgspec
 
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["NO_BODY", "Accept", "Call", "Parameters", "Reply", "Report"]
+__all__ = ["BATCH", "NO_BODY", "Accept", "Call", "Parameters", "Reply", "Report"]
 
 Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
 """The representations a script may ask for; the host maps each to a fixed Accept header. `names` is the metadata that
@@ -35,6 +35,10 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     accept: Accept = "json"
     stream: bool = False
     """Send each piece of the body only when MORE asks for it: a script may stop a watch after any event."""
+
+
+BATCH: Final = protocol.Batch[Call]
+"""Several calls. Made once: two threads that decode into a new type at once can crash msgspec 0.22."""
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,5 +73,5 @@ class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 # Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
-for _type in (Call, protocol.Batch[Call], Reply, Parameters, Report):
+for _type in (Call, BATCH, Reply, Parameters, Report):
     msgspec.json.Decoder(_type)

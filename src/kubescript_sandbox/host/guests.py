@@ -19,14 +19,11 @@ class Guest:
     """The module that the fork server loads: it has a GUEST (see guest/contract.py)."""
     call: type[Any]
     """What the bytes of a call are decoded into, a msgspec Struct that is a `protocol.Call`."""
+    batch: type[Any]
+    """What the bytes of several calls are decoded into: a `protocol.Batch` of them, made once in this process."""
     refuse: Callable[[protocol.ScriptFault], protocol.Reply]
     """Returns the head of the answer to a call that is not made."""
     report: type[Any]
     """What the bytes of its report are decoded into, a msgspec Struct."""
     codes: frozenset[str] = frozenset()
     """Codes of the faults that it may report of a script, beside those of every guest."""
-
-    @property
-    def batch(self) -> type[protocol.Batch[Any]]:
-        """What the bytes of several calls are decoded into."""
-        return protocol.Batch[self.call]  # type: ignore[name-defined]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Call", "Nothing", "Refusal"]
+__all__ = ["BATCH", "Call", "Nothing", "Refusal"]
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -19,7 +21,16 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stream: bool = False
 
 
+BATCH: Final = protocol.Batch[Call]
+"""Several of them."""
+
+
 class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The answer to it."""
 
     fault: protocol.ScriptFault | None = None
+
+
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+for _type in (Nothing, Call, BATCH, Refusal):
+    msgspec.json.Decoder(_type)

@@ -31,7 +31,7 @@ def read_changes(data: bytes) -> object:
 
 
 READS: Final[dict[str, tuple[Callable[[bytes], object], msgspec.Struct]]] = {
-    "calls of a script": (lambda data: protocol.decode(data, protocol.Batch[exchanges.Call]), protocol.Batch((_CALL,))),
+    "calls of a script": (lambda data: protocol.decode(data, exchanges.BATCH), protocol.Batch((_CALL,))),
     "changes of a write": (read_changes, _CHANGES),
 }
 

@@ -252,13 +252,19 @@ def test_calls_whose_client_has_left_fill_no_memory(tmp_path: Path) -> None:
             own = attacker.session()
             for number in range(MANY):
                 attacker.leave({"id": number, "method": "tools/call", "params": call}, **own).close()
-            refused = attacker.post({"method": "ping", "params": {"a": LONG}}, **own)
-            assert "all the memory that one caller may have" in refused.text
+            benches.until(lambda: "all the memory that one caller may have" in ping(attacker, own))
             assert server.mib - before < MOST_MIB
             assert server.serves("bob", "1")
             silent.close()
             benches.until(lambda: server.serves("mallory", "1"))
-            assert attacker.post({"method": "ping", "params": {"a": LONG}}, **own).status_code == 200
+            benches.until(lambda: '"result"' in ping(attacker, own))
+
+
+def ping(attacker: Attacker, own: Mapping[str, str]) -> str:
+    """The answer to a long message; empty when the server, still busy with the ones before, has not read it in time."""
+    with contextlib.suppress(httpx2.TransportError):
+        return attacker.post({"method": "ping", "params": {"a": LONG}}, **own).text
+    return ""
 
 
 def kubeconfig(folder: Path, port: int) -> Path:

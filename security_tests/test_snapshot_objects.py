@@ -28,6 +28,7 @@ from security_tests.saved import (
     put,
     text,
 )
+from tests.kit import patience
 
 
 @pytest.mark.promise("C-02")
@@ -39,7 +40,7 @@ def test_a_log_of_one_line_is_read_in_pieces(tmp_path: Path) -> None:
     call = request.parse(
         exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods", "p1", "log"), (("tailLines", "1" + "0" * 17),))
     )
-    response = cluster.perform(call, 5, cancellation.Cancellation())
+    response = cluster.perform(call, patience.scaled(10), cancellation.Cancellation())
     sizes = [len(chunk) for chunk in response.chunks]
     assert max(sizes) < 2_000_000 and sum(sizes) > 499_999_900
     assert log(cluster, "p2", "container=main&tailLines=1&limitBytes=3") == "a l"

@@ -10,38 +10,29 @@ not arrived whole, the largest ends of whoever sends most: a caller, or all stra
 from __future__ import annotations
 
 import asyncio
-import collections
 import contextlib
 import fcntl
-import logging
 import resource
 import socket
 import sys
 import termios
-import time
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final
 
 import h11
 import uvicorn
-from starlette.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http import h11_impl
 
 from kubescript import config, errors
-from kubescript.transports import received, retained
+from kubescript.transports import received, retained, waiting
 from kubescript.transports import scope as keys
 
-__all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "Waiting", "Waits", "WholeBodies", "most", "protocol"]
-
-log = logging.getLogger(__name__)
+__all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 
 WAIT_S: Final = 15.0
 """Seconds for a whole request, counted from the end of the one before. Attack: a byte every second keeps a connection
 that has no such limit for ever."""
-_HELD_BYTES: Final = 32 << 20
-"""Bytes of requests that have not arrived whole, of all connections together. Attack: hundreds of large bodies of which
-the last byte never comes."""
 _ROOM: Final = 64
 """Connections beyond the sessions' streams and the scripts: for probes, and for requests that are answered at once."""
 BACKLOG: Final = 64
@@ -62,19 +53,11 @@ MAX_HEAD: Final = 32 << 10
 """Bytes of a request's head, and of requests that a client sends before it has its answer; a token has up to 16 KiB."""
 _PIECE: Final = 16 << 10
 """Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
-_MAX_VALUES: Final = 10_000
-"""Values in the JSON of one request; a call has some ten."""
-_MAX_MESSAGE: Final = 512 << 10
-"""Bytes of a message to a stream of the older SSE, which is taken before anybody has read it."""
-_MAX_OTHER: Final = 16 << 10
-"""Bytes of a body that nobody reads."""
-_LOG_EVERY_S: Final = 60.0
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """States of a client whose request has arrived whole."""
 _UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
 """States of ours before an answer has begun."""
 _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-_too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
 
 def most(settings: config.Settings) -> tuple[int, int]:
@@ -104,7 +87,7 @@ def _descriptors(wanted: int) -> int:
 
 def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
     """Returns the class of connections of which there are at most so many."""
-    return type("LimitedConnection", (Connection,), {"waiting": Waiting(most, wait_s)})
+    return type("LimitedConnection", (Connection,), {"waiting": waiting.Waiting(most, wait_s)})
 
 
 class Server(uvicorn.Server):
@@ -147,140 +130,6 @@ class Server(uvicorn.Server):
         await super().shutdown(sockets=sockets)
 
 
-class WholeBodies:
-    """An application that passes requests on once they have arrived whole. A client that leaves before gets nothing."""
-
-    # Attack: the SDK logs a stack trace for each body that breaks off, and hundreds a second fill the log.
-
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self._app = app
-        self._most = most
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers one request."""
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        body = bytearray()
-        most = self._find_most(scope)
-        more = True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > most:
-                await _too_large(scope, receive, send)
-                return
-        # Attack: two MiB of empty lists, which take whoever decodes them a second and 200 MiB.
-        content = bytes(body)
-        body.clear()
-        weight = retained.weight(content, _MAX_VALUES)
-        if weight is None:
-            await _too_large(scope, receive, send)
-            return
-        scope[keys.LENGTH], scope[keys.WEIGHT] = len(content), weight
-        first: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
-        del content  # a stream may stay open for hours
-
-        async def whole() -> Message:
-            return first.pop() if first else await receive()
-
-        await self._app(scope, whole, send)
-
-    def _find_most(self, scope: Scope) -> int:
-        if scope["method"] != "POST":
-            return _MAX_OTHER
-        return min(self._most, _MAX_MESSAGE) if scope["path"].startswith("/messages") else self._most
-
-
-class Waits(Protocol):
-    """What may wait for its client: a connection, or its TLS handshake."""
-
-    @property
-    def owner(self) -> str:
-        """Who is known to send a request; empty for a stranger."""
-
-    def end(self) -> None:
-        """Ends it at once."""
-
-
-class Waiting:
-    """The connections that wait for their clients, the one that has waited longest first."""
-
-    def __init__(self, most: int, wait_s: float) -> None:
-        self.wait_s = wait_s
-        self._most = most
-        self._open: set[Waits] = set()
-        self._waiting: dict[Waits, int] = {}
-        """Each with the bytes of its request that have arrived."""
-        self._held = 0
-        self._logged = -_LOG_EVERY_S
-
-    def __contains__(self, connection: Waits) -> bool:
-        return connection in self._waiting
-
-    def open(self, connection: Waits) -> None:
-        """Counts a new connection."""
-        self._open.add(connection)
-
-    def add(self, connection: Waits) -> None:
-        """Notes that a connection waits from now on; ends others when there are too many."""
-        self._waiting[connection] = 0
-        self._make_room()
-
-    def hold(self, connection: Waits, size: int) -> None:
-        """Counts bytes of a request that has not arrived whole; ends connections when there are too many."""
-        self._waiting[connection] += size
-        self._held += size
-        while self._held > _HELD_BYTES:
-            self._end(self._find_largest())
-
-    def release(self, connection: Waits) -> None:
-        """Counts the bytes of a request no more: it is answered, and what still comes of it is not kept."""
-        if connection in self._waiting:
-            self._held -= self._waiting[connection]
-            self._waiting[connection] = 0
-
-    def remove(self, connection: Waits) -> None:
-        """Notes that a connection does not wait any more."""
-        self._held -= self._waiting.pop(connection, 0)
-
-    def close(self, connection: Waits) -> None:
-        """Forgets a connection that has ended."""
-        self.remove(connection)
-        self._open.discard(connection)
-
-    def _make_room(self) -> None:
-        while self._waiting and len(self._open) > self._most:
-            self._end(next(iter(self._waiting)))
-
-    def _find_largest(self) -> Waits:
-        """Returns who holds most, among those of the caller, or of all strangers, who hold most together."""
-        # Attack: bodies of strangers that do not end, by which the slow one of a caller would be the oldest.
-        totals = collections.Counter[str]()
-        for connection, size in self._waiting.items():
-            totals[connection.owner] += size
-        owner = max(totals, key=totals.__getitem__)
-        return max((each for each in self._waiting if each.owner == owner), key=self._waiting.__getitem__)
-
-    def _end(self, connection: Waits) -> None:
-        self.close(connection)
-        connection.end()
-        self._log_full()
-
-    def _log_full(self) -> None:
-        if time.monotonic() < self._logged + _LOG_EVERY_S:
-            return
-        self._logged = time.monotonic()
-        log.warning(
-            "more than %d HTTP connections are waiting for their clients: the longest waiting ones are closed",
-            self._most,
-            extra={"event": "http.full"},
-        )
-
-
 class _Told:
     """An application that is told of each request what is known of its connection."""
 
@@ -297,7 +146,7 @@ class _Told:
 class Connection(h11_impl.H11Protocol):
     """One HTTP connection, which ends when it waits too long for its client."""
 
-    waiting: ClassVar[Waiting]
+    waiting: ClassVar[waiting.Waiting]
     has_certificate = False
     """Whether its client is known by a certificate, which OpenSSL has verified."""
     owner = ""

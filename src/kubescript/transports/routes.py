@@ -136,7 +136,7 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
         if is_long and not is_plain and not seat.is_stateless and _opens_session(headers):
             await _long_initialize(scope, receive, send)
             return
-        message = await receive()  # whole: see `connections.WholeBodies`
+        message = await receive()  # whole: see `bodies.WholeBodies`
         refused = unreadable.refusal(message.get("body", b""))
         if refused is not None:
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)

@@ -128,10 +128,10 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
 def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
     """Returns the web application behind what refuses requests, the cheapest refusal first."""
     from kubescript.auth import access, authenticator
-    from kubescript.transports import authentication, connections, endpoints, guard, routes
+    from kubescript.transports import authentication, bodies, endpoints, guard, routes
 
     settings = server.settings
-    app: ASGIApp = connections.WholeBodies(routes.application(server, taken, url), _MAX_BODY)
+    app: ASGIApp = bodies.WholeBodies(routes.application(server, taken, url), _MAX_BODY)
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
         verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.default.cluster)

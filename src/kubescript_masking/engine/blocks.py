@@ -221,10 +221,12 @@ def _read_beside(line: bytes) -> Reader:
 
 
 def _judge_value(line: bytes, start: int, name: str) -> Iterator[Span]:
-    start, stop = extents.extent(line, extents.beginning(line, start), whole_line=True)
-    stop = start + len(line[start:stop].rstrip(b" \t\r\n,"))
-    if kind := values.kind(name, line[start:stop]):
-        yield Span(start, stop, f"env-{kind}")
+    begin = extents.beginning(line, start)
+    start, stop = extents.extent(line, begin, whole_line=True)
+    value = line[start:stop].rstrip(b" \t\r\n,")
+    kind = values.kind(name, value)
+    if kind:
+        yield Span(start, start + len(value), f"env-{kind}")
 
 
 def _read_opened(above: bytes) -> Reader:

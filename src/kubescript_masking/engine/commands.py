@@ -87,8 +87,11 @@ def _find_values(option: bytes, word: Word, after: Word | None) -> Word | None:
 def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
     """What stands at a place, behind the words before it; options are passed over."""
     lead = [sign for sign in place if sign not in _SIGNS]
-    at = next((at for at in range(len(words)) if [word.text for word in words[at : at + len(lead)]] == lead), None)
-    rest = [word for word in words[at + len(lead) :] if not word.text.startswith(b"-")] if at is not None else []
+    texts = [word.text for word in words]
+    at = next((at for at in range(len(texts)) if texts[at : at + len(lead)] == lead), None)
+    if at is None:
+        return
+    rest = [word for word in words[at + len(lead) :] if not word.text.startswith(b"-")]
     for number, (sign, word) in enumerate(zip(place[len(lead) :], rest, strict=False)):
         if not _fits(sign, word.text):
             return

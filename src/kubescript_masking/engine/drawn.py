@@ -36,8 +36,10 @@ def token(text: bytes, end: int) -> Iterator[Span]:
     behind = text[max(0, end - _BEHIND) : end]
     stop = end - len(behind) + len(behind.rstrip(_ENDS))
     head = text[max(0, stop - _MOST - 4) : stop]
-    start = stop - len(head) + len(head.rstrip(b"=").rstrip(_LETTERS))
-    front = text[max(0, start - _FRONT) : start].rpartition(b"\n")[2]
+    before = head.rstrip(b"=").rstrip(_LETTERS)
+    start = stop - len(head) + len(before)
+    near = text[max(0, start - _FRONT) : start]
+    _, _, front = near.rpartition(b"\n")
     if start and is_token(text[start:stop]) and not _is_told(front):
         yield Span(start, stop, "token")
 

@@ -183,7 +183,11 @@ def _by_its_end(words: tuple[str, ...]) -> str:
     """What the last words alone decide."""
     if words[-1:] == ("auth",) and len(words) > 1:
         return _BY_END.get(" ".join(words[-2:]), "basic-auth")
-    return next((kind for size in (3, 2, 1) if (kind := _BY_END.get(" ".join(words[-size:]), ""))), "")
+    for size in (3, 2, 1):
+        end = " ".join(words[-size:])
+        if end in _BY_END:
+            return _BY_END[end]
+    return ""
 
 
 def _ending(word: str) -> str:

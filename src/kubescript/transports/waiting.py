@@ -1,0 +1,105 @@
+"""Which connections wait for their clients, and how much of their requests is held: those that wait longest, or hold
+most, end first. `connections` and `handshake` say when one waits.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import time
+from typing import Final, Protocol
+
+__all__ = ["Waiting", "Waits"]
+
+log = logging.getLogger(__name__)
+
+_HELD_BYTES: Final = 32 << 20
+"""Bytes of requests that have not arrived whole, of all connections together. Attack: hundreds of large bodies of which
+the last byte never comes."""
+_LOG_EVERY_S: Final = 60.0
+
+
+class Waits(Protocol):
+    """What may wait for its client: a connection, or its TLS handshake."""
+
+    @property
+    def owner(self) -> str:
+        """Who is known to send a request; empty for a stranger."""
+
+    def end(self) -> None:
+        """Ends it at once."""
+
+
+class Waiting:
+    """The connections that wait for their clients, the one that has waited longest first."""
+
+    def __init__(self, most: int, wait_s: float) -> None:
+        self.wait_s = wait_s
+        self._most = most
+        self._open: set[Waits] = set()
+        self._waiting: dict[Waits, int] = {}
+        """Each with the bytes of its request that have arrived."""
+        self._held = 0
+        self._logged = -_LOG_EVERY_S
+
+    def __contains__(self, connection: Waits) -> bool:
+        return connection in self._waiting
+
+    def open(self, connection: Waits) -> None:
+        """Counts a new connection."""
+        self._open.add(connection)
+
+    def add(self, connection: Waits) -> None:
+        """Notes that a connection waits from now on; ends others when there are too many."""
+        self._waiting[connection] = 0
+        self._make_room()
+
+    def hold(self, connection: Waits, size: int) -> None:
+        """Counts bytes of a request that has not arrived whole; ends connections when there are too many."""
+        self._waiting[connection] += size
+        self._held += size
+        while self._held > _HELD_BYTES:
+            self._end(self._find_largest())
+
+    def release(self, connection: Waits) -> None:
+        """Counts the bytes of a request no more: it is answered, and what still comes of it is not kept."""
+        if connection in self._waiting:
+            self._held -= self._waiting[connection]
+            self._waiting[connection] = 0
+
+    def remove(self, connection: Waits) -> None:
+        """Notes that a connection does not wait any more."""
+        self._held -= self._waiting.pop(connection, 0)
+
+    def close(self, connection: Waits) -> None:
+        """Forgets a connection that has ended."""
+        self.remove(connection)
+        self._open.discard(connection)
+
+    def _make_room(self) -> None:
+        while self._waiting and len(self._open) > self._most:
+            self._end(next(iter(self._waiting)))
+
+    def _find_largest(self) -> Waits:
+        """Returns who holds most, among those of the caller, or of all strangers, who hold most together."""
+        # Attack: bodies of strangers that do not end, by which the slow one of a caller would be the oldest.
+        totals = collections.Counter[str]()
+        for connection, size in self._waiting.items():
+            totals[connection.owner] += size
+        owner = max(totals, key=totals.__getitem__)
+        return max((each for each in self._waiting if each.owner == owner), key=self._waiting.__getitem__)
+
+    def _end(self, connection: Waits) -> None:
+        self.close(connection)
+        connection.end()
+        self._log_full()
+
+    def _log_full(self) -> None:
+        if time.monotonic() < self._logged + _LOG_EVERY_S:
+            return
+        self._logged = time.monotonic()
+        log.warning(
+            "more than %d HTTP connections are waiting for their clients: the longest waiting ones are closed",
+            self._most,
+            extra={"event": "http.full"},
+        )

@@ -46,19 +46,19 @@ class Capture:
             reply, response = on_call(call, timeout_s)
             captured: dict[str, Any] = {
                 "request": fingerprint(call),
-                "reply": self._masked(msgspec.to_builtins(reply), record.patience()),
+                "reply": self._mask(msgspec.to_builtins(reply), record.patience()),
                 "fault": None,
             }
             with self._lock:
                 self._calls.append(captured)
             if response is not None:
-                chunks = self._saved_chunks(response.chunks, captured)
+                chunks = self._save_chunks(response.chunks, captured)
                 response = replace(response, chunks=chunks)
             return reply, response
 
         return answer
 
-    def _masked(self, value: Any, check: Callable[[], None] | None = None) -> Any:
+    def _mask(self, value: Any, check: Callable[[], None] | None = None) -> Any:
         """Returns the value with every text in it masked: some quote the script (a refused name) or the API server (a
         warning)."""
         if isinstance(value, str):
@@ -68,10 +68,10 @@ class Capture:
         masked = {}
         for name, part in value.items():
             masked_name = self._redact(name, lambda _: None, check)
-            masked[masked_name] = self._masked(part, check)
+            masked[masked_name] = self._mask(part, check)
         return masked
 
-    def _saved_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
+    def _save_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
         """Yields the chunks of a body, each saved before the worker gets it."""
         try:
             sink = self._store.sink()
@@ -111,8 +111,8 @@ class Capture:
                 "contexts": contexts,
                 "namespace": namespace,
                 "calls": self._calls,
-                "tally": {"redacted": self._masked(summary.redacted)},
-                "notes": [(self._masked(note.sentence), tuple(map(self._masked, note.values))) for note in missed],
-                "answer": self._masked(answer.text),
+                "tally": {"redacted": self._mask(summary.redacted)},
+                "notes": [(self._mask(note.sentence), tuple(map(self._mask, note.values))) for note in missed],
+                "answer": self._mask(answer.text),
             }
         )

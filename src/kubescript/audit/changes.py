@@ -50,7 +50,7 @@ def fields_of(step: plan.Step, text_filter: record.TextFilter, most: int) -> dic
     fields["findings"] = sorted({finding.rule for finding in step.findings})
     left = most - len(orjson.dumps(fields)) - _KEYS_BYTES
     # What does not fit is not masked at all; a mask may be longer than what it stands for.
-    kept = _within(_masked(_within(texts, left), text_filter), left)
+    kept = _within(_mask_texts(_within(texts, left), text_filter), left)
     labels = kept.pop("labels", None)
     if labels is not None and all("=" in pair for pair in labels):
         fields["labels"] = dict(pair.split("=", 1) for pair in labels)
@@ -58,7 +58,7 @@ def fields_of(step: plan.Step, text_filter: record.TextFilter, most: int) -> dic
     return fields | kept | ({"more_fields": more} if more else {})
 
 
-def _masked(texts: dict[str, list[str]], text_filter: record.TextFilter) -> dict[str, list[str]]:
+def _mask_texts(texts: dict[str, list[str]], text_filter: record.TextFilter) -> dict[str, list[str]]:
     """Returns the texts masked, on one line each; nothing when they cannot be told apart any more."""
     lines = [text.replace("\n", " ") for each in texts.values() for text in each]
     masked = text_filter.redact("\n".join(lines), lambda _: None, record.patience()).split("\n")
@@ -125,7 +125,7 @@ def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> 
         elif _is_change(one):
             # Whoever approves a plan has it applied, but who planned the changes made them.
             session, steps = plans.get(one.get("plan", ""), (session, []))
-            sent = _taken(steps, one)
+            sent = _take_step(steps, one)
             if sent is None:
                 session.add(_change({name: one[name] for name in _TARGET} | _of_status(one)), one)
             elif not planned:
@@ -140,7 +140,7 @@ def _is_change(one: Mapping[str, Any]) -> bool:
     return was_done and one["verb"] in _WRITES and one["group"] not in _QUESTIONS
 
 
-def _taken(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
+def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
     """Takes the first step that the call sends off the steps."""
     for step in steps:
         if _is_same(step, one):

@@ -49,7 +49,7 @@ def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
 
 
 @contextlib.contextmanager
-def _checked() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turns what is wrong with a path into an AuditError."""
     try:
         yield
@@ -59,7 +59,7 @@ def _checked() -> Iterator[None]:
 
 def open_append(path: Path) -> int:
     """Returns a descriptor that appends to `path`; a new file is readable by its owner alone. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.check_links(path)
     try:
         descriptor = os.open(path, _APPEND_FLAGS, 0o600)
@@ -68,7 +68,7 @@ def open_append(path: Path) -> int:
         raise _unavailable(path, error, remedy) from None
     try:
         # The open file is checked, not its name, which may lead elsewhere by now.
-        with _checked():
+        with _translate_errors():
             private_files.check_status(path, os.fstat(descriptor))
     except BaseException:
         os.close(descriptor)
@@ -78,7 +78,7 @@ def open_append(path: Path) -> int:
 
 def check(path: Path) -> None:
     """Checks whether `open_append` would succeed, without making the file. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.check_links(path)
     try:
         status = path.lstat()
@@ -88,7 +88,7 @@ def check(path: Path) -> None:
         return
     except OSError as error:
         raise _unavailable(path, error, "let the server's user look there") from None
-    with _checked():
+    with _translate_errors():
         private_files.check_status(path, status)
     if not os.access(path, os.W_OK):
         raise unavailable(path, "cannot be written", "let the server's user write to it")
@@ -120,13 +120,13 @@ def _free_bytes(path: Path) -> int:
 
 def make_folder(path: Path) -> None:
     """Makes the folder `path` for its owner alone. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.make_folder(path)
 
 
 def check_folder(path: Path) -> None:
     """Checks whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.check_folder(path)
 
 

@@ -54,7 +54,7 @@ class Part:
 
     def lines(self) -> Iterator[bytes]:
         """Yields the lines with their newlines, at most two records long. May be called again."""
-        with self._opened() as stream:
+        with self._open() as stream:
             if stream.seekable():
                 stream.seek(0)
             left = self.size
@@ -70,7 +70,7 @@ class Part:
                     left -= len(line)
                 yield line
 
-    def _opened(self) -> contextlib.AbstractContextManager[BinaryIO]:
+    def _open(self) -> contextlib.AbstractContextManager[BinaryIO]:
         if self.stream is None:
             return self.path.open("rb")
         return contextlib.nullcontext(self.stream)
@@ -104,7 +104,7 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             return Part(path, stream=held.enter_context(stream))
-        is_locked = _locked(stream, deadline)
+        is_locked = _lock_shared(stream, deadline)
         if late or (is_locked and _same(stream, path)):
             size = os.fstat(stream.fileno()).st_size
             return Part(path, size, held.enter_context(stream))
@@ -135,7 +135,7 @@ def _regular(path: Path) -> BinaryIO:
     raise OSError(errno.EINVAL, "is not a regular file", str(path))
 
 
-def _locked(stream: BinaryIO, deadline: float) -> bool:
+def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
     while True:
         try:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)

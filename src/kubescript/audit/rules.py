@@ -83,14 +83,14 @@ def as_text(judgement: Judgement) -> str:
         f"{found.time} {found.origin} {found.severity} {found.rule}: {found.message}" for found in judgement.findings
     ]
     for gap in judgement.not_judged:
-        number = _counted(gap.changes, "change")
+        number = _count(gap.changes, "change")
         lines.append(f"not judged: {gap.rule} of {number}; not known: {gap.missing}")
     lines += [f"note: {note}" for note in judgement.notes]
     critical = sum(found.severity == "critical" for found in judgement.findings)
     warnings = len(judgement.findings) - critical
-    total = f"{_counted(judgement.changes, 'change')}: {critical} critical, {_counted(warnings, 'warning')}"
+    total = f"{_count(judgement.changes, 'change')}: {critical} critical, {_count(warnings, 'warning')}"
     return "\n".join(sanitizing.printable(line) for line in (*lines, total))
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -156,7 +156,7 @@ class Sink:
             descriptor = os.open(self._path, _NEW_FLAGS, 0o600)
             self._file = os.fdopen(descriptor, "wb")
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._abandon(error) from None
 
     def write(self, data: bytes) -> None:
         """Writes the next piece. Raises AuditError."""
@@ -165,7 +165,7 @@ class Sink:
         try:
             self._file.write(data)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._abandon(error) from None
 
     def close(self, target: Path | None = None) -> str:
         """Names the file `target`, or else by its hash; returns the hash. Raises AuditError."""
@@ -176,10 +176,10 @@ class Sink:
             self._file.close()
             self._path.replace(target)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._abandon(error) from None
         return digest
 
-    def _failed(self, error: OSError) -> errors.AuditError:
+    def _abandon(self, error: OSError) -> errors.AuditError:
         """Removes the file and returns the error for it."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)

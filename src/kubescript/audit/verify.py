@@ -86,7 +86,7 @@ def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break
         line_number = error.line or number
         kind = error.kind
         if kind == "removed":
-            kind = _removed_or_reordered(part, line_number, report.head)
+            kind = _classify_gap(part, line_number, report.head)
         return Break(part.path.name, line_number, kind, error.why)
     return None
 
@@ -176,7 +176,7 @@ def _says_keyed(line: bytes) -> bool:
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 
-def _removed_or_reordered(part: rotation.Part, number: int, head: chain.Head) -> str:
+def _classify_gap(part: rotation.Part, number: int, head: chain.Head) -> str:
     """Whether what is missing at a line comes later in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:

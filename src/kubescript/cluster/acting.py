@@ -78,9 +78,9 @@ class Impersonated:
     def headers(self) -> Sequence[tuple[str, str]]:
         """Returns the names of the user and of his groups."""
         if not _is_name(self.user):
-            raise _unnamed("the user's name", "auth.user_claim or impersonation.user_prefix")
+            raise _naming_error("the user's name", "auth.user_claim or impersonation.user_prefix")
         if len(self.groups) > _MAX_GROUPS or not all(map(_is_name, self.groups)):
-            raise _unnamed("a group's name", "impersonation.groups")
+            raise _naming_error("a group's name", "impersonation.groups")
         return (("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups))
 
 
@@ -94,7 +94,7 @@ def is_reserved(name: str) -> bool:
     return name.lower().startswith(_RESERVED)
 
 
-def _unnamed(what: str, setting: str) -> errors.ClusterError:
+def _naming_error(what: str, setting: str) -> errors.ClusterError:
     return errors.ClusterError(
         f"you cannot be named to the cluster: {what} is too long, not plain ASCII, or one of Kubernetes' own",
         code="cluster.auth",

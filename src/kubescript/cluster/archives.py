@@ -126,10 +126,10 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
         is_empty = False
         _check_size(entry)
         if entry.type in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE):
-            target.skip(_padded(entry.size))
-            extended |= _extended(stream, entry)
+            target.skip(_pad(entry.size))
+            extended |= _read_extended(stream, entry)
         elif entry.type == tarfile.XGLTYPE:
-            _discard(stream, _padded(entry.size), target)
+            _discard(stream, _pad(entry.size), target)
         else:
             entry.name = extended.get("path", entry.name)
             entry.size = int(extended.get("size", entry.size))
@@ -148,11 +148,11 @@ def _check_size(entry: tarfile.TarInfo) -> None:
         raise UnpackError(f"gives {entry.name[:200]!r} a negative size")
 
 
-def _extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
+def _read_extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
     """Reads the name, and perhaps the size, of the next entry, where its own header has no room for them."""
     if entry.size > _MAX_EXTENDED:
         raise UnpackError("holds an extended header that is too long")
-    data = b"".join(_exactly(stream, _padded(entry.size)))[: entry.size]
+    data = b"".join(_exactly(stream, _pad(entry.size)))[: entry.size]
     if entry.type == tarfile.GNUTYPE_LONGNAME:
         return {"path": data.rstrip(b"\0").decode("utf-8", "surrogateescape")}
     return dict(_records(data))
@@ -185,7 +185,7 @@ def _exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
         yield piece
 
 
-def _padded(size: int) -> int:
+def _pad(size: int) -> int:
     return size + -size % _BLOCK
 
 

@@ -147,7 +147,7 @@ class Collection:
         by_field, deep = selectors.fields(field_selector, known)
         # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
         return (
-            item for item in _checked(self.items, check)
+            item for item in _check_each(self.items, check)
             if (not namespace or item.namespace == namespace)
             and (by_label is None or by_label(item.view(deep=False)))
             and (by_field is None or by_field(item.view(deep=deep)))
@@ -175,7 +175,7 @@ def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
     return future
 
 
-def _checked(items: Iterable[Item], check: Check) -> Iterator[Item]:
+def _check_each(items: Iterable[Item], check: Check) -> Iterator[Item]:
     # Attack: a selector of eight thousand terms, which no object of a large snapshot matches.
     for item in items:
         check()

@@ -22,7 +22,7 @@ def answer(saved: store.SavedCluster, call: request.Request) -> types.Response |
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
-    document = saved.discovery(*_saved_name(parts)) if len(parts) <= 3 else None
+    document = saved.discovery(*_document_name(parts)) if len(parts) <= 3 else None
     if document is not None:
         return responses.document(msgspec.Raw(document))
     resources = [entry.resource for entry in saved.collections.values()]
@@ -55,7 +55,7 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
     )
 
 
-def _saved_name(parts: list[str]) -> tuple[str, ...]:
+def _document_name(parts: list[str]) -> tuple[str, ...]:
     """Returns the name under which the capture saves the document of a path."""
     if parts == ["api", "v1"]:
         return "core", "v1"

@@ -30,10 +30,10 @@ _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENG
 
 def failed(error: Exception, host: str) -> errors.ClusterError:
     """Returns the error of a failed handshake, with the reason that OpenSSL gives."""
-    reason = _said(error, "reason")
+    reason = _find_text(error, "reason")
     if reason in _NO_TLS:
         return _no_tls(host)
-    why = (_said(error, "verify_message") or reason or "handshake failed")[:200]
+    why = (_find_text(error, "verify_message") or reason or "handshake failed")[:200]
     return errors.ClusterError(
         f"no TLS connection to the API server at {host}: {why}", code="cluster.tls", remedy=_remedy(why)
     )
@@ -57,7 +57,7 @@ def _no_tls(host: str) -> errors.ClusterError:
     )
 
 
-def _said(error: Exception, name: str) -> str:
+def _find_text(error: Exception, name: str) -> str:
     """Returns the text that OpenSSL's error has under this name."""
     # urllib3 wraps the error of OpenSSL several times.
     cause: object = error

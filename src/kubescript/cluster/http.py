@@ -196,11 +196,11 @@ def _timeout(host: str) -> errors.ClusterError:
     )
 
 
-def _unresolved(_error: Exception, host: str) -> errors.ClusterError:
+def _name_error(_error: Exception, host: str) -> errors.ClusterError:
     return _unreachable(f"the name of the API server {host} does not resolve")
 
 
-def _refused(error: Exception, host: str) -> errors.ClusterError:
+def _refusal(error: Exception, host: str) -> errors.ClusterError:
     """No connection, with the system's words for it if urllib3 quotes them."""
     message = f"the API server at {host} cannot be reached"
     system_text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
@@ -227,9 +227,9 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
 _ABORTED_WHILE_CONNECTING: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
 """Errors of a connection that was aborted before it stood: its certificates are not at fault."""
 _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
-    (exceptions.NameResolutionError, _unresolved),
-    (exceptions.NewConnectionError, _refused),
-    (exceptions.ConnectTimeoutError, _refused),
+    (exceptions.NameResolutionError, _name_error),
+    (exceptions.NewConnectionError, _refusal),
+    (exceptions.ConnectTimeoutError, _refusal),
     (exceptions.SSLError, handshakes.failed),
     (ssl.SSLError, handshakes.failed),
     (exceptions.URLSchemeUnknown, _proxy),

@@ -56,7 +56,8 @@ def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
             raws.append(_list_item(item, resource))
             parts.append(items is None or _is_page(document))
     return {
-        key: _scoped(resource, raws, is_selection=any(parts)) for key, (resource, raws, parts) in collections.items()
+        key: _with_scope(resource, raws, is_selection=any(parts))
+        for key, (resource, raws, parts) in collections.items()
     }
 
 
@@ -99,11 +100,11 @@ def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[t
         room -= len(data)
         if room < 0:
             raise _config_error(name, f"it and the files before it hold more than {_MAX_TOTAL // tree.MIB} MiB")
-        for document in _parsed(name, data) or [None]:
+        for document in _parse(name, data) or [None]:
             yield name, document
 
 
-def _parsed(name: tree.Name, data: bytes) -> list[Any]:
+def _parse(name: tree.Name, data: bytes) -> list[Any]:
     """Returns the documents of one file, without empty ones behind a line `---`."""
     try:
         documents = _json(data) if name[-1].endswith(".json") else yaml_objects.documents(data)
@@ -170,7 +171,7 @@ def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.R
     return collection.as_list_item(data, resource)
 
 
-def _scoped(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
+def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
     made = collection.Collection(resource, lambda: raws, is_selection=is_selection)
     if resource.namespaced:
         made.scope = frozenset(item.namespace for item in made.items)
@@ -246,13 +247,15 @@ def _read_items(
         items = _items(document)
         # Attack: a file that was cut, so that its `kind` at the end is missing; an empty one; a login page.
         if items is not None and _is_page(document):
-            raise _broken_error(name, "its list is a part of another one")
+            raise _config_error(name, "its list is a part of another one", "cluster.broken")
         for item in items if items is not None else [document]:
             found = _resource_of(item)
             if found is None or (found.group, found.kind) != (resource.group, resource.kind):
-                raise _broken_error(name, f"it holds something else than {resource.plural}, or nothing")
+                raise _config_error(
+                    name, f"it holds something else than {resource.plural}, or nothing", "cluster.broken"
+                )
             if found.version not in versions:
-                raise _broken_error(name, "it has an object of a version that no file begins with")
+                raise _config_error(name, "it has an object of a version that no file begins with", "cluster.broken")
             identity = (str(item["metadata"].get("namespace")), str(item["metadata"]["name"]))
             if found.version == resource.version and identity not in yielded:
                 yielded.add(identity)
@@ -262,7 +265,3 @@ def _read_items(
 def _config_error(name: tree.Name, why: str, code: str = "cluster.config") -> errors.ClusterError:
     file = ascii("/".join(name))[1:-1]  # a file's name may hold bytes that are no text
     return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code=code)
-
-
-def _broken_error(name: tree.Name, why: str) -> errors.ClusterError:
-    return _config_error(name, why, "cluster.broken")

@@ -61,15 +61,15 @@ def answer(
     if names and container not in names:
         return responses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
     previous = options.get("previous") in {"true", "1"}
-    stream = _opened(saved, _log_file(saved, pod, container, previous))
+    stream = _open(saved, _log_file(saved, pod, container, previous))
     if stream is None:
         which = "previous log" if previous else "log"
         raise errors.ClusterError(
             f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
             code="cluster.not_captured",
         )
-    captured = _captured(saved)
-    response = responses.text(_limit_bytes(_selected_lines(stream, options, saved, check), options))
+    captured = _capture_time(saved)
+    response = responses.text(_limit_bytes(_select_lines(stream, options, saved, check), options))
     return response if captured is None else replace(response, date=format_datetime(captured))
 
 
@@ -101,7 +101,7 @@ def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, p
     return None
 
 
-def _opened(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
+def _open(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
     """Opens a log; None when it was not captured. Raises ClusterError (cluster.broken)."""
     if file is None:
         return None
@@ -113,7 +113,7 @@ def _opened(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | Non
         return None
 
 
-def _selected_lines(
+def _select_lines(
     stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster, check: collection.Check
 ) -> Iterator[bytes]:
     """The last so many lines, those of them since the asked time, with timestamps only when asked. A very long line
@@ -170,7 +170,7 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
         return when
     if "sinceSeconds" not in options:
         return None
-    captured = _captured(saved)
+    captured = _capture_time(saved)
     if captured is None:
         raise errors.ClusterError(
             "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines",
@@ -182,7 +182,7 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
         return None
 
 
-def _captured(saved: store.SavedCluster) -> datetime | None:
+def _capture_time(saved: store.SavedCluster) -> datetime | None:
     return times.parse(saved.info.captured_at) if saved.info is not None else None
 
 

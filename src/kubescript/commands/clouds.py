@@ -74,7 +74,7 @@ def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_operator(settings: config.OpenStack) -> Cloud:
-    path = settings.clouds_file or _found()
+    path = settings.clouds_file or _find_file()
     entries = _entries(path)
     name = settings.cloud or (next(iter(entries)) if len(entries) == 1 else _DEFAULT_NAME)
     if name not in entries:
@@ -86,7 +86,7 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
     return _cloud(settings, name, entries[name], secrets)
 
 
-def _found() -> Path:
+def _find_file() -> Path:
     """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError when there is none."""
     # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and whoever has written
     # a file in there would name the files that the process may read.

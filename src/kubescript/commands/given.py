@@ -92,11 +92,11 @@ def current() -> Given:
         # Attack: a proxy checks one of two headers, and the other counts.
         if key in found:
             raise _unusable(key, "it is there twice; OS_TOKEN and OS-TOKEN are the same header")
-        found[key] = _checked(key, value.decode("latin-1"))
+        found[key] = _check_value(key, value.decode("latin-1"))
     return Given(**found)
 
 
-def _checked(key: str, value: str) -> str:
+def _check_value(key: str, value: str) -> str:
     is_token = key.endswith("_token")
     pattern, most = (_TOKEN, _MAX_TOKEN) if is_token else (_TEXT, _MAX_TEXT)
     if not value:

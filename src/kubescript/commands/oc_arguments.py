@@ -52,13 +52,13 @@ def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
     Raises `PolicyDenied`: `policy.command` for what is not run, `policy.argument` for a flag or a value.
     """
     words, ended_by = _leading_words(arguments)
-    command = _checked_command(words, ended_by, rules)
+    command = _find_command(words, ended_by, rules)
     try:
         for item in _read(arguments, oc_commands.flags_of(words)):
             if isinstance(item, _Flag):
                 _check_value(item)
     except _UnknownFlagError as unknown:
-        raise _flag_denied(str(unknown), f"it is not one of the flags that {_shown(command)} may have here") from None
+        raise _flag_denial(str(unknown), f"it is not one of the flags that {_show(command)} may have here") from None
     _check_after_dashes(arguments)
     return command
 
@@ -80,24 +80,24 @@ def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
     return oc_commands.canonical(tuple(words)), ""
 
 
-def _checked_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc_commands.Command:
+def _find_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc_commands.Command:
     """Returns the words that name the command; the rest of `words` are its arguments."""
     allowed_words = oc_commands.READS if rules.allowed is None else _entries(rules.allowed)
     allowed = oc_commands.longest(words, allowed_words)
     blocked = oc_commands.longest(words, [*oc_commands.BLOCKED, *_entries(rules.blocked)])
     if blocked and (rules.allowed is None or allowed <= blocked):
         instead = oc_commands.BLOCKED.get(words[:blocked], "the operator of this server has blocked it")
-        raise _command_denied(words[:blocked], instead)
+        raise _command_denial(words[:blocked], instead)
     writes = oc_commands.longest(words, oc_commands.WRITES)
     if writes >= allowed and writes and not rules.allow_write:
-        raise _command_denied(words[:writes], "this server only reads; return the command for a person to run")
+        raise _command_denial(words[:writes], "this server only reads; return the command for a person to run")
     if allowed or writes:
         return words[: max(allowed, writes, oc_commands.longest(words, oc_commands.READS))]
     if ended_by:
-        raise _flag_denied(
+        raise _flag_denial(
             ended_by, "only -n, -v and other global flags may stand before the words of a command; help is one"
         )
-    raise _command_denied(
+    raise _command_denial(
         words[:3], "only known commands run, and no plugins; reads such as get, describe, logs and events do"
     )
 
@@ -150,24 +150,24 @@ def _next_value(spelling: str, waiting: Iterator[str]) -> str:
     """The next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
     value = next(waiting, None)
     if value is None:
-        raise _flag_denied(spelling, "a value must follow")
+        raise _flag_denial(spelling, "a value must follow")
     if value.startswith("-"):
         joined = f"{spelling}={value}"
-        raise _flag_denied(spelling, f"a value that begins with - is written in the same word: {_quoted(joined)}")
+        raise _flag_denial(spelling, f"a value that begins with - is written in the same word: {_quote(joined)}")
     return value
 
 
 def _check_value(flag: _Flag) -> None:
     value = flag.value or ""
     if flag.name == "follow" and flag.value != "false":
-        raise _denied(
+        raise _denial(
             "Logs cannot be followed here: read the last lines with --tail=, or those of a time with --since=."
         )
     if flag.name == "output" and value not in _FORMATS and not value.startswith(_TEMPLATES):
         instead = f"{', '.join(sorted(_FORMATS))} or {'…, '.join(_TEMPLATES)}…"
-        raise _denied(f"-o {_quoted(value)} is refused; nothing is read from files: write one of {instead}")
+        raise _denial(f"-o {_quote(value)} is refused; nothing is read from files: write one of {instead}")
     if flag.name == "v" and not (value.isascii() and value.isdigit() and len(value) <= 2 and int(value) <= _MAX_LEVEL):
-        raise _denied(f"-v {_quoted(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
+        raise _denial(f"-v {_quote(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
@@ -176,26 +176,26 @@ def _check_after_dashes(arguments: Sequence[str]) -> None:
     for argument in arguments[after:]:
         spelling = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
         if spelling in oc_commands.REFUSED_FLAGS:
-            raise _flag_denied(spelling, "it is refused behind -- too")
+            raise _flag_denial(spelling, "it is refused behind -- too")
 
 
-def _flag_denied(spelling: str, why: str) -> errors.PolicyDenied:
+def _flag_denial(spelling: str, why: str) -> errors.PolicyDenied:
     instead = oc_commands.REFUSED_FLAGS.get(spelling, why)
-    return _denied(f"The flag {_quoted(spelling)} is refused: {instead}.")
+    return _denial(f"The flag {_quote(spelling)} is refused: {instead}.")
 
 
-def _denied(message: str) -> errors.PolicyDenied:
+def _denial(message: str) -> errors.PolicyDenied:
     return errors.PolicyDenied(message, code="policy.argument")
 
 
-def _command_denied(words: oc_commands.Command, instead: str) -> errors.PolicyDenied:
-    named = f"The command {_shown(words)} is refused" if words else "The line names no command"
+def _command_denial(words: oc_commands.Command, instead: str) -> errors.PolicyDenied:
+    named = f"The command {_show(words)} is refused" if words else "The line names no command"
     return errors.PolicyDenied(f"{named}: {instead}.", code="policy.command")
 
 
-def _shown(words: oc_commands.Command) -> str:
-    return _quoted(" ".join(words[:3]))
+def _show(words: oc_commands.Command) -> str:
+    return _quote(" ".join(words[:3]))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

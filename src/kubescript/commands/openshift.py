@@ -55,9 +55,9 @@ class Runner:
             arguments = _without_wait(arguments)
         binary = program(self._settings)
         order = orders.OpenShiftOrder(arguments, str(binary), job.parameters.namespace)
-        return self._carried_out(job, order)
+        return self._carry_out(job, order)
 
-    def _carried_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
+    def _carry_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
         began = time.monotonic()
         deadline = began + job.limits.timeout_ms / 1000
         with contextlib.ExitStack() as held:

@@ -70,7 +70,9 @@ class Runner:
         job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
         arguments = line.split(job.script, "openstack")
         cloud = clouds.of(self._settings, given.current())
-        versions = self._processes.microversions.of(f"{cloud.auth_url} {cloud.scope}", lambda: self._asked(job, cloud))
+        versions = self._processes.microversions.of(
+            f"{cloud.auth_url} {cloud.scope}", lambda: self._ask_microversions(job, cloud)
+        )
         output = self._output(job, cloud, arguments, versions)
         usage = runs.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
@@ -78,7 +80,7 @@ class Runner:
         notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
         return outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
-    def _asked(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
+    def _ask_microversions(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
         """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
         short = replace(job, deadline=time.monotonic() + microversions.PATIENCE_S)
         output = self._output(short, cloud, list(microversions.COMMAND), {})

@@ -107,13 +107,13 @@ class Process:
         # Attack: a program may write where RLIMIT_DATA counts nothing. RLIMIT_AS counts all that a client of ours maps.
         if self.way_out is None:
             return
-        written = _written(self._worker.pid)
+        written = _measure_memory(self._worker.pid)
         is_beyond = written is None or written > self._worker.memory_bytes + _OWN_BYTES
         if is_beyond or _has_many_mappings(self._worker.pid):
             self._worker.kill()
 
 
-def _written(pid: int) -> int | None:
+def _measure_memory(pid: int) -> int | None:
     """Returns the bytes of memory that are a process's alone; None where its first thread has ended."""
     # Attack: the first thread ends alone, and nothing tells what the others have. No program of ours does that; to kill
     # one that is ending changes nothing.
@@ -190,7 +190,7 @@ def started(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Ite
     with contextlib.ExitStack() as held:
         held.callback(worker.close)
         outputs = _give(worker, order, held)
-        yield Process(worker, outputs, _confined(worker, held, strict=strict))
+        yield Process(worker, outputs, _await_confinement(worker, held, strict=strict))
 
 
 def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStack) -> tuple[int, int]:
@@ -205,19 +205,19 @@ def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStac
     try:
         orders.send(worker.socket, order, (out_end, err_end))
     except OSError as error:
-        raise _unstarted(error) from None
+        raise _start_error(error) from None
     finally:
         os.close(out_end)
         os.close(err_end)
     return out, err
 
 
-def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
+def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
     """Waits until the process is confined, and checks that it is; returns its way out, if it has one."""
     try:
         confined, descriptors = orders.receive(worker.socket, orders.Confined)
     except (OSError, EOFError, ValueError) as error:
-        raise _unstarted(error) from None
+        raise _start_error(error) from None
     way_out = None
     if descriptors:
         listener = held.enter_context(socket.socket(fileno=descriptors[0]))
@@ -226,7 +226,7 @@ def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: boo
     try:
         worker.socket.sendall(orders.GO)
     except OSError as error:
-        raise _unstarted(error) from None
+        raise _start_error(error) from None
     return way_out
 
 
@@ -245,7 +245,7 @@ def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
         layers.warn(lacking)
 
 
-def _unstarted(error: Exception) -> errors.WorkerError:
+def _start_error(error: Exception) -> errors.WorkerError:
     return errors.WorkerError(
         f"the process of the command line did not start ({type(error).__name__}); run it again", code="worker.spawn"
     )

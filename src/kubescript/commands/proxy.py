@@ -109,9 +109,9 @@ class Proxy:
                     return
                 time.sleep(_PAUSE_S)
                 continue
-            self._began(sock)
+            self._begin(sock)
 
-    def _began(self, sock: socket.socket) -> None:
+    def _begin(self, sock: socket.socket) -> None:
         """Begins to serve a connection, unless there are too many."""
         self._connections += 1
         if self._connections > self._job.limits.api_calls + _SPARE:
@@ -188,7 +188,7 @@ class Proxy:
             return connection.failed("internal", "kubescript failed; see its log")
         if not self._may_write and not connection.is_read(call):
             return connection.failed("policy.read_only", "command lines only read here (openshift.allow_write)")
-        reply, response = self._asked(call)
+        reply, response = self._ask(call)
         if response is None:
             fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
             if not connection.is_about_request(fault.code):
@@ -210,7 +210,7 @@ class Proxy:
         self.faults["limit.calls"] = f"the command went on at its limit of {limit}"
         self._shut()
 
-    def _asked(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
+    def _ask(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
         with self._lock:
             # Attack: a write that is sent after its deadline, or after a cancellation
             if self._has_ended or time.monotonic() >= self._deadline:

@@ -40,8 +40,8 @@ def written(
     """Returns what a write changes, as JSON. Raises ComparisonError."""
     before, after, body = _split(about, chunks)
     if not about.masked:
-        mask = _unmasked
-    asked = _checked(body) if body else None
+        mask = _pass_unmasked
+    asked = _decode_bounded(body) if body else None
     old, new = _object(before, mask, echo=False), _object(after, mask, echo=True)
     changes = compared(about, old, new, asked)
     objections = own_rules.objections(about, old.raw if old is not None else None, new.raw if new is not None else None)
@@ -62,7 +62,7 @@ def compared(
     if after is not None and not is_scale:
         risky = risks.between(before.raw if before is not None else None, after.raw)
     was, now = _facts(about, before), _facts(about, after)
-    old, new = _shown(about, before, after, body)
+    old, new = _select_content(about, before, after, body)
     uid = now.uid if now is not None else ""
     core = "" if about.group or about.subresource else about.resource
     try:
@@ -97,7 +97,7 @@ def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspect
         raise ComparisonError("values") from None
 
 
-def _shown(
+def _select_content(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> tuple[nodes.Node | None, nodes.Node | None]:
     """Returns what is compared of both objects."""
@@ -145,22 +145,22 @@ def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | 
     """Returns an object as it is and as it may be shown; None where there is none."""
     if not document:
         return None
-    raw = _checked(document)
+    raw = _decode_bounded(document)
     if not isinstance(raw, dict):
         raise ComparisonError("object")
     masked = mask(document, echo=echo)
-    return nodes.Node(raw, raw if masked == document else _decoded(masked))
+    return nodes.Node(raw, raw if masked == document else _decode(masked))
 
 
-def _checked(document: bytes) -> Any:
+def _decode_bounded(document: bytes) -> Any:
     """Returns the value of a document that is not too large."""
     values = outline.outline(document, outline.MAX_VALUES) if len(document) <= _MAX_BYTES else None
     if values is None or outline.depth(values) > _MAX_DEPTH:
         raise ComparisonError("values")
-    return _decoded(document)
+    return _decode(document)
 
 
-def _decoded(document: bytes) -> Any:
+def _decode(document: bytes) -> Any:
     try:
         # Unlike orjson it reads a number of any length exactly. Attack: two that differ in the twentieth digit.
         return msgspec.json.decode(document)
@@ -168,5 +168,5 @@ def _decoded(document: bytes) -> Any:
         raise ComparisonError("object") from None
 
 
-def _unmasked(document: bytes, *, echo: bool) -> bytes:
+def _pass_unmasked(document: bytes, *, echo: bool) -> bytes:
     return document

@@ -55,7 +55,7 @@ class Expressions:
             extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
         )
         conditions = {cel.Type.BOOL.name(), cel.Type.DYN.name()}
-        self._compiled = tuple((one, _compiled(environment, one, conditions)) for one in given)
+        self._compiled = tuple((one, _compile(environment, one, conditions)) for one in given)
         # The library imports what it needs at the first use, which a masker cannot.
         self.objections(inspection.Comparison(0, 0, "create"), None, {})
 
@@ -89,7 +89,7 @@ class Expressions:
         return _reason(str(value)) if kind == self._error else "it is neither true nor false"
 
 
-def _compiled(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
+def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
     try:
         program = environment.compile(rule.expression)
     except Exception as error:

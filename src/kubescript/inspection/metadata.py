@@ -114,7 +114,7 @@ class _Event(msgspec.Struct):
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
-    yield msgspec.json.encode(_reduced(served, _decoded(_whole(chunks), _Object)))
+    yield msgspec.json.encode(_reduce(served, _decode(_whole(chunks), _Object)))
 
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -142,16 +142,16 @@ def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[by
 
 
 def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
-    event = _decoded(line, _Event)
+    event = _decode(line, _Event)
     if event.type not in _EVENTS:
         raise ShapeError
     if event.type == "ERROR":
         return {"type": event.type, "object": _status(bytes(event.object))}
-    found, is_named = _decoded(bytes(event.object), _Object), event.type != "BOOKMARK"
-    return {"type": event.type, "object": _reduced(served, found, is_named=is_named)}
+    found, is_named = _decode(bytes(event.object), _Object), event.type != "BOOKMARK"
+    return {"type": event.type, "object": _reduce(served, found, is_named=is_named)}
 
 
-def _reduced(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
+def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
     """Returns the object as it may pass."""
     if found.metadata is None or (is_named and not found.metadata.name):
         raise ShapeError
@@ -169,7 +169,7 @@ def _is_copy(name: str, value: str) -> bool:
 
 
 def _status(raw: bytes) -> _Status:
-    found = _decoded(raw, _Status)
+    found = _decode(raw, _Status)
     if (found.kind, found.api_version) != ("Status", "v1"):
         raise ShapeError
     if found.reason not in _SPEAKING:
@@ -177,7 +177,7 @@ def _status(raw: bytes) -> _Status:
     return found
 
 
-def _decoded(raw: bytes, shape: type[_Shape]) -> _Shape:
+def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -208,7 +208,7 @@ class _List:
     def feed(self, chunk: bytes) -> bytes:
         """Takes the next bytes; returns what they make complete."""
         objects = self._cutter.feed(chunk)
-        return self._opening() + self._written(objects) if self._cutter.has_begun else b""
+        return self._opening() + self._write(objects) if self._cutter.has_begun else b""
 
     def end(self) -> bytes:
         """Returns the end of the list."""
@@ -216,7 +216,7 @@ class _List:
             objects = self._cutter.end()
         except lists.FlawError:
             raise ShapeError from None
-        written = self._opening() + self._written(objects)
+        written = self._opening() + self._write(objects)
         late = self._cutter.fields.get("metadata") if self._head is None else None
         return written + b"]" + _metadata_field(late) + b"}"
 
@@ -232,8 +232,8 @@ class _List:
         self._head = self._cutter.fields.get("metadata")
         return head + _metadata_field(self._head) + b',"items":['
 
-    def _written(self, objects: list[_Object]) -> bytes:
-        texts = [msgspec.json.encode(_reduced(self._served, found)) for found in objects]
+    def _write(self, objects: list[_Object]) -> bytes:
+        texts = [msgspec.json.encode(_reduce(self._served, found)) for found in objects]
         comma = b"," if self._count and texts else b""
         self._count += len(texts)
         return comma + b",".join(texts)
@@ -242,4 +242,4 @@ class _List:
 def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
     if metadata is None:
         return b""
-    return b',"metadata":' + msgspec.json.encode(_decoded(bytes(metadata), _ListMetadata))
+    return b',"metadata":' + msgspec.json.encode(_decode(bytes(metadata), _ListMetadata))

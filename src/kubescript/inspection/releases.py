@@ -168,7 +168,7 @@ class _Written(msgspec.Struct, omit_defaults=True):
 
 def written(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
     """Yields one revision of a release as JSON. Raises ReleaseError."""
-    found = _decoded(_unpacked(_stored(_joined(chunks, _MAX_HELD))), _Release)
+    found = _decode(_unpack(_unwrap(_join(chunks, _MAX_HELD))), _Release)
     yield msgspec.json.encode(_brief(found) if brief else _whole(found))
 
 
@@ -193,9 +193,9 @@ def _whole(found: _Release) -> _Written:
     )
 
 
-def _stored(body: bytes) -> bytes:
+def _unwrap(body: bytes) -> bytes:
     """Returns the bytes that Helm has stored."""
-    holder = _decoded(body, _Holder)
+    holder = _decode(body, _Holder)
     if holder.metadata.labels.owner != _OWNER:
         raise ReleaseError
     packed = _from_base64(holder.data.release.encode())
@@ -209,17 +209,17 @@ def _from_base64(text: bytes) -> bytes:
         raise ReleaseError from None
 
 
-def _unpacked(packed: bytes) -> bytes:
+def _unpack(packed: bytes) -> bytes:
     """Returns the JSON of a release. The first versions of Helm did not compress it."""
     if not packed.startswith(_GZIP):
         return packed
     try:
-        return _joined(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
+        return _join(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
     except gzipped.BrokenError:
         raise ReleaseError from None
 
 
-def _joined(chunks: Iterable[bytes], most: int) -> bytes:
+def _join(chunks: Iterable[bytes], most: int) -> bytes:
     body = bytearray()
     for chunk in chunks:
         body += chunk
@@ -228,7 +228,7 @@ def _joined(chunks: Iterable[bytes], most: int) -> bytes:
     return bytes(body)
 
 
-def _decoded(raw: bytes, shape: type[_Shape]) -> _Shape:
+def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

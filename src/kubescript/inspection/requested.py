@@ -57,7 +57,7 @@ class Asked(NamedTuple):
         if node is _NOTHING or node is _EVERYTHING:
             return lambda _: self
         if isinstance(node, list):
-            known = _told_apart(key, node) if key is not None else _placed(node, after)
+            known = _map_by_label(key, node) if key is not None else _map_by_place(node, after)
             if known is not None:
                 return lambda label: Asked(known.get(label, _NOTHING), replaces=True)
         return lambda _: Asked(_EVERYTHING)
@@ -76,12 +76,12 @@ def of(about: inspection.Comparison, body: Any) -> Asked:
     return Asked(body, about.apply)
 
 
-def _told_apart(key: str, asked: list[Any]) -> dict[Any, Any] | None:
+def _map_by_label(key: str, asked: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their labels; None when one has none of its own, so that it could be any of the list's."""
     return {item[key]: item for item in asked} if merge_keys.tells_apart(key, asked) else None
 
 
-def _placed(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
+def _map_by_place(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their places; None unless they are surely those of the list."""
     # Attack: a list that is merged by a field unknown here. What was asked of its second item becomes of the first.
     if len(asked) == len(after) and all(map(_agree, asked, after)):

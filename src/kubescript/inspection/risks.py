@@ -78,7 +78,7 @@ class _Settings:
         """Adds what an object says itself."""
         settings = {(risk, key) for key, risk in _SWITCHES.items() if _is_on(value.get(key))}
         settings |= {("serviceAccount", _account(value.get(key))) for key in _ACCOUNTS}
-        settings |= {("privileged", name) for name in _added(value.get("capabilities"))}
+        settings |= {("privileged", name) for name in _find_capabilities(value.get("capabilities"))}
         settings.add(("privileged", _proc_mount(value.get("procMount"))))
         settings.add(("hostPath", _host_path(value.get("hostPath"))))
         if "nodeAffinity" in value:  # the API server takes no local volume without it, and others call theirs `local`
@@ -95,7 +95,7 @@ def _is_on(value: Any) -> bool:
     return isinstance(value, int | float) and bool(value)
 
 
-def _added(value: Any) -> set[str]:
+def _find_capabilities(value: Any) -> set[str]:
     """Returns the capabilities that are added beyond the baseline. What is no list may become one."""
     names = value.get("add") if isinstance(value, dict) else None
     return {_scalar(name) for name in (names if isinstance(names, list) else [names or ""])} - _CAPABILITIES

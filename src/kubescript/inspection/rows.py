@@ -123,14 +123,14 @@ class _Rows:
         key = merge_keys.list_key([item.raw for item in olds], raw)
         item_asked = asked.items(key, raw)
         if key is not None:
-            self._labelled(key, olds, news, item_asked, asked)
+            self._compare_by_label(key, olds, news, item_asked, asked)
             return
         for place in range(max(len(olds), len(news))):
             was = olds[place] if place < len(olds) else None
             now = news[place] if place < len(news) else None
             self._below(f"[{place}]", place, was, now, item_asked(place))
 
-    def _labelled(
+    def _compare_by_label(
         self,
         key: str,
         old: list[nodes.Node],
@@ -143,14 +143,14 @@ class _Rows:
         news = {item.raw[key]: item for item in new}
         stayed = [label for label in olds if label in news]
         if list(news) != [*stayed, *(label for label in news if label not in olds)]:
-            self._moved(key, old, new, asked)
+            self._add_order(key, old, new, asked)
         for label, item in news.items():
             self._below(nodes.label_step(key, item.shown), [label], olds.get(label), item, item_asked(label))
         for label, item in olds.items():
             if label not in news:
                 self._below(nodes.label_step(key, item.shown), [label], item, None, item_asked(label))
 
-    def _moved(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
+    def _add_order(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
         """Adds a row that tells the order of a list's items."""
         is_named = asked.names(existed=True)
         self._add(nodes.order(key, old), nodes.order(key, new), is_named=is_named)

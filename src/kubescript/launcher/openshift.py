@@ -63,7 +63,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
     secret = secrets.token_hex(16)
-    listener = socket.create_server((_hidden_address(), 0), backlog=_BACKLOG)
+    listener = socket.create_server((_draw_address(), 0), backlog=_BACKLOG)
     host, port = listener.getsockname()
     streams.attach(outputs)
     try:
@@ -88,7 +88,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
         _give_up(order, error)
 
 
-def _hidden_address() -> str:
+def _draw_address() -> str:
     """Return one of the 16 million addresses of the loopback. Attack: without a network namespace another process finds
     the proxy at 127.0.0.1 by trying ports, and takes all its connections."""
     return socket.inet_ntoa(bytes([127, *(1 + secrets.randbelow(254) for _ in range(3))]))

@@ -168,18 +168,18 @@ def _config(access: Access) -> type[client_config.OSC_Config]:
             super().__init__(config_files=[], secure_files=[], vendor_files=[], load_envvars=False, **settings)
             clouds = self.cloud_config["clouds"]
             for name, cloud in clouds.items():
-                clouds[name] = _adapted(cloud, access.microversions)
+                clouds[name] = _adapt(cloud, access.microversions)
 
         def _load_config_file(self) -> tuple[str, dict[str, Any]]:
-            return "clouds.yaml", _parsed(access.clouds)
+            return "clouds.yaml", _parse(access.clouds)
 
         def _load_secure_file(self) -> tuple[str, dict[str, Any]]:
-            return "secure.yaml", _parsed(access.secure)
+            return "secure.yaml", _parse(access.secure)
 
     return Config
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
     try:
         settings = yaml.safe_load(text) or {}
         clouds = settings.get("clouds") or {}
@@ -190,18 +190,18 @@ def _parsed(text: str) -> dict[str, Any]:
     raise Refused("the settings of the clouds are not what a clouds.yaml holds; ask the operator of this server.")
 
 
-def _adapted(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
+def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
     """The settings of one cloud with the microversions, where it names none itself."""
     adapted = {key: value for key, value in cloud.items() if key not in _OURS}
     for option, version in microversions.items():
         name = option.removeprefix("os_")
-        known = _known(option, version)
+        known = _choose_version(option, version)
         if known and name not in adapted and name.replace("_", "-") not in adapted:
             adapted[name] = known
     return adapted
 
 
-def _known(option: str, version: str) -> str | None:
+def _choose_version(option: str, version: str) -> str | None:
     """The version itself, or the greatest before it that the client knows, where the client has a list of them."""
     for module in clientmanager.PLUGIN_MODULES:
         if option == module.API_VERSION_OPTION:

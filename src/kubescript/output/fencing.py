@@ -131,7 +131,7 @@ class Own:
     def _is_own(self, found: re.Match[str]) -> bool:
         # A number is nobody's text, nor is the number before a unit: `12`, `3.5Gi`.
         word = found[0].lstrip("0123456789" + _SENTENCE_MARKS)
-        word = _folded(word)
+        word = _fold(word)
         return not word or word in self._words or word in _VALUES
 
     @functools.cached_property
@@ -143,7 +143,7 @@ class Own:
             if "f" in (found["f"] or "").lower():
                 text = _PLACEHOLDER.sub(" ", text)
             written += _WORD.findall(_ESCAPE.sub(" ", text))
-        return frozenset(map(_folded, written))
+        return frozenset(map(_fold, written))
 
 
 def _parts(sentence: str) -> sentences.Parts:
@@ -186,5 +186,5 @@ def _number_for(text: str) -> str:
         digits += _DIGITS
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     return word.strip(_SENTENCE_MARKS).casefold()

@@ -52,7 +52,7 @@ class Style:
         """Returns the text cleaned and masked: every text passes here before it leaves."""
         # Attack: a hidden character inside a secret hides it from the masks, so cleaning comes first.
         text = sanitizing.clean(text)
-        return self._restored(text, self.mask(text)) if self.mask is not None else text
+        return self._restore(text, self.mask(text)) if self.mask is not None else text
 
     def json(self, text: str) -> str:
         """Returns JSON text cleaned and masked."""
@@ -67,12 +67,12 @@ class Style:
             return text
         given = _load(text)
         try:
-            return truncation.dump(self._restored(given, _load(masked)))
+            return truncation.dump(self._restore(given, _load(masked)))
         except ValueError:
             # A mask has broken the JSON, so each text in it is masked by itself.
             return truncation.dump(sanitizing.change_texts(given, self.mask))
 
-    def _restored(self, given: Any, masked: Any) -> Any:
+    def _restore(self, given: Any, masked: Any) -> Any:
         """Returns the masked value with the script's own constants in it as they were.
 
         Attack on the reader: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
@@ -82,9 +82,9 @@ class Style:
         if isinstance(given, str):
             return given if given in self.constants else masked
         if isinstance(given, list) and len(given) == len(masked):
-            return [self._restored(*pair) for pair in zip(given, masked, strict=True)]
+            return [self._restore(*pair) for pair in zip(given, masked, strict=True)]
         if isinstance(given, dict) and given.keys() == masked.keys():
-            return {key: self._restored(value, masked[key]) for key, value in given.items()}
+            return {key: self._restore(value, masked[key]) for key, value in given.items()}
         return masked
 
 
@@ -129,13 +129,13 @@ def render(
     plain, foreign = notes.told(missed, own, style.text)
     foreign_line = _note_line(foreign, notes_room // 2)
     content, marked = _content(printed, main, foreign_line, own)
-    ours = list(filter(None, (printed_note, main.note, _hidden_note(outcome), *plain)))
+    ours = list(filter(None, (printed_note, main.note, _note_hidden(outcome), *plain)))
     note_line = _note_line(ours, notes_room - 16 - _size(foreign_line))
     structured = None
     if style.structured and fault is None:
-        structured = _structured(printed, main, [*ours, *foreign])
+        structured = _build_data(printed, main, [*ours, *foreign])
     return types.Answer(
-        _joined(content, note_line),
+        _join(content, note_line),
         is_error=fault is not None,
         code=outcome.fault.code if outcome.fault is not None else "",
         usage=outcome.usage,
@@ -145,14 +145,14 @@ def render(
     )
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     """Joins the parts that are not empty, each on lines of its own."""
     return "\n".join(part for part in parts if part)
 
 
 def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | None) -> tuple[str, bool]:
     """Returns prints, main part and the notes that quote the cluster, its text fenced, and whether there was any."""
-    whole = _joined(printed, main.text)
+    whole = _join(printed, main.text)
     if own is None:
         return whole, False
     ours = main.ours or own.wrote(main.text, as_json=main.as_json)
@@ -160,8 +160,8 @@ def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | Non
         return whole, False
     # An error that is ours stays outside of the fence round the prints.
     if main.ours:
-        return _joined(fencing.fence(_joined(printed, foreign)), main.text), True
-    return _joined(fencing.fence(_joined(whole, foreign)), main.told), True
+        return _join(fencing.fence(_join(printed, foreign)), main.text), True
+    return _join(fencing.fence(_join(whole, foreign)), main.told), True
 
 
 def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: Style) -> tuple[str, str]:
@@ -236,7 +236,7 @@ def _cut(text: str, room: int) -> str:
     return truncation.cut_text(text, room, len(text) + 1).text
 
 
-def _hidden_note(outcome: runs.Outcome) -> str:
+def _note_hidden(outcome: runs.Outcome) -> str:
     """Returns a note that counts the hidden characters which were removed, of prints and result."""
     result = outcome.result or b""
     # In a result that is one text, escapes stand for characters.
@@ -274,7 +274,7 @@ def _result(result: bytes, room: int, lines: int, style: Style) -> _MainPart:
     value, missing = truncation.cut_lines(_load(text), lines)
     text = truncation.dump(value)
     if _size(text) > room:
-        return _shrunk(value, text, room)
+        return _shrink(value, text, room)
     note = ""
     if missing:
         note = f"texts cut to {lines} lines, {missing} missing; return less of them or slice them"
@@ -293,7 +293,7 @@ def _text_result(text: str, room: int, lines: int) -> _MainPart:
     return _MainPart(cut.text, note)
 
 
-def _shrunk(value: Any, text: str, room: int) -> _MainPart:
+def _shrink(value: Any, text: str, room: int) -> _MainPart:
     """Returns the value cut to `room` bytes of valid JSON, and a note of how much is missing."""
     shrunk = truncation.shrink(value, room)
     if isinstance(value, list):
@@ -305,7 +305,7 @@ def _shrunk(value: Any, text: str, room: int) -> _MainPart:
     return _MainPart(shrunk, note, as_json=True)
 
 
-def _structured(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
+def _build_data(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
     """Returns the answer as data, cut as the text is."""
     data: dict[str, Any] = {"result": None}
     if not main.ours:

@@ -116,10 +116,10 @@ class _Shrinking:
         if isinstance(value, dict):
             return "{" + ",".join(self._pairs(value, room - 2)) + "}"
         if isinstance(value, str):
-            return _shrunk_string(value, room)
+            return _shrink_string(value, room)
         return "null"
 
-    def _fitted(self, value: Any, room: int) -> str:
+    def _fit(self, value: Any, room: int) -> str:
         if self._size(value) <= room:
             return dump(value)
         return self.cut(value, room)
@@ -131,7 +131,7 @@ class _Shrinking:
             size = self._size(item)
             if size + 1 > room:
                 if not kept and room > _WORTH_CUTTING:
-                    kept.append(self._fitted(item, room - 1))
+                    kept.append(self._fit(item, room - 1))
                 break
             kept.append(dump(item))
             room -= size + 1
@@ -153,7 +153,7 @@ class _Shrinking:
             name = dump(key)
             space = sizes[key] if key in small else share - _size(name) - 2
             if space > _WORTH_CUTTING or key in small:
-                value = self._fitted(item, space)
+                value = self._fit(item, space)
                 parts.append(f"{name}:{value}")
         return parts
 
@@ -187,7 +187,7 @@ class _Shrinking:
         return keys + _size(dump(flat)) + deep_size + other_commas
 
 
-def _shrunk_string(value: str, room: int) -> str:
+def _shrink_string(value: str, room: int) -> str:
     """Returns the beginning of a string as JSON, in at most `room` bytes."""
     # Quotes and newlines take two bytes each as JSON, so half of the room is safe.
     safe = max(0, room // 2 - 4)

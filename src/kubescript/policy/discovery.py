@@ -118,7 +118,7 @@ class KindResolver:
         cancel: cancellation.Cancellation | None = None,
     ) -> str | None:
         """Returns the kind, or None when the cluster does not answer in time: the policy then denies."""
-        kinds = self._remembered(group, version)
+        kinds = self._recall(group, version)
         if resource not in kinds:
             kinds = self._ask(group, version, min(timeout_s, _CALL_S), cancel or cancellation.Cancellation())
         return kinds.get(resource)
@@ -158,10 +158,10 @@ class KindResolver:
 
     def offered(self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation) -> dict[str, str]:
         """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster is silent until `deadline`."""
-        known = self._remembered(group, version)
+        known = self._recall(group, version)
         return known or self._ask(group, version, deadline - time.monotonic(), cancel)
 
-    def _remembered(self, group: str, version: str) -> dict[str, str]:
+    def _recall(self, group: str, version: str) -> dict[str, str]:
         with self._lock:
             when, kinds = self._known.get((group, version), (0.0, {}))
         return kinds if time.monotonic() - when < _FRESH_S else {}

@@ -71,7 +71,7 @@ class DeniedResource:
     @property
     def built_in(self) -> bool:
         """Whether what the rule names is built into Kubernetes, so that it exists without asking discovery."""
-        return _built_in(self)
+        return _is_built_in(self)
 
 
 DEFAULT_RULES: Final = (
@@ -148,12 +148,12 @@ class Policy:
         """Returns the verdict on one request."""
         if not call.is_resource:
             return ALLOW if call.method == "GET" else _write(call)
-        ruled = self._ruled_holder(call) or self._ruled(call)
+        ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         return _tunnel(call) or _subresource(call) or ruled or self._verb(call)
 
-    def _ruled(self, call: request.Request) -> Decision | None:
+    def _apply_rules(self, call: request.Request) -> Decision | None:
         """Returns what the rules say; of several that cover the request the strictest."""
         metadata: DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
@@ -164,14 +164,14 @@ class Policy:
                 return _deny_by(rule, call)
             elif hit is None:
                 return _deny_unresolved(rule, call)
-            elif self._mistaken(rule, call):
+            elif self._is_mistaken(rule, call):
                 return _deny_mistaken(rule)
         if metadata is None:
             return None
         kind = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
         return Decision("allow", metadata.id, serve="metadata", kind=kind or "")
 
-    def _ruled_holder(self, call: request.Request) -> Decision | None:
+    def _judge_release(self, call: request.Request) -> Decision | None:
         """Returns why a Helm release may not be read; None when it may, or the call is for something else."""
         if not releases.is_release(call):
             return None
@@ -179,15 +179,15 @@ class Policy:
             return _DENY_RELEASES
         # The built-in rule for Secrets does not apply, since the masking process passes no Secret of a release. A rule
         # of the operator's for Secrets or ConfigMaps does.
-        ruled = replace(self, defaults=())._ruled(releases.holder(call))
+        ruled = replace(self, defaults=())._apply_rules(releases.holder(call))
         if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
             return None
         return _deny_content(ruled) if ruled.serve == "metadata" else ruled
 
-    def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
+    def _is_mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
         # A spelling mistake in a rule must not pass for a permission: a mistaken rule denies its whole group.
-        groups = map(_named, kinds.places(call.group, call.resource))
+        groups = map(_group_name, kinds.places(call.group, call.resource))
         about = not _any(rule.group) and rule.group in groups
         return about and not rule.built_in and not self.named(rule)
 
@@ -199,7 +199,7 @@ class Policy:
 
     def _matches_place(self, rule: DeniedResource, call: request.Request, place: kinds.Place) -> bool | None:
         names = {place.plural, f"{place.plural}/{call.subresource}"}
-        if not (_any(rule.group) or rule.group == _named(place)):
+        if not (_any(rule.group) or rule.group == _group_name(place)):
             return False
         if not (_any(rule.resource) or rule.resource in names):
             return False
@@ -227,7 +227,7 @@ def _any(field: str) -> bool:
 
 
 @functools.lru_cache
-def _built_in(rule: DeniedResource) -> bool:
+def _is_built_in(rule: DeniedResource) -> bool:
     if _any(rule.kind) and _any(rule.resource):
         return True
     groups = [*kinds.BUILT_IN.values()]
@@ -303,7 +303,7 @@ def _subresource(call: request.Request) -> Decision | None:
     return Decision("deny", "policy.subresource", reason, "read the object itself")
 
 
-def _named(place: kinds.Place) -> str:
+def _group_name(place: kinds.Place) -> str:
     """Returns the group as rules name it."""
     return place.group or "core"
 

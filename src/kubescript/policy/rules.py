@@ -133,7 +133,7 @@ class Denials:
         """Warns of a rule that is similar to a built-in name, before any cluster is asked: it may be a spelling
         mistake."""
         for rule in self._open:
-            if near := _near(rule, _built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
+            if near := _near(rule, _list_built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
                 text = f"rule {rule.id} matches no built-in kind; did you mean {near}?"
                 _warn(Finding(rule.id, text, wrong=True, context=self._context))
 
@@ -211,7 +211,7 @@ class _Check:
         return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
 
 
-def _built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
+def _list_built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
     return list(kinds.BUILT_IN.values()) if rule.api_group is None else [kinds.BUILT_IN.get(rule.api_group, {})]
 
 

@@ -99,11 +99,11 @@ class Engine(engine.Engine):
 
     def body(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
         """A body as the script may see it, and its trailer; the broker's hook."""
-        return self._masked(call, chunks, report, echo=False)
+        return self._mask(call, chunks, report, echo=False)
 
     def echo(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
         """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
-        return self._masked(call, chunks, report, echo=True)
+        return self._mask(call, chunks, report, echo=True)
 
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> inspection.Changes:
         """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
@@ -127,7 +127,7 @@ class Engine(engine.Engine):
         """Whether values are masked: where only metadata may pass, whatever the operator has decided."""
         return self.enabled or bool(call.metadata_rule)
 
-    def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
+    def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
         # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
         # leaves out all but metadata where only that may pass.
         about = replace(described(call, echo=echo), masked=self._masks(call))

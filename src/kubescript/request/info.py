@@ -50,10 +50,10 @@ class Info:
 
 def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
     """Returns what the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
-    return _classify(method, _checked_path(path), options)
+    return _classify(method, _check_path(path), options)
 
 
-def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
+def _check_path(path: tuple[str, ...]) -> tuple[str, ...]:
     if not 1 <= len(path) <= _MAX_SEGMENTS:
         raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
     for segment in path:
@@ -166,10 +166,10 @@ def _refine_verb(info: Info, options: dict[str, str]) -> None:
         return
     if info.verb == "get":
         info.verb = "watch" if options.get("watch") in {"true", "1"} else "list"
-    info.name = _selected_name(options.get("fieldSelector", ""))
+    info.name = _find_name(options.get("fieldSelector", ""))
 
 
-def _selected_name(selector: str) -> str:
+def _find_name(selector: str) -> str:
     """Returns the NAME of metadata.name=NAME in a field selector, as the API server reads it; empty without one."""
     for term in selector.split(","):
         match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)

@@ -46,9 +46,9 @@ def holder(call: request.Request) -> request.Request:
 def stored(call: request.Request) -> request.Request:
     """Returns the request that is sent. Raises RequestError for anything but a list or one revision."""
     if call.resource != _PLURAL or call.subresource or call.version not in _HOLDERS:
-        raise _refused("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
+        raise _refusal("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
     if call.method != "GET" or call.verb not in {"get", "list"}:
-        raise _refused(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
+        raise _refusal(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
     found = replace(holder(call), metadata_rule=_METADATA_RULE)
     return _list(found) if call.verb == "list" else _one(found)
 
@@ -57,7 +57,7 @@ def _list(call: request.Request) -> request.Request:
     options = dict(call.query)
     unknown = min(options.keys() - _KEYS, default="")
     if unknown:
-        raise _refused(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
+        raise _refusal(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
     # The terms of a selector hold together, so that whatever the script selects, only Helm's own objects are read.
     selected = f"{_OWNED},{options['labelSelector']}" if options.get("labelSelector") else _OWNED
     query = tuple((options | {"labelSelector": selected}).items())
@@ -66,7 +66,7 @@ def _list(call: request.Request) -> request.Request:
 
 def _one(call: request.Request) -> request.Request:
     if not call.namespace or not _NAME.fullmatch(call.name):
-        raise _refused("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
+        raise _refusal("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
     extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
     return replace(call, path=f"{_path(call)}/{call.name}", query=(), accept="application/json", release=extent)
 
@@ -76,5 +76,5 @@ def _path(call: request.Request) -> str:
     return f"/api/v1/{where}{call.resource}"
 
 
-def _refused(message: str) -> errors.RequestError:
+def _refusal(message: str) -> errors.RequestError:
     return errors.RequestError(message, code="request.release")

@@ -61,7 +61,7 @@ class Server:
         **options: Any,
     ) -> None:
         settings = config.Audit(file=file, **options)
-        made = recorder.opened(settings, masked_text)
+        made = recorder.open_recorder(settings, masked_text)
         assert made is not None
         self.recorder = made
         rules = policy.Policy("off" if read_only else "direct")
@@ -150,9 +150,9 @@ def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file
     ended = plan_record.Record(plan, "applied", (stored_plans.answer(plan),), (plan_record.Application("done"),))
     text_filter = record.TextFilter(masked_text)
     of_plans = (
-        audit_plans.made(plan, text_filter),
-        audit_plans.decided(plan.id, stored_plans.answer(plan), text_filter),
-        audit_plans.ended(ended, text_filter),
+        audit_plans.describe_plan(plan, text_filter),
+        audit_plans.describe_decision(plan.id, stored_plans.answer(plan), text_filter),
+        audit_plans.describe_application(ended, text_filter),
     )
     for one in (*trails.records(file), *of_plans):
         assert set(one) <= names, set(one) - names

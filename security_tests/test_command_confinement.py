@@ -54,7 +54,7 @@ class Attacker:
     @contextlib.contextmanager
     def started(self, script: str) -> Iterator[process.Process]:
         order = orders.OpenShiftOrder(["-c", script], BASH, "default")
-        with process.started(self.source.spawn(MEMORY, 2), order, strict=True) as running:
+        with process.start(self.source.spawn(MEMORY, 2), order, strict=True) as running:
             yield running
 
     def check(self, script: str) -> process.Output:

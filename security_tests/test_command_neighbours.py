@@ -60,7 +60,7 @@ class Attacker:
         order: orders.Order = orders.OpenShiftOrder([code], sys.executable, "default")
         if self.program == "openstack":
             order = orders.OpenStackOrder([code], "{}", "", "test", {}, [], allow_write=False, readable=[])
-        with process.started(self.source.spawn(MEMORY, 5), order, strict=True) as running:
+        with process.start(self.source.spawn(MEMORY, 5), order, strict=True) as running:
             yield running
 
 

@@ -63,7 +63,7 @@ class Server:
     def __init__(self, bench: benches.Bench, folder: Path, **hooks: Any) -> None:
         mask = hooks.pop("mask", None)
         self.file = folder / "audit.jsonl"
-        made = recorder.opened(config.Audit(file=self.file), hooks.pop("redact_records", record.unmasked))
+        made = recorder.open_recorder(config.Audit(file=self.file), hooks.pop("redact_records", record.pass_unmasked))
         assert made is not None
         cluster = snapshot.Snapshot(trails.snapshot(folder))
         door = reading.made(cluster, policy.Policy(), **hooks)
@@ -160,11 +160,11 @@ def test_a_rule_is_not_looked_up_beyond_the_time_of_its_call() -> None:
     cluster = Endless()
     resolve = discovery.KindResolver(cluster)
     rule = policy.DeniedResource(kind="Certificate")
-    assert resolve.named(rule, 0.5) is None
+    assert resolve.serves(rule, 0.5) is None
     assert len(cluster.asked) < 10
     switch = cancellation.Cancellation()
     switch.cancel()
-    assert resolve.named(rule, 0.5, switch) is None
+    assert resolve.serves(rule, 0.5, switch) is None
     assert len(cluster.asked) < 10
 
 

@@ -114,8 +114,8 @@ def test_no_name_of_discovery_becomes_another_path(name: str, is_group: bool) ->
         group = {"name": "g.example", "versions": [{"version": "v1"}, {"version": name}]}
     cluster = Hostile([group], {"resources": []})
     resolve = discovery.KindResolver(cluster)
-    assert resolve.named(RULE, GRACE_S) is None
+    assert resolve.serves(RULE, GRACE_S) is None
     assert cluster.asked == ["/apis"]
     cluster.groups = json.dumps({"groups": [{"name": "g.example", "versions": [{"version": "v1"}]}]}).encode()
     cluster.document = json.dumps(REAL).encode()
-    assert resolve.named(RULE, GRACE_S) is True
+    assert resolve.serves(RULE, GRACE_S) is True

@@ -80,7 +80,7 @@ class Unchecked:
         )
         order = orders.OpenShiftOrder(arguments, str(kubectl.program()), "default")
         deadline = time.monotonic() + seconds
-        with process.started(self._processes.start("openshift", limits), order, strict=True) as running:
+        with process.start(self._processes.start("openshift", limits), order, strict=True) as running:
             assert running.way_out is not None
             asked = proxy.Proxy(running.way_out, job, deadline)
             with asked.serving():

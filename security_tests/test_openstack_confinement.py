@@ -43,7 +43,7 @@ def whole(
     source: spawner.Spawner, code: str, seconds: float = 20, output: int = 1 << 20, cpu_seconds: int = 5
 ) -> process.Output:
     order = orders.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
-    with process.started(source.spawn(MEMORY, cpu_seconds), order, strict=True) as running:
+    with process.start(source.spawn(MEMORY, cpu_seconds), order, strict=True) as running:
         return running.read(time.monotonic() + seconds, output)
 
 
@@ -156,6 +156,6 @@ def test_a_process_ends_with_its_host() -> None:
     source = spawner.Spawner(HOSTILE)
     worker = source.spawn(MEMORY, 5)
     order = orders.OpenStackOrder(["while True: pass"], SECRET, "", "test", {}, [], allow_write=False, readable=[])
-    with process.started(worker, order, strict=True):
+    with process.start(worker, order, strict=True):
         source.close()
         assert worker.wait(20)

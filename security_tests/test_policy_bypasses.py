@@ -272,7 +272,7 @@ def test_every_method_of_the_official_client(form: str, product: Product, attack
         }
         looked = set().union(*(looks(verb, path) for verb, path in expected))
         assert expected <= reached <= expected | looked, (reached ^ expected, answer.text)
-        answered += len(json.loads(fencing.unfenced(answer.text).splitlines()[0])["answered"])
+        answered += len(json.loads(fencing.unfence(answer.text).splitlines()[0])["answered"])
     assert answered > (100 if product.parts.settings.mode == "off" or form == "watch" else 250)
 
 

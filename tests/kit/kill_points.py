@@ -213,7 +213,7 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
                 die()
 
         plant(reached)
-        ledger = recorder.opened(config.Audit(file=audit), parts.redaction.text_or_withheld)
+        ledger = recorder.open_recorder(config.Audit(file=audit), parts.redaction.text_or_withheld)
         access = parts.operator.contexts.default
         assert isinstance(access, WritableAccess)
         approvals = planning.Planning(

@@ -44,7 +44,7 @@ def _line(record: dict[str, Any]) -> str:
 
 def raw(record: dict[str, Any]) -> str:
     """Returns the record as JSON on one line, with escapes for what a terminal obeys or nobody sees."""
-    return sanitizing.escaped(orjson.dumps(record).decode())
+    return sanitizing.escape_line(orjson.dumps(record).decode())
 
 
 def target(record: dict[str, Any]) -> str:

@@ -197,7 +197,7 @@ class AuditLog:
         if last is not None:
             self._continue_from(chain.Head(last["seq"] + 1, last["hash"]))
         else:
-            previous = _last(rotation.rotated(self.path))
+            previous = _last(rotation.list_rotated(self.path))
             self._continue_from(rotation.last_head(previous, self._key) if previous else chain.Head())
         self._size = size
         if torn:

@@ -16,14 +16,14 @@ from kubescript.audit.record import TextFilter
 from kubescript.changes import plan
 from kubescript.changes.store import record as plan_record
 
-__all__ = ["decided", "ended", "made"]
+__all__ = ["describe_application", "describe_decision", "describe_plan"]
 
 _MAX_STEPS: Final = 100
 _STEPS_BYTES: Final = 24 * 1024
 """Bytes of JSON that a record has for its steps. A line has 32 KiB."""
 
 
-def made(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
+def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of a plan, without the fields that name its script."""
     steps = list(_steps(made.steps[:_MAX_STEPS], text_filter))
     return {
@@ -38,7 +38,7 @@ def made(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     }
 
 
-def decided(plan_id: str, decision: plan_record.Decision, text_filter: TextFilter) -> dict[str, Any]:
+def describe_decision(plan_id: str, decision: plan_record.Decision, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of one person's decision."""
     return {
         "type": "decision",
@@ -53,7 +53,7 @@ def decided(plan_id: str, decision: plan_record.Decision, text_filter: TextFilte
     }
 
 
-def ended(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
+def describe_application(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of how the application of a plan ended."""
     return {
         "type": "applied",

@@ -18,7 +18,17 @@ from kubescript.request import releases, request
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
+__all__ = [
+    "Redact",
+    "Subject",
+    "TextFilter",
+    "describe_call",
+    "describe_refusal",
+    "describe_script",
+    "describe_sending",
+    "pass_unmasked",
+    "patience",
+]
 
 Check = Callable[[], None]
 """Raises KubescriptError when nobody waits for the text any more."""
@@ -42,7 +52,7 @@ _OTHER: Final = "other"
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 
 
-def unmasked(text: str, _found: Callable[[str], None], _check: Check | None = None) -> str:
+def pass_unmasked(text: str, _found: Callable[[str], None], _check: Check | None = None) -> str:
     """Returns the text as it is: the `Redact` of servers without redaction."""
     return text
 
@@ -84,13 +94,13 @@ class TextFilter:
         return sanitizing.printable(masked[:_MAX_TEXT])
 
 
-def sent(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
+def describe_sending(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of a call that is about to leave: what is known should the server die before the answer."""
     fields = subject.fields("sent")
     return fields | _target_fields(parsed, text_filter, patience(parsed))
 
 
-def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
+def describe_call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of one call, however it ended."""
     fields = subject.fields("call")
     check = patience(done.call)
@@ -114,7 +124,7 @@ def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dic
     }
 
 
-def script(
+def describe_script(
     subject: Subject,
     size: int,
     outcome: runs.Outcome,
@@ -138,7 +148,7 @@ def script(
     }
 
 
-def refused(subject: Subject, size: int, code: str) -> dict[str, Any]:
+def describe_refusal(subject: Subject, size: int, code: str) -> dict[str, Any]:
     """Returns the record of a script that was not run."""
     return subject.fields("script") | {
         "script_bytes": size,

@@ -25,12 +25,12 @@ from kubescript.output import notes
 from kubescript.request import request
 from kubescript_sandbox import runs
 
-__all__ = ["Recorder", "opened", "state"]
+__all__ = ["Recorder", "open_recorder", "state"]
 
 log = logging.getLogger(__name__)
 
 
-def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
+def open_recorder(settings: config.Audit, redact: record.Redact) -> Recorder | None:
     """Opens the recorder that the settings ask for; None when they ask for none. Raises AuditError."""
     if settings.file is None:
         return None
@@ -126,15 +126,15 @@ class Recorder:
     def made(self, new: plan.Plan) -> None:
         """Records a plan that no script has made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
-        self.write(fields | plans.made(new, self.text_filter), final=True)
+        self.write(fields | plans.describe_plan(new, self.text_filter), final=True)
 
     def decided(self, plan_id: str, decision: plan_record.Decision) -> None:
         """Records what somebody has decided on a plan, before it counts. Raises AuditError."""
-        self.write(plans.decided(plan_id, decision, self.text_filter), final=True)
+        self.write(plans.describe_decision(plan_id, decision, self.text_filter), final=True)
 
     def applied(self, ended: plan_record.Record) -> None:
         """Records how the application of a plan ended. Raises AuditError."""
-        self.write(plans.ended(ended, self.text_filter), final=True)
+        self.write(plans.describe_application(ended, self.text_filter), final=True)
 
     def application(self, plan: str, user: str) -> Entry:
         """Opens an entry for the calls that apply a plan."""
@@ -144,7 +144,7 @@ class Recorder:
         """Records a script that was not run. Raises AuditError."""
         subject = self._subject(caller, _digest(script))
         size = _size(script)
-        fields = record.refused(subject, size, code)
+        fields = record.describe_refusal(subject, size, code)
         self.write(fields, final=True)
 
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
@@ -220,7 +220,7 @@ class Entry:
         """Records a call that may change something, and waits for the disk before it is sent. Raises AuditError."""
         if call.method == "GET":
             return
-        fields = record.sent(self._subject, call, self._recorder.text_filter)
+        fields = record.describe_sending(self._subject, call, self._recorder.text_filter)
         self._recorder.write(fields, final=True)
 
     def record(self, done: records.Record) -> None:
@@ -228,7 +228,7 @@ class Entry:
 
         A denial that repeats is counted, and recorded with the end of the script.
         """
-        fields = record.call(self._subject, done, self._recorder.text_filter)
+        fields = record.describe_call(self._subject, done, self._recorder.text_filter)
         if self._denials is not None and done.verdict != "allow" and self._denials.is_repeat(fields):
             return
         self._write(fields)
@@ -249,7 +249,7 @@ class Entry:
 
     def planned(self, made: plan.Plan) -> None:
         """Records the plan that the script has made. Raises AuditError."""
-        fields = self._subject.fields("plan") | plans.made(made, self._recorder.text_filter)
+        fields = self._subject.fields("plan") | plans.describe_plan(made, self._recorder.text_filter)
         self._recorder.write(fields, final=True)
 
     def close(
@@ -260,7 +260,7 @@ class Entry:
         missed: Sequence[notes.Note],
     ) -> None:
         """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
-        fields = record.script(self._subject, self._size, outcome, answer, summary)
+        fields = record.describe_script(self._subject, self._size, outcome, answer, summary)
         try:
             for repeats in self._denials.repeats() if self._denials is not None else ():
                 self._write(repeats)

@@ -27,8 +27,8 @@ __all__ = [
     "frozen",
     "is_rotated",
     "last_head",
+    "list_rotated",
     "next_name",
-    "rotated",
     "surplus",
 ]
 
@@ -97,7 +97,7 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
             stream = path.open("rb")
         except FileNotFoundError:
             # A server that rotates leaves no FILE for a moment.
-            if late or not rotated(path):
+            if late or not list_rotated(path):
                 raise
             time.sleep(_LOCK_RETRY_S)
             continue
@@ -114,7 +114,7 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
 def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
     """Yields the rotated files. Only regular files are read: in a stranger's folder a pipe, which has no end, or a link
     to a secret may have the name of one."""
-    for number, one in enumerate(rotated(path)):
+    for number, one in enumerate(list_rotated(path)):
         if not stat.S_ISREG(one.lstat().st_mode):
             continue
         if number >= _MAX_OPEN_FILES:
@@ -164,7 +164,7 @@ def _same(stream: BinaryIO, path: Path) -> bool:
         return False
 
 
-def rotated(path: Path) -> list[Path]:
+def list_rotated(path: Path) -> list[Path]:
     """Returns the files that were set aside, oldest first."""
     numbers = {}
     for one in path.parent.iterdir():
@@ -177,7 +177,7 @@ def rotated(path: Path) -> list[Path]:
 def next_name(path: Path) -> Path:
     """Returns the name that the full file gets."""
     number = 1
-    before = rotated(path)
+    before = list_rotated(path)
     if before:
         number += _number(path, before[-1])
     return path.with_name(f"{path.name}.{number}")
@@ -185,12 +185,12 @@ def next_name(path: Path) -> Path:
 
 def surplus(path: Path, keep: int) -> list[Path]:
     """Returns the oldest rotated files, as many as there are beyond `keep`; 0 keeps all."""
-    return rotated(path)[:-keep] if keep else []
+    return list_rotated(path)[:-keep] if keep else []
 
 
 def first_record(path: Path) -> int | None:
     """Returns the number of the first record of the chain; None when it has none."""
-    for one in (*rotated(path), path):
+    for one in (*list_rotated(path), path):
         number = first_record_of(one)
         if number is not None:
             return number
@@ -207,7 +207,7 @@ def first_record_of(path: Path) -> int | None:
 
 def is_rotated(path: Path, status: os.stat_result) -> bool:
     """Whether the file with this status is one of those set aside, whoever moved it there."""
-    for one in rotated(path):
+    for one in list_rotated(path):
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(one.lstat(), status):
                 return True

@@ -11,7 +11,7 @@ from kubescript.audit import changes
 from kubescript.changes.rules.conduct import configuration, rules, transcript
 from kubescript.output import sanitizing
 
-__all__ = ["Judgement", "as_text", "judged"]
+__all__ = ["Judgement", "as_text", "judge"]
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Judgement(msgspec.Struct, frozen=True):
         return any(found.severity == "critical" for found in self.findings)
 
 
-def judged(
+def judge(
     records: Iterable[Mapping[str, Any]], settings: configuration.Configuration, *, planned: bool = False
 ) -> Judgement:
     """Returns what the rules say of all sessions. `planned`: of plans that were not applied, too."""

@@ -279,7 +279,7 @@ class Broker:
             return self._policy
         left = _seconds_left(call)
         resolve = functools.partial(self._resolve, timeout_s=left, cancel=cancel)
-        named = functools.partial(self._resolve.named, timeout_s=left, cancel=cancel)
+        named = functools.partial(self._resolve.serves, timeout_s=left, cancel=cancel)
         return replace(self._policy, resolve=resolve, named=named)
 
     def _performed(
@@ -330,7 +330,7 @@ class Broker:
 def _sent(parsed: request.Request) -> request.Request:
     """Returns the request that is sent for this one. Raises RequestError."""
     if releases.is_release(parsed):
-        return releases.stored(parsed)
+        return releases.resolve(parsed)
     return logview.canonical(parsed) if answers.is_log(parsed) else parsed
 
 
@@ -342,7 +342,7 @@ def _seconds_left(call: request.Request) -> float:
 def _check_masks(parsed: request.Request) -> None:
     """Raises RequestError for a body that holds a mask."""
     # A mask that is written back would overwrite the secret that it stands for.
-    if parsed.body is not None and redaction.carried(parsed.body):
+    if parsed.body is not None and redaction.has_placeholder(parsed.body):
         raise errors.RequestError(
             "the body holds a mask («redacted:…»); patch only the fields you change",
             code="request.masked",

@@ -194,7 +194,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     from kubescript.audit import stats as summing
 
     _refuse_unverified(code)
-    sums = summing.summed(_records(file, chosen))
+    sums = summing.sum_up(_records(file, chosen))
     click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
 
 
@@ -244,8 +244,8 @@ def rules(
 
     _refuse_unverified(code)
     settings = configuration.read(config_file) if config_file is not None else configuration.Configuration()
-    judgement = judging.judged(reader.records(file), settings, planned=planned)
-    as_line = sanitizing.escaped(msgspec.json.encode(judgement).decode())
+    judgement = judging.judge(reader.records(file), settings, planned=planned)
+    as_line = sanitizing.escape_line(msgspec.json.encode(judgement).decode())
     click.echo(as_line if as_json else judging.as_text(judgement))
     context.exit(_CRITICAL if judgement.is_critical else 0)
 

@@ -223,7 +223,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
         masker=_masker_layers(settings),
         connect=connect,
         commands=tuple(
-            (name, *examination.examined(settings, name)) for name in config.ROUTES if name in settings.toolsets
+            (name, *examination.examine(settings, name)) for name in config.ROUTES if name in settings.toolsets
         ),
     )
 

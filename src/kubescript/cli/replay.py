@@ -90,7 +90,7 @@ def _compare(
 def _unmarked(answer: str) -> str:
     """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
     there is one, on a line of its own."""
-    return _JOINT.sub(" ", fencing.unfenced(answer))
+    return _JOINT.sub(" ", fencing.unfence(answer))
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:

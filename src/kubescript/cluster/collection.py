@@ -143,7 +143,7 @@ class Collection:
         """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError; the
         iterator raises what `check` raises."""
         by_label = selectors.labels(label_selector)
-        known = selectors.indexed(self.resource.group, self.resource.plural)
+        known = selectors.list_indexed(self.resource.group, self.resource.plural)
         by_field, deep = selectors.fields(field_selector, known)
         # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
         return (

@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["failed", "plain_text_refused"]
+__all__ = ["explain", "explain_plain_text"]
 
 _REMEDIES: Final = (
     ("expired", "renew the API server's certificate, or set this machine's clock"),
@@ -28,7 +28,7 @@ _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENG
 """What OpenSSL says when the first bytes are no TLS."""
 
 
-def failed(error: Exception, host: str) -> errors.ClusterError:
+def explain(error: Exception, host: str) -> errors.ClusterError:
     """Returns the error of a failed handshake, with the reason that OpenSSL gives."""
     reason = _find_text(error, "reason")
     if reason in _NO_TLS:
@@ -39,7 +39,7 @@ def failed(error: Exception, host: str) -> errors.ClusterError:
     )
 
 
-def plain_text_refused(host: str) -> errors.ClusterError:
+def explain_plain_text(host: str) -> errors.ClusterError:
     """Returns the error of a server that answers a request without TLS with 400 and no length, as Go's TLS servers
     do."""
     return errors.ClusterError(

@@ -110,7 +110,7 @@ class _Body:
     def _refuse(self, message: str) -> NoReturn:
         self.close()
         if self._raw.status == 400 and self._url.startswith("http://"):
-            raise handshakes.plain_text_refused(_host(self._url))
+            raise handshakes.explain_plain_text(_host(self._url))
         raise errors.ClusterError(
             message,
             code="cluster.broken",
@@ -230,8 +230,8 @@ _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Cl
     (exceptions.NameResolutionError, _name_error),
     (exceptions.NewConnectionError, _refusal),
     (exceptions.ConnectTimeoutError, _refusal),
-    (exceptions.SSLError, handshakes.failed),
-    (ssl.SSLError, handshakes.failed),
+    (exceptions.SSLError, handshakes.explain),
+    (ssl.SSLError, handshakes.explain),
     (exceptions.URLSchemeUnknown, _proxy),
 )
 """Exception of urllib3 → the error that we raise. The first that fits counts."""

@@ -108,7 +108,7 @@ def _open(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
     try:
         return saved.files.open(file, _MAX_LOG)
     except tree.Refused as error:
-        raise store.broken(file, error.why) from None
+        raise store.file_error(file, error.why) from None
     except OSError:
         return None
 

@@ -167,7 +167,7 @@ class Snapshot:
         by_label = options.get("labelSelector", "")
         by_field = options.get("fieldSelector", "")
         try:
-            known = selectors.indexed(call.group, call.resource)
+            known = selectors.list_indexed(call.group, call.resource)
             if saved.metadata_only and selectors.fields(by_field, known)[1]:
                 raise _not_captured(
                     f"only metadata of {saved.resource.plural} was captured: select by labels, metadata.name or "

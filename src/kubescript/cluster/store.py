@@ -25,7 +25,7 @@ import msgspec
 from kubescript import errors
 from kubescript.cluster import archives, collection, manifests, temporary, tree
 
-__all__ = ["FORMAT", "Key", "SavedCluster", "broken", "load"]
+__all__ = ["FORMAT", "Key", "SavedCluster", "file_error", "load"]
 
 FORMAT: Final = "kubescript-snapshot/1"
 Key = tuple[str, str, str]
@@ -89,7 +89,7 @@ class SavedCluster:
         try:
             return self.files.read(file, _MAX_DOCUMENT)
         except tree.Refused as error:
-            raise broken(file, error.why) from None
+            raise file_error(file, error.why) from None
         except OSError:
             return None
 
@@ -181,9 +181,9 @@ def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:
     try:
         yield from collection.split_list(files.read(file, collection.MAX_BYTES))
     except tree.Refused as error:
-        raise broken(file, error.why) from None
+        raise file_error(file, error.why) from None
     except (OSError, msgspec.MsgspecError, RecursionError) as error:
-        raise broken(file, f"it is missing or damaged ({type(error).__name__})") from None
+        raise file_error(file, f"it is missing or damaged ({type(error).__name__})") from None
 
 
 def _must_gather(names: list[tree.Name]) -> tree.Name | None:
@@ -207,7 +207,7 @@ def _unpack(path: Path) -> Path:
     return folder
 
 
-def broken(file: tree.Name, why: str) -> errors.ClusterError:
+def file_error(file: tree.Name, why: str) -> errors.ClusterError:
     """The error for a file of a snapshot that is not served."""
     name = ascii("/".join(file))[1:-1]  # a file's name may hold bytes that are no text
     return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")

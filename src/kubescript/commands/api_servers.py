@@ -58,5 +58,5 @@ class ApiServers:
     def _read_credentials(self) -> tuple[str, str]:
         """Returns the URL and the token of the present request. Raises AuthError and RequestError."""
         request = given.current()
-        url = given.checked_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
+        url = given.check_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
         return url, request.ocp_token

@@ -60,7 +60,7 @@ def of(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
-    url = given.checked_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
+    url = given.check_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
     auth = {"auth_url": url, "token": request.os_token}
     project = {
         "project_id": request.os_project_id,

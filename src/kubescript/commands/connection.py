@@ -22,7 +22,7 @@ from kubescript import errors, types
 from kubescript.commands import protobuf
 from kubescript.wire import exchanges
 
-__all__ = ["Answer", "Connection", "call", "failed", "is_about_request", "is_read"]
+__all__ = ["Answer", "Connection", "call", "failure", "is_about_request", "is_read"]
 
 _MAX_HEAD: Final = 64 * 1024
 _MAX_BODY: Final = 3 << 20
@@ -61,7 +61,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def failed(code: str, message: str, *, closes: bool = False) -> Answer:
+def failure(code: str, message: str, *, closes: bool = False) -> Answer:
     """Returns an error as an API server gives it, so that `oc` shows its text. One that `closes` is the last answer of
     its connection."""
     status = _STATUS.get(code.partition(".")[0], HTTPStatus.SERVICE_UNAVAILABLE)

@@ -10,14 +10,14 @@ from kubescript import config, errors
 from kubescript.commands import clouds, given, openshift, process, processes
 from kubescript.wire import orders
 
-__all__ = ["examined"]
+__all__ = ["examine"]
 
 _WITHIN_S: Final = 60.0
 _SHOWN: Final = 200
 """Bytes of a version."""
 
 
-def examined(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
+def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
     """Returns whether a program says its version, confined by all layers that are required, and what there is to say
     of it and its credentials."""
     order: orders.Order
@@ -47,5 +47,5 @@ def _run(settings: config.Settings, program: config.Route, order: orders.Order) 
     """Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
         worker = started.start(program, settings.limits.for_script(None))
-        with process.started(worker, order, strict=True) as running:
+        with process.start(worker, order, strict=True) as running:
             return running.read(time.monotonic() + _WITHIN_S, _SHOWN)

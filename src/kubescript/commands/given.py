@@ -15,7 +15,7 @@ from typing import Final
 
 from kubescript import config, errors
 
-__all__ = ["Given", "checked_url", "current", "using"]
+__all__ = ["Given", "check_url", "current", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -50,7 +50,7 @@ class Given:
         return bool(self.ocp_token or self.ocp_url)
 
 
-def checked_url(token: str, url: str, allowed: Container[str], prefix: str, what: str) -> str:
+def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: str) -> str:
     """Returns the URL that a request brings with its token, as the settings write it. Raises AuthError where one of the
     two is missing, and for a URL that is not allowed; `prefix` is that of their headers, and `what` is there."""
     if not token or not url:

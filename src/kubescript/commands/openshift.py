@@ -63,7 +63,7 @@ class Runner:
         with contextlib.ExitStack() as held:
             worker = self._processes.start("openshift", job.limits)
             held.enter_context(job.cancellation.closing(worker.kill))
-            running = held.enter_context(process.started(worker, order, strict=self._processes.strict))
+            running = held.enter_context(process.start(worker, order, strict=self._processes.strict))
             if running.way_out is None:  # no descriptor was free for it
                 raise errors.WorkerError("the process of the command line has no way out; run it again")
             address = running.way_out.address

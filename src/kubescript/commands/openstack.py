@@ -108,6 +108,6 @@ class Runner:
         worker = self._processes.start("openstack", job.limits)
         with (
             job.cancellation.closing(worker.kill),
-            process.started(worker, order, strict=self._processes.strict) as running,
+            process.start(worker, order, strict=self._processes.strict) as running,
         ):
             return running.read(job.deadline, job.limits.output_bytes, job.cancellation)

@@ -21,7 +21,7 @@ from kubescript.wire import orders
 from kubescript_sandbox.host import cancellation, layers, spawner
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Output", "Process", "WayOut", "started"]
+__all__ = ["Output", "Process", "WayOut", "start"]
 
 _START_S: Final = 20.0
 _REAP_S: Final = 5.0
@@ -90,7 +90,7 @@ class Process:
             self._look()
         end = self._worker.exit
         out, err = (texts[descriptor] for descriptor in self._outputs)
-        stdout, stderr = out.kept(), err.kept()  # then it is known what was cut
+        stdout, stderr = out.decode(), err.decode()  # then it is known what was cut
         output = Output(
             stdout,
             stderr,
@@ -148,7 +148,7 @@ class _Text:
         self._parts += taken
         self.dropped += len(part) - len(taken)
 
-    def kept(self) -> str:
+    def decode(self) -> str:
         """Returns the text; what was cut ends at the end of a line, or where it surely cuts no secret that is shown."""
         if self.dropped:
             whole = max(self._parts.rfind(b"\n") + 1, len(self._parts) - _SPARE)
@@ -184,7 +184,7 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
 
 
 @contextlib.contextmanager
-def started(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
+def start(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
     """Yields the process that runs a command line; ends it at the end. Raises WorkerError when it does not start, or
     when a layer of its confinement is missing that must hold."""
     with contextlib.ExitStack() as held:

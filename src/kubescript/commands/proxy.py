@@ -178,22 +178,22 @@ class Proxy:
             self._give_up(f"{most} requests")
         if beyond > 0:
             self._job.on_refused("limit.calls")
-            return connection.failed("limit.calls", f"more than {most} API calls", closes=True)
+            return connection.failure("limit.calls", f"more than {most} API calls", closes=True)
         try:
             call = connection.call(method, target, headers, body, self._secret)
         except errors.RequestError as error:
-            return connection.failed(error.code, error.message, closes=True)
+            return connection.failure(error.code, error.message, closes=True)
         except Exception:  # without an answer `oc` would ask again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
-            return connection.failed("internal", "kubescript failed; see its log")
+            return connection.failure("internal", "kubescript failed; see its log")
         if not self._may_write and not connection.is_read(call):
-            return connection.failed("policy.read_only", "command lines only read here (openshift.allow_write)")
+            return connection.failure("policy.read_only", "command lines only read here (openshift.allow_write)")
         reply, response = self._ask(call)
         if response is None:
             fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
             if not connection.is_about_request(fault.code):
                 self.faults[fault.code] = fault.message
-            return connection.failed(fault.code, fault.message)
+            return connection.failure(fault.code, fault.message)
         return connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
 
     def charge(self, seconds: float) -> None:

@@ -18,7 +18,7 @@ from kubescript.wire import inspection
 from kubescript_masking.engine import program
 from kubescript_sandbox.wire import outline
 
-__all__ = ["ComparisonError", "compared", "written"]
+__all__ = ["ComparisonError", "compare", "write_changes"]
 
 _MAX_BYTES: Final = 3 * 1024 * 1024
 """Bytes of each document: the API server's own limit for a request."""
@@ -34,7 +34,7 @@ class ComparisonError(program.WithheldError):
     """The documents cannot be compared."""
 
 
-def written(
+def write_changes(
     about: inspection.Comparison, chunks: Iterable[bytes], mask: program.Mask, own_rules: expressions.Expressions
 ) -> bytes:
     """Returns what a write changes, as JSON. Raises ComparisonError."""
@@ -43,7 +43,7 @@ def written(
         mask = _pass_unmasked
     asked = _decode_bounded(body) if body else None
     old, new = _object(before, mask, echo=False), _object(after, mask, echo=True)
-    changes = compared(about, old, new, asked)
+    changes = compare(about, old, new, asked)
     objections = own_rules.objections(about, old.raw if old is not None else None, new.raw if new is not None else None)
     changes = msgspec.structs.replace(changes, objections=objections)
     answer = msgspec.json.encode(changes)
@@ -52,7 +52,7 @@ def written(
     return answer
 
 
-def compared(
+def compare(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> inspection.Changes:
     """Returns what a write changes. `body` is the decoded body of the request, None without one. Raises
@@ -116,8 +116,8 @@ def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
     if metadata is not None and isinstance(metadata.node.raw, dict):
         members = nodes.fields(metadata.node)
         kept = {key: field for key, field in members.items() if key not in _BOOKKEEPING}
-        found["metadata"] = metadata._replace(node=nodes.joined(kept))
-    return nodes.joined({key: field for key, field in found.items() if status or key != "status"})
+        found["metadata"] = metadata._replace(node=nodes.join(kept))
+    return nodes.join({key: field for key, field in found.items() if status or key != "status"})
 
 
 def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
@@ -125,9 +125,9 @@ def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
     spec = nodes.fields(document).get("spec")
     members = nodes.fields(spec.node) if spec is not None and isinstance(spec.node.raw, dict) else {}
     if spec is None or "replicas" not in members:
-        return nodes.joined({})
-    replicas = nodes.joined({"replicas": members["replicas"]})
-    return nodes.joined({"spec": spec._replace(node=replicas)})
+        return nodes.join({})
+    replicas = nodes.join({"replicas": members["replicas"]})
+    return nodes.join({"spec": spec._replace(node=replicas)})
 
 
 def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes]:

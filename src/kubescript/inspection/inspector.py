@@ -34,14 +34,16 @@ class Inspector:
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
         """Returns what a write changes, where documents are to be compared. Raises ComparisonError."""
         comparison = _read(about).comparison
-        return differences.written(comparison, chunks, mask, self._expressions) if comparison is not None else None
+        return (
+            differences.write_changes(comparison, chunks, mask, self._expressions) if comparison is not None else None
+        )
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
         """Returns the metadata of a body's objects, or a release as it may pass, where no more may. Raises ShapeError
         and ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:
-            return releases.written(chunks, brief=order.release == "brief")
+            return releases.write(chunks, brief=order.release == "brief")
         return _reduce(about, order.metadata, chunks) if order.metadata is not None else None
 
 

@@ -19,7 +19,7 @@ __all__ = [
     "fields",
     "is_same",
     "items",
-    "joined",
+    "join",
     "key_step",
     "label_step",
     "order",
@@ -60,7 +60,7 @@ def fields(node: Node) -> dict[str, Field]:
     return {key: Field(_WITHHELD, Node(value, _WITHHELD)) for key, value in node.raw.items()}
 
 
-def joined(members: dict[str, Field]) -> Node:
+def join(members: dict[str, Field]) -> Node:
     """Returns the object of these members."""
     raw = {key: field.node.raw for key, field in members.items()}
     return Node(raw, {field.key: field.node.shown for field in members.values()})

@@ -16,7 +16,7 @@ import msgspec
 
 from kubescript_masking.engine import gzipped, program
 
-__all__ = ["ReleaseError", "written"]
+__all__ = ["ReleaseError", "write"]
 
 _MAX_HELD: Final = 4 * 1024 * 1024
 """Bytes of the object that holds it. API servers accept 1.5 MiB, of which base64 makes more."""
@@ -166,7 +166,7 @@ class _Written(msgspec.Struct, omit_defaults=True):
     resources: list[_Reference]
 
 
-def written(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
+def write(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
     """Yields one revision of a release as JSON. Raises ReleaseError."""
     found = _decode(_unpack(_unwrap(_join(chunks, _MAX_HELD))), _Release)
     yield msgspec.json.encode(_brief(found) if brief else _whole(found))

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["SelectorError", "fields", "indexed", "labels"]
+__all__ = ["SelectorError", "fields", "labels", "list_indexed"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 """Takes an object with at least its metadata decoded."""
@@ -81,7 +81,7 @@ def labels(selector: str) -> Predicate | None:
     return picks
 
 
-def indexed(group: str, resource: str) -> frozenset[str]:
+def list_indexed(group: str, resource: str) -> frozenset[str]:
     """Returns the fields that a selector may name."""
     return _ANY_FIELD | _FIELDS.get((group, resource), frozenset())
 

@@ -17,7 +17,7 @@ from typing import Final
 from kubescript.output import sentences
 from kubescript.wire import messages
 
-__all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfenced"]
+__all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfence"]
 
 FENCE_BYTES: Final = 64
 """Bytes that the two lines take at most."""
@@ -74,7 +74,7 @@ class Own:
     names: tuple[str, ...] = ()
     """Names of the operator's, of which each is the whole value of a note."""
 
-    def named(self, value: str) -> bool:
+    def is_own_value(self, value: str) -> bool:
         """Whether the value of a note did not come from the cluster."""
         return value in self.names or self.wrote(value)
 
@@ -87,12 +87,12 @@ class Own:
         text = _FIGURE.sub(" ", text)
         return all(map(self._is_own, _WORD.finditer(text)))
 
-    def said(self, text: str, *, by_worker: bool = True) -> bool:
+    def is_sentence(self, text: str, *, by_worker: bool = True) -> bool:
         """Whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or of
         the interpreter's alone, if no code of the worker's own has spoken."""
         return self._speech.is_ours(text, by_worker=by_worker)
 
-    def said_by_tool(self, name: str, text: str) -> bool:
+    def is_tool_sentence(self, name: str, text: str) -> bool:
         """Whether the text is this sentence of the catalogue, in whichever language, with such values."""
         return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
 
@@ -168,7 +168,7 @@ def fence(text: str) -> str:
     return _OPEN.format(number=number) + text + _CLOSE.format(number=number)
 
 
-def unfenced(answer: str) -> str:
+def unfence(answer: str) -> str:
     """Returns an answer without the two lines, to compare it or for a program that trusts it."""
     return _FENCED.sub(lambda found: found["text"], answer, count=1)
 

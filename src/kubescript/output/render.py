@@ -126,7 +126,7 @@ def render(
     main = fault
     if main is None:
         main = _main_part(outcome, limits, room - _size(printed), style, own, alone=not printed)
-    plain, foreign = notes.told(missed, own, style.text)
+    plain, foreign = notes.arrange(missed, own, style.text)
     foreign_line = _note_line(foreign, notes_room // 2)
     content, marked = _content(printed, main, foreign_line, own)
     ours = list(filter(None, (printed_note, main.note, _note_hidden(outcome), *plain)))
@@ -191,7 +191,7 @@ def _main_part(
         return _result(outcome.result, room, limits.output_lines, style)
     if not alone:
         return _MainPart()
-    hint = outcome.hint if own is None or own.said(outcome.hint) else ""
+    hint = outcome.hint if own is None or own.is_sentence(outcome.hint) else ""
     hint = hint or "end the script with the value you want"
     text = style.text(_NO_RESULT.format(hint=hint))
     cut = truncation.cut_text(text, room, limits.output_lines)
@@ -206,7 +206,7 @@ def _fault_part(fault: runs.Fault, room: int, style: Style, own: fencing.Own | N
     message, hint = style.text(message), style.text(fault.hint)
     lines = style.text(fault.lines)
     said = _says(own, fault, kind)
-    hinted = own is None or own.said(fault.hint)
+    hinted = own is None or own.is_sentence(fault.hint)
     if said and hinted:
         return _MainPart(_cut(message + hint + lines, room), ours=True)
     # Attack: whatever is not word by word a sentence of ours can be a sentence of a pod's.
@@ -227,8 +227,8 @@ def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
     if not fault.told:
         return True
     if fault.code.startswith(_TOOL):
-        return own.knows(fault.type) and own.said_by_tool(fault.code.removeprefix(_TOOL), message)
-    return own.knows(fault.type) and own.said(message, by_worker=fault.by_worker)
+        return own.knows(fault.type) and own.is_tool_sentence(fault.code.removeprefix(_TOOL), message)
+    return own.knows(fault.type) and own.is_sentence(message, by_worker=fault.by_worker)
 
 
 def _cut(text: str, room: int) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["change_texts", "clean", "count_hidden", "escape", "escaped", "is_hidden", "printable"]
+__all__ = ["change_texts", "clean", "count_hidden", "escape", "escape_line", "is_hidden", "printable"]
 
 _STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"
 """OSC, DCS and others."""
@@ -70,7 +70,7 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
 
 
-def escaped(line: str) -> str:
+def escape_line(line: str) -> str:
     """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or nobody sees."""
     return line if line.isprintable() else "".join(char if char.isprintable() else escape(char) for char in line)
 

@@ -123,7 +123,7 @@ class KindResolver:
             kinds = self._ask(group, version, min(timeout_s, _CALL_S), cancel or cancellation.Cancellation())
         return kinds.get(resource)
 
-    def named(
+    def serves(
         self,
         rule: policy.DeniedResource,
         timeout_s: float = _CALL_S,
@@ -140,7 +140,7 @@ class KindResolver:
         served = {group: versions for group, versions in groups.items() if versions}
         if found.partial or not served:
             return True
-        offers = [self.offered(group, version, deadline, cancel) for group in served for version in served[group]]
+        offers = [self.list_offers(group, version, deadline, cancel) for group in served for version in served[group]]
         return any(rule.names(offer) for offer in offers) or (False if all(offers) else None)
 
     def catalogue(self, deadline: float, cancel: cancellation.Cancellation) -> Catalogue | None:
@@ -156,7 +156,9 @@ class KindResolver:
             self._catalogue = (time.monotonic(), found)
         return found
 
-    def offered(self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation) -> dict[str, str]:
+    def list_offers(
+        self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation
+    ) -> dict[str, str]:
         """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster is silent until `deadline`."""
         known = self._recall(group, version)
         return known or self._ask(group, version, deadline - time.monotonic(), cancel)

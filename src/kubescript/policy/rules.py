@@ -164,7 +164,7 @@ class _Check:
     def finding(self) -> Finding | None:
         """Returns the finding; None when the rule is fine."""
         catalogue = self.resolve.catalogue(*self.until)
-        named = self.resolve.named(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
+        named = self.resolve.serves(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
         if catalogue is None or named is None:
             return self._unknown()
         group = self.rule.api_group
@@ -205,7 +205,7 @@ class _Check:
         groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]
         for name in groups:
             for version in catalogue.versions(name):
-                yield self.resolve.offered(name, version, *self.until)
+                yield self.resolve.list_offers(name, version, *self.until)
 
     def _says(self, text: str, *, wrong: bool = False, told: bool = True) -> Finding:
         return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)

@@ -6,8 +6,8 @@ settings and the deadline.
 """
 
 from kubescript.config import Redaction as Settings
-from kubescript.redaction.redactor import Engine, carried
+from kubescript.redaction.redactor import Engine, has_placeholder
 from kubescript_masking.host.conversation import Report
 from kubescript_masking.host.engine import WITHHELD
 
-__all__ = ["WITHHELD", "Engine", "Report", "Settings", "carried"]
+__all__ = ["WITHHELD", "Engine", "Report", "Settings", "has_placeholder"]

@@ -28,7 +28,7 @@ from kubescript_masking.host.conversation import Check, Found, Report
 from kubescript_masking.wire import masking
 from kubescript_sandbox.host import spawner
 
-__all__ = ["Engine", "carried", "described", "is_first_use"]
+__all__ = ["Engine", "describe", "has_placeholder", "is_first_use"]
 
 _HARMLESS: Final = frozenset(
     {"", "application/json", "application/json;stream=watch", "text/plain", "text/plain; charset=utf-8"}
@@ -130,7 +130,7 @@ class Engine(engine.Engine):
     def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
         # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
         # leaves out all but metadata where only that may pass.
-        about = replace(described(call, echo=echo), masked=self._masks(call))
+        about = replace(describe(call, echo=echo), masked=self._masks(call))
         check = functools.partial(_check, call)
         try:
             return (yield from self.mask_body(about, chunks, report, check, call.script))
@@ -139,12 +139,12 @@ class Engine(engine.Engine):
             raise errors.ClusterError(message, code="cluster.broken", remedy=remedy) from None
 
 
-def carried(body: bytes) -> bool:
+def has_placeholder(body: bytes) -> bool:
     """Whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the value."""
     return masking.OPENING in body or _ESCAPED in body.lower() or any(piece in body for piece in _IN_BASE64)
 
 
-def described(call: request.Request, *, echo: bool) -> masking.Body:
+def describe(call: request.Request, *, echo: bool) -> masking.Body:
     """What a masker has to know of the body that answers this call."""
     return masking.Body(
         form=call.form,

@@ -6,7 +6,7 @@ Helm keeps each revision of a release in a Secret, or where its operator says so
     /apis/helm.sh/secrets/namespaces/shop/releases/sh.helm.release.v1.web.v3        one revision
 
 where a call that accepts metadata gets a revision without values, notes, hooks and objects, and where the place of the
-version says what they are kept in. `stored` returns the request that is sent: for the metadata
+version says what they are kept in. `resolve` returns the request that is sent: for the metadata
 of the Secrets, or for one Secret, out of which `masker.releases` writes what a script may see.
 """
 
@@ -19,7 +19,7 @@ from typing import Final, Literal
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["holder", "is_release", "stored"]
+__all__ = ["holder", "is_release", "resolve"]
 
 _GROUP: Final = "helm.sh"
 _PLURAL: Final = "releases"
@@ -43,7 +43,7 @@ def holder(call: request.Request) -> request.Request:
     return replace(call, group="", version="v1", resource=call.version)
 
 
-def stored(call: request.Request) -> request.Request:
+def resolve(call: request.Request) -> request.Request:
     """Returns the request that is sent. Raises RequestError for anything but a list or one revision."""
     if call.resource != _PLURAL or call.subresource or call.version not in _HOLDERS:
         raise _refusal("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")

@@ -80,5 +80,5 @@ def test_the_end_of_a_long_plan_says_how_many_steps_it_leaves_out() -> None:
     """A record has room for a hundred."""
     made = approval_page.plan_of(*[approval_page.step(f"web-{number}") for number in range(103)])
     done = plan_record.Record(made, "applied", (), (plan_record.Application("done"),) * 103, "103 of 103")
-    fields = plans.ended(done, record.TextFilter(record.unmasked))
+    fields = plans.describe_application(done, record.TextFilter(record.pass_unmasked))
     assert (len(fields["steps"]), fields["more_steps"]) == (100, 3)

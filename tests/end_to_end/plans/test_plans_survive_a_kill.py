@@ -491,7 +491,7 @@ class Ledger:
 @pytest.fixture
 def ledger(place: Place, tmp_path: Path) -> Iterator[Ledger]:
     file = tmp_path / "audit.jsonl"
-    made = recorder.opened(config.Audit(file=file), place.application.redaction.text_or_withheld)
+    made = recorder.open_recorder(config.Audit(file=file), place.application.redaction.text_or_withheld)
     assert made is not None
     yield Ledger(made, file)
     made.close()

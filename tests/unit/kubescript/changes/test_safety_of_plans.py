@@ -316,7 +316,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def record(file: Path, engine: redaction.Engine) -> recorder.Recorder:
     """The recorder of a server."""
-    opened = recorder.opened(config.Audit(file=file), engine.text)
+    opened = recorder.open_recorder(config.Audit(file=file), engine.text)
     assert opened is not None
     return opened
 

@@ -47,7 +47,7 @@ def plant(reached: Reached) -> None:
     store.Store.add = _then(store.Store.add, reached, "add")  # type: ignore[method-assign]
     for owner, name in ((store.Store, "claim"), (store.Store, "mark"), (store.Store, "finish")):
         setattr(owner, name, _first(getattr(owner, name), reached, name))
-    recorder.Recorder.applied = _first(recorder.Recorder.applied, reached, "applied")  # type: ignore[method-assign]
+    recorder.Recorder.record_application = _first(recorder.Recorder.record_application, reached, "applied")  # type: ignore[method-assign]
     _plant_in_requests(reached)
 
 

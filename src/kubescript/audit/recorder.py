@@ -123,16 +123,16 @@ class Recorder:
         subject = self._subject(caller, "")
         return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False)
 
-    def made(self, new: plan.Plan) -> None:
+    def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script has made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
         self.write(fields | plans.describe_plan(new, self.text_filter), final=True)
 
-    def decided(self, plan_id: str, decision: plan_record.Decision) -> None:
+    def record_decision(self, plan_id: str, decision: plan_record.Decision) -> None:
         """Records what somebody has decided on a plan, before it counts. Raises AuditError."""
         self.write(plans.describe_decision(plan_id, decision, self.text_filter), final=True)
 
-    def applied(self, ended: plan_record.Record) -> None:
+    def record_application(self, ended: plan_record.Record) -> None:
         """Records how the application of a plan ended. Raises AuditError."""
         self.write(plans.describe_application(ended, self.text_filter), final=True)
 
@@ -140,7 +140,7 @@ class Recorder:
         """Opens an entry for the calls that apply a plan."""
         return self.journal(types.Caller(client=f"plan {plan}", user=user))
 
-    def refused(self, script: str, caller: types.Caller, code: str) -> None:
+    def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that was not run. Raises AuditError."""
         subject = self._subject(caller, _digest(script))
         size = _size(script)
@@ -241,13 +241,13 @@ class Entry:
             self._first_error = self._first_error or error
             raise
 
-    def captured(self, on_call: types.OnCall) -> types.OnCall:
+    def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
         """Returns `on_call`, which also saves what the worker gets where the operator asked for that."""
         if self._capture is None:
             return on_call
         return self._capture.wrap(on_call)
 
-    def planned(self, made: plan.Plan) -> None:
+    def record_plan(self, made: plan.Plan) -> None:
         """Records the plan that the script has made. Raises AuditError."""
         fields = self._subject.fields("plan") | plans.describe_plan(made, self._recorder.text_filter)
         self._recorder.write(fields, final=True)

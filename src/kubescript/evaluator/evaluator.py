@@ -45,10 +45,10 @@ _LOOK_MS: Final = 10_000
 class Entry(records.Journal, Protocol):
     """The audit entry of one script."""
 
-    def captured(self, on_call: types.OnCall) -> types.OnCall:
+    def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
         """Wraps `on_call` so that the answers that the worker sees are kept, when the operator asked for that."""
 
-    def planned(self, made: plan.Plan) -> None:
+    def record_plan(self, made: plan.Plan) -> None:
         """Records the plan that the script has made. Raises AuditError."""
 
     def close(
@@ -66,7 +66,7 @@ class Audit(Protocol):
         """Records that a script is about to run with these contexts and this namespace. Raises AuditError when it must
         not run."""
 
-    def refused(self, script: str, caller: types.Caller, code: str) -> None:
+    def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records that a script was not run. Raises AuditError."""
 
 
@@ -221,7 +221,7 @@ class Evaluator:
             script=asked.script,
             limits=asked.limits,
             parameters=exchanges.Parameters(namespace, names[0], names),
-            on_call=on_call if entry is None else entry.captured(on_call),
+            on_call=on_call if entry is None else entry.capture_answers(on_call),
             on_progress=_progress_reporter(asked.on_progress, style),
             on_refused=calls.refuse,
             cancellation=asked.switch,
@@ -259,7 +259,7 @@ class Evaluator:
             if made is None:
                 return _Planned()
             if entry is not None:
-                entry.planned(made)  # first: nobody can approve what is not on record
+                entry.record_plan(made)  # first: nobody can approve what is not on record
             plans.keep(made)
         except errors.KubescriptError as error:
             log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
@@ -294,7 +294,7 @@ class Evaluator:
         if self._audit is None or isinstance(error, errors.AuditError):
             return error
         try:
-            await anyio.to_thread.run_sync(self._audit.refused, asked.script, asked.caller, error.code)
+            await anyio.to_thread.run_sync(self._audit.record_refusal, asked.script, asked.caller, error.code)
         except errors.AuditError as worse:
             return worse
         return error

@@ -123,7 +123,7 @@ def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> 
             for step in steps if planned else ():
                 session.add(step, one)
         elif _is_change(one):
-            # Whoever approves a plan has it applied, but who planned the changes made them.
+            # The approver's session applies a plan, but the changes belong to the session that planned them.
             session, steps = plans.get(one.get("plan", ""), (session, []))
             sent = _take_step(steps, one)
             if sent is None:

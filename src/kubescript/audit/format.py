@@ -43,7 +43,7 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def raw(record: dict[str, Any]) -> str:
-    """Returns the record as JSON on one line, with escapes for what a terminal obeys or nobody sees."""
+    """Returns the record as JSON on one line, with escapes for what a terminal obeys or a reader cannot see."""
     return sanitizing.escape_line(orjson.dumps(record).decode())
 
 

@@ -58,7 +58,7 @@ class AuditLog:
     def check(self) -> None:
         """Opens the file if it is closed. Raises AuditError when it cannot; the record to come then counts as lost."""
         try:
-            with self._locked_file():
+            with self._hold_file():
                 pass
         except errors.AuditError:
             with self._lock:
@@ -69,7 +69,7 @@ class AuditLog:
         """Writes one record; with `sync`, returns when it is on the disk. Raises AuditError when it is not."""
         waiting = None
         try:
-            with self._locked_file() as descriptor:
+            with self._hold_file() as descriptor:
                 self._prepare_end(descriptor)
                 self._write(fields)
                 if sync:
@@ -94,7 +94,7 @@ class AuditLog:
             self._descriptor, self._size = None, -1
 
     @contextlib.contextmanager
-    def _locked_file(self) -> Iterator[int]:
+    def _hold_file(self) -> Iterator[int]:
         """Yields the file at `path`, locked for this thread alone."""
         with self._lock:
             descriptor = self._lock_current_file()
@@ -166,7 +166,7 @@ class AuditLog:
 
     def _check_changed(self, descriptor: int, size: int) -> None:
         """Notes a missing record when what we wrote last no longer stands where we wrote it."""
-        # Nobody cuts what is written: a torn write is taken back before the lock is released.
+        # No server cuts what is written: a torn write is taken back before the lock is released.
         if size < self._size:
             self._missing_head = self._head
             return
@@ -178,7 +178,7 @@ class AuditLog:
             self._missing_head = self._head
 
     def _record_missing(self) -> None:
-        """Records a missing record, and logs its hash: the log is kept elsewhere, and nobody else knows that hash."""
+        """Records a missing record, and logs its hash: no file here has it any more."""
         if self._missing_head is None:
             return
         lost = self._missing_head
@@ -190,7 +190,8 @@ class AuditLog:
         self._missing_head = None
 
     def _catch_up(self, descriptor: int, size: int) -> None:
-        """Continues where the file ends, whoever wrote it. Ends a torn line with a newline and names it in a record."""
+        """Continues where the file ends, also after another process. Ends a torn line with a newline and names it in a
+        record."""
         self._check_changed(descriptor, size)
         torn, whole, last = _read_end(self.path, descriptor, size, self._key)
         previous = None

@@ -1,7 +1,7 @@
 """Where audit files may lie, and how they are opened: by their owner alone, through no link that others can change.
 
-Whoever can write to the file can rewrite the whole chain, so it matters who can. The log, the store and `doctor` check
-their paths here.
+A process that can write to the file can rewrite the whole chain, so others must not be able to. The log, the store and
+`doctor` check their paths here.
 """
 
 from __future__ import annotations

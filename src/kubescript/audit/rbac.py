@@ -74,7 +74,7 @@ def _left_out(calls: set[str]) -> str:
 
 
 def _was_allowed(record: dict[str, Any]) -> bool:
-    """Whether the policy here and RBAC there let the call through."""
+    """Says whether the policy here and RBAC there let the call through."""
     if record["decision"] != "allow":
         return False
     status = record["status"]

@@ -30,10 +30,10 @@ class Filter:
     plan: str = ""
     """The beginning of a plan's id: its decisions, its application, and the script that has made it."""
     evaluations: frozenset[str] = frozenset()
-    """Those that have made the plan."""
+    """The evaluations that made the plan."""
 
     def __call__(self, record: dict[str, Any]) -> bool:
-        """Whether the filter lets this record through."""
+        """Says whether the filter lets this record through."""
         if self.session and not _starts(record, "session", self.session):
             return False
         if self.script and not self._is_of_script(record):
@@ -56,7 +56,7 @@ class Filter:
 
 
 def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
-    """Whether the text of this field starts so."""
+    """Says whether the text of this field begins with `beginning`."""
     value = record.get(key, "")
     return str(value).startswith(beginning)
 

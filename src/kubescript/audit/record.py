@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Check = Callable[[], None]
-"""Raises KubescriptError when nobody waits for the text any more."""
+"""Raises KubescriptError once the text is no longer needed."""
 
 
 class Redact(Protocol):
@@ -66,7 +66,7 @@ class Subject:
     client_version: str
     tool: str
     user: str
-    """Who has proven to be it; empty where nobody had to."""
+    """The authenticated user; empty where callers need not authenticate."""
     evaluation: str
     script: str
     """SHA-256 of its text."""
@@ -182,7 +182,7 @@ def patience(parsed: request.Request | None = None) -> Check:
     patient, hurried = cancellation.Patience(_MASKING_S), cancellation.Patience(_HURRIED_S)
 
     def check() -> None:
-        # Not at once: who cancels a call must not be able to hide what was called.
+        # Not at once: a caller that cancels a call must not be able to hide what was called.
         is_over = parsed is not None and parsed.cancelled()
         (hurried if is_over else patient)()
 

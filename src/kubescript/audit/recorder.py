@@ -129,7 +129,7 @@ class Recorder:
         self.write(fields | plans.describe_plan(new, self.text_filter), final=True)
 
     def record_decision(self, plan_id: str, decision: plan_record.Decision) -> None:
-        """Records what somebody has decided on a plan, before it counts. Raises AuditError."""
+        """Records a decision on a plan, before it counts. Raises AuditError."""
         self.write(plans.describe_decision(plan_id, decision, self.text_filter), final=True)
 
     def record_application(self, ended: plan_record.Record) -> None:
@@ -150,7 +150,7 @@ class Recorder:
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
         """Writes one record. Raises AuditError.
 
-        A `final` record ends something that somebody waits for: with `fsync = "answer"` it and all records before it
+        A `final` record ends something that a caller waits for: with `fsync = "answer"` it and all records before it
         are on the disk when this returns.
         """
         sync = self._fsync == "record"
@@ -181,7 +181,7 @@ class Recorder:
         )
 
     def _log_head(self, event: str) -> None:
-        """Logs the head of the chain: whoever keeps it elsewhere can prove that nothing was cut off the end."""
+        """Logs the head of the chain: a copy of it elsewhere proves that nothing was cut off the end."""
         head = self._log.head
         text = "audit %s: %d records, head %s"
         log.info(text, self._log.path, head.seq, head.hash, extra={"event": event})

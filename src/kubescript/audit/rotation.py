@@ -1,6 +1,6 @@
 """The files of one chain: FILE.1, FILE.2, … set aside in this order, and FILE, which is written.
 
-The log finds the next name and the last hash here; whoever reads a chain freezes its files here.
+The log finds the next name and the last hash here; readers of a chain freeze its files here.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _unlock(part: Part) -> None:
 
 
 def _same(stream: BinaryIO, path: Path) -> bool:
-    """Whether the open file is still the one at `path`: a server may have rotated it meanwhile."""
+    """Says whether the open file is still the one at `path`: a server may have rotated it meanwhile."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:
@@ -206,7 +206,7 @@ def first_record_of(path: Path) -> int | None:
 
 
 def is_rotated(path: Path, status: os.stat_result) -> bool:
-    """Whether the file with this status is one of those set aside, whoever moved it there."""
+    """Says whether the file with this status is one of those set aside, by this process or another."""
     for one in list_rotated(path):
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(one.lstat(), status):

@@ -177,7 +177,7 @@ def _says_keyed(line: bytes) -> bool:
 
 
 def _classify_gap(part: rotation.Part, number: int, head: chain.Head) -> str:
-    """Whether what is missing at a line comes later in the same file."""
+    """Says whether what is missing at a line was removed, or comes later in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:
             record = chain.parse(line.removesuffix(b"\n"), None, keyed=True)

@@ -22,7 +22,7 @@ __all__ = [
 ]  # fmt: skip
 
 Check = Callable[[], None]
-"""Asked again and again while a request is answered; raises ClusterError when nobody waits for the answer any more."""
+"""Called again and again while a request is answered; raises ClusterError once the answer is no longer needed."""
 
 MAX_BYTES: Final = 512 * 1024**2
 """Bytes of one file of objects in JSON."""
@@ -91,7 +91,7 @@ class Collection:
     metadata_only: bool = False
     """Whether nothing but the metadata of the objects was saved."""
     is_selection: bool = False
-    """Whether objects were saved one by one: nobody knows which others there were."""
+    """Whether objects were saved one by one: which others there were is not known."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -161,7 +161,7 @@ class Collection:
 
 
 def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
-    """Does `work` in a thread of its own, which goes on when nobody waits for it any more."""
+    """Does `work` in a thread of its own, which goes on when its result is no longer needed."""
     future: futures.Future[None] = futures.Future()
 
     def run() -> None:

@@ -55,7 +55,7 @@ class ApiServer:
     url: str
     """Without a slash at its end."""
     authority: str
-    """SHA-256 of the CA's certificates, in hexadecimal; empty where they are the system's, or nobody verifies."""
+    """SHA-256 of the CA's certificates, in hexadecimal; empty where they are the system's, or nothing is verified."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
 
@@ -302,7 +302,7 @@ def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.Poo
 
 
 def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
-    """A pool behind the proxy. Raises ClusterError when urllib3 does not know the proxy's scheme."""
+    """Returns a pool behind the proxy. Raises ClusterError when urllib3 does not know the proxy's scheme."""
     import urllib3
 
     proxy = urllib.parse.urlsplit(configuration.proxy)

@@ -36,7 +36,7 @@ def answer(saved: store.SavedCluster, call: request.Request) -> types.Response |
 
 
 def resource_list(resources: Iterable[collection.Resource], group: str, version: str) -> types.Response:
-    """APIResourceList of one group and version."""
+    """Returns the APIResourceList of one group and version."""
     matching = [one for one in resources if (one.group, one.version) == (group, version)]
     if not matching:
         return responses.failure(404, "NotFound", "the server could not find the requested resource")

@@ -97,7 +97,7 @@ class _Body:
             return
         headers = self._raw.headers
         # Without a length, the end looks like a broken connection.
-        # Attack: a length that is none (`abc`, -1), or chunks in a coding that nobody reads (`gzip, chunked`).
+        # Attack: a length that is none (`abc`, -1), or chunks in a coding that no client reads (`gzip, chunked`).
         framed = self._raw.length_remaining is not None or headers.get("transfer-encoding", "").lower() == "chunked"
         if not framed:
             self._refuse("the answer has no length, so that its end cannot be told from a broken connection")
@@ -118,7 +118,7 @@ class _Body:
         )
 
     def chunks(self, *, live: bool) -> Iterator[bytes]:
-        """The body in pieces of up to 256 KiB, of a compressed one 16; of a live one, whatever has arrived.
+        """Yields the body in pieces of up to 256 KiB, of a compressed one 16; of a live one, whatever has arrived.
 
         Raises ClusterError when it breaks off, is aborted or takes too long.
         """
@@ -143,7 +143,7 @@ class _Body:
                 self._reading.release()
 
     def _read(self, live: bool) -> bytes:
-        """The next piece; empty at the end. Raises ClusterError."""
+        """Returns the next piece; empty at the end. Raises ClusterError."""
         with self._reading:
             try:
                 # `read` waits for all the bytes that it asks for, and a watch must not wait for its next event.
@@ -185,7 +185,7 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
 
 
 def _host(url: str) -> str:
-    """Host and port, without a password in the URL."""
+    """Returns host and port, without a password in the URL."""
     return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 
@@ -201,7 +201,7 @@ def _name_error(_error: Exception, host: str) -> errors.ClusterError:
 
 
 def _refusal(error: Exception, host: str) -> errors.ClusterError:
-    """No connection, with the system's words for it if urllib3 quotes them."""
+    """Returns the error of a connection that failed, with the system's words for it if urllib3 quotes them."""
     message = f"the API server at {host} cannot be reached"
     system_text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
     if system_text:
@@ -246,7 +246,7 @@ def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
 
 
 def _clean(text: str) -> str:
-    """A header's text, capped, with a space for each character that cannot be printed."""
+    """Returns a header's text, capped, with a space for each character that cannot be printed."""
     capped = text[:_MAX_HEADER]
     if capped.isprintable():
         return capped

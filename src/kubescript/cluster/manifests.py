@@ -80,7 +80,8 @@ def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -
 
 
 def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
-    """Every document in the files; None for a file without one. Raises ClusterError when one is not JSON or YAML."""
+    """Yields every document in the files; None for a file without one. Raises ClusterError when one is not JSON or
+    YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL
     for name in names:
@@ -138,7 +139,7 @@ def _json(data: bytes) -> list[Any]:
 
 
 def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
-    """An item of a list with its own kind, which items of a typed list (PodList) have from the list."""
+    """Returns an item of a list with its own kind, which items of a typed list (PodList) have from the list."""
     if "kind" in item and "apiVersion" in item:
         return item
     kind = parent["kind"].removesuffix("List")
@@ -147,7 +148,7 @@ def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_of(item: Any) -> collection.Resource | None:
-    """The resource that an object is of; None when it is no object of Kubernetes."""
+    """Returns the resource that an object is of; None when it is no object of Kubernetes."""
     if not isinstance(item, dict):
         return None
     kind = item.get("kind")
@@ -179,7 +180,7 @@ def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_se
 
 
 def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, str, tree.Name]]:
-    """(group, plural, namespace, file) of a must-gather."""
+    """Yields group, plural, namespace and file of each part of a must-gather."""
     below = [name for name in names if name[: len(top)] == top and name[-1].endswith(".yaml")]
     for name in sorted(below, key=lambda name: (len(name), name)):  # lists before the objects that they hold too
         found = _place([part.removesuffix(".yaml") for part in name[len(top) :]])
@@ -188,7 +189,7 @@ def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, st
 
 
 def _place(parts: list[str]) -> tuple[str, str, str] | None:
-    """(group, plural, namespace) of the file at a place of a must-gather; None when it holds no objects."""
+    """Returns group, plural and namespace of the file at a place of a must-gather; None when it holds no objects."""
     match parts:
         case ["cluster-scoped-resources", group, plural, *_]:
             return _group(group), plural, ""
@@ -209,8 +210,8 @@ def _group(folder: str) -> str:
 def _resources_from_heads(
     group: str, plural: str, files: tree.Tree, names: list[tree.Name], *, namespaced: bool
 ) -> list[collection.Resource]:
-    """The resource in each version that its files' first lines tell; none when no file does (an empty list of a custom
-    kind)."""
+    """Returns the resource in each version that its files' first lines tell; none when no file does (an empty list of a
+    custom kind)."""
     kind = kinds.kind_of(group, plural) or ""
     versions: list[str] = []
     for name in names:
@@ -229,7 +230,7 @@ def _resources_from_heads(
 
 
 def _head(files: tree.Tree, name: tree.Name) -> str:
-    """The first lines of a file; none when it is not read, which a request for its objects will say."""
+    """Returns the first lines of a file; none when it is not read, which a request for its objects will say."""
     try:
         with files.open(name, _MAX_YAML) as stream:
             return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
@@ -240,8 +241,8 @@ def _head(files: tree.Tree, name: tree.Name) -> str:
 def _read_items(
     files: tree.Tree, names: list[tree.Name], resource: collection.Resource, versions: frozenset[str]
 ) -> Iterator[msgspec.Raw]:
-    """The objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside their
-    logs. Raises ClusterError for what is none in any of the versions, and would be missing without a word."""
+    """Yields the objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside
+    their logs. Raises ClusterError for what is none in any of the versions, and would be missing without a word."""
     yielded = set()
     for name, document in _documents(files, names):
         items = _items(document)

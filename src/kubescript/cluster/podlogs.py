@@ -51,7 +51,7 @@ _POD: Final = msgspec.json.Decoder(_Pod)
 def answer(
     saved: store.SavedCluster, call: request.Request, pod: collection.Item, check: collection.Check
 ) -> types.Response:
-    """The log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
+    """Returns the log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
     names = _containers(pod)
     container = options.get("container") or (names[0] if len(names) == 1 else "")
@@ -74,7 +74,7 @@ def answer(
 
 
 def _containers(pod: collection.Item) -> list[str]:
-    """The names of all containers, of every kind."""
+    """Returns the names of all containers, of every kind."""
     try:
         spec = _POD.decode(pod.raw).spec
     except msgspec.MsgspecError:
@@ -87,7 +87,7 @@ def _containers(pod: collection.Item) -> list[str]:
 
 
 def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> tree.Name | None:
-    """The file of one log; None when there can be none."""
+    """Returns the file of one log; None when there can be none."""
     for part in (pod.namespace, pod.name, container):
         # Attack: the names come from saved files, and one such as `..` would lead out of the log folder.
         if part in {"", ".", ".."} or "/" in part or "\0" in part:
@@ -116,8 +116,8 @@ def _open(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
 def _select_lines(
     stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster, check: collection.Check
 ) -> Iterator[bytes]:
-    """The last so many lines, those of them since the asked time, with timestamps only when asked. A very long line
-    comes in pieces."""
+    """Yields the last so many lines, those of them since the asked time, with timestamps only when asked. A very long
+    line comes in pieces."""
     since = _since(options, saved)
     keeps_stamps = options.get("timestamps") in {"true", "1"}
     last = int(options["tailLines"]) if "tailLines" in options else None
@@ -127,7 +127,7 @@ def _select_lines(
 
 
 def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -> Iterator[tuple[bool, bytes]]:
-    """Each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
+    """Yields each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
     is_start = is_wanted = True
     while piece := stream.readline(_MAX_PIECE):
         check()  # Attack: a log of a gigabyte, all of it older.
@@ -139,7 +139,7 @@ def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -
 
 
 def _tail_start(stream: BinaryIO, lines: int) -> int:
-    """Where the last so many lines begin, as kubelets count: a last line without an end is one too."""
+    """Returns where the last so many lines begin, as kubelets count: a last line without an end is one too."""
     place = size = stream.seek(0, os.SEEK_END)
     left = lines
     while place and left:
@@ -159,7 +159,8 @@ def _tail_start(stream: BinaryIO, lines: int) -> int:
 
 
 def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
-    """`sinceSeconds` counts back from the moment of the capture: that is "now" in a snapshot."""
+    """Returns the time from which lines are asked for. `sinceSeconds` counts back from the moment of the capture: that
+    is "now" in a snapshot."""
     if "sinceTime" in options:
         when = times.parse(options["sinceTime"])
         if when is None:

@@ -81,7 +81,7 @@ class SavedCluster:
         return {entry.get("what", ""): entry.get("why", "") for entry in entries}
 
     def discovery(self, *parts: str) -> bytes | None:
-        """A saved discovery document; only our own form has them. Raises ClusterError (cluster.broken)."""
+        """Returns a saved discovery document; only our own form has them. Raises ClusterError (cluster.broken)."""
         if self.info is None:
             return None
         *folders, name = parts
@@ -168,7 +168,7 @@ def _key(entry: _Entry) -> Key:
 
 
 def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.Collection:
-    """The objects of one entry of snapshot.json, to be read later."""
+    """Returns the objects of one entry of snapshot.json, to be read later."""
     group, version, plural = _key(entry)
     resource = collection.Resource(group, version, plural, entry.kind, entry.namespaced)
     scope = None if entry.namespaces is None else frozenset(entry.namespaces)
@@ -177,7 +177,7 @@ def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.C
 
 
 def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:
-    """The items of a saved list, read when first asked for."""
+    """Yields the items of a saved list, read when first asked for."""
     try:
         yield from collection.split_list(files.read(file, collection.MAX_BYTES))
     except tree.Refused as error:
@@ -208,7 +208,7 @@ def _unpack(path: Path) -> Path:
 
 
 def file_error(file: tree.Name, why: str) -> errors.ClusterError:
-    """The error for a file of a snapshot that is not served."""
+    """Returns the error for a file of a snapshot that is not served."""
     name = ascii("/".join(file))[1:-1]  # a file's name may hold bytes that are no text
     return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")
 

@@ -88,8 +88,8 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
 
 def _find_file() -> Path:
     """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError when there is none."""
-    # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and whoever has written
-    # a file in there would name the files that the process may read.
+    # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and a file in
+    # there would name the files that the process may read.
     folders = (Path.home() / ".config" / "openstack", Path("/etc/openstack"))
     for folder in folders:
         if (folder / _CLOUDS).is_file():

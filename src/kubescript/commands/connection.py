@@ -89,7 +89,7 @@ class Answers(Protocol):
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until nobody needs an answer any more."""
+        """Seconds until an answer is no longer needed."""
 
     @property
     def large_body(self) -> contextlib.AbstractContextManager[object]:
@@ -102,7 +102,7 @@ class Answers(Protocol):
         """Returns the answer to one request, whose body must be read or closed."""
 
     def reading(self, response: types.Response) -> contextlib.AbstractContextManager[None]:
-        """Within it, a body is read; it may be closed meanwhile."""
+        """Lets a body be read within the block; it may be closed meanwhile."""
 
 
 class Connection:
@@ -194,7 +194,7 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
 
 
 def is_read(asked: exchanges.Call) -> bool:
-    """Says whether a call reads: it gets something, or asks what somebody may do."""
+    """Says whether a call reads: it gets something, or asks what a user may do."""
     if asked.method == "GET":
         return True
     is_in_reviews = asked.path[:1] == ("apis",) and asked.path[1:2] and asked.path[1] in _REVIEWS

@@ -1,6 +1,6 @@
 """The credentials that a request brings in its headers, for the command lines that answer it.
 
-`server` says which headers the request being answered has; whoever needs credentials asks for them here. Each request
+`server` says which headers the request being answered has; code that needs credentials asks for them here. Each request
 of a session has its own: never those of the request that began the session, and never another caller's.
 """
 
@@ -73,7 +73,7 @@ _headers: contextvars.ContextVar[_Headers] = contextvars.ContextVar("headers", d
 
 @contextlib.contextmanager
 def using(headers: _Headers) -> Iterator[None]:
-    """Within it, and in threads that get this context, these are the headers of the request."""
+    """Makes these the headers of the request, within the block and in threads that get this context."""
     before = _headers.set(headers)
     try:
         yield

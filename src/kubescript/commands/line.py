@@ -71,7 +71,7 @@ def _check_shell(text: str, words: list[str], program: str) -> None:
 
 
 def _find_unquoted_signs(text: str) -> Iterator[str]:
-    """The shell syntax outside of quotes. The quotes are known to be closed."""
+    """Yields the shell syntax outside of quotes. The quotes are known to be closed."""
     quote, at = "", 0
     while at < len(text):
         character = text[at]

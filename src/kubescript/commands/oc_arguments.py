@@ -1,7 +1,7 @@
 """Decides whether a command line of `oc` or `kubectl` is run: its command and each of its flags must be on a list.
 
-Everything is read as cobra and pflag read it: flags that both know, by exact names; an unknown one ends the reading.
-Behind this stand the proxy's policy and the process's confinement: this is the part that gives clear answers.
+Arguments are read as cobra and pflag read them: flags that both know, by exact names; an unknown one ends the reading.
+The proxy's policy and the process's confinement hold without this check: its purpose is clear answers.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
 
 
 def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
-    """The words before the first flag that is not global, and that flag ("" for none).
+    """Returns the words before the first flag that is not global, and that flag ("" for none).
 
     cobra finds the command in these words alone: it takes what follows a flag that it does not know for its value.
     """
@@ -131,7 +131,8 @@ def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) 
 
 
 def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> Iterator[_Flag]:
-    """A cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value takes the rest."""
+    """Yields the flags of a cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value
+    takes the rest."""
     for at, letter in enumerate(argument[1:], start=2):
         spelling = f"-{letter}"
         name = flags.names.get(spelling)
@@ -147,7 +148,7 @@ def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags
 
 
 def _next_value(spelling: str, waiting: Iterator[str]) -> str:
-    """The next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
+    """Returns the next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
     value = next(waiting, None)
     if value is None:
         raise _flag_denial(spelling, "a value must follow")
@@ -171,7 +172,8 @@ def _check_value(flag: _Flag) -> None:
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
-    """Behind `--` all words are plain to kubectl; a flag that is refused before stays refused, to rely on less."""
+    """Refuses the flags that are refused before `--` behind it too. To kubectl all words there are plain: this relies
+    on less."""
     after = list(arguments).index("--") + 1 if "--" in arguments else len(arguments)
     for argument in arguments[after:]:
         spelling = argument.partition("=")[0] if argument.startswith("--") else argument[:2]

@@ -37,7 +37,7 @@ class Flags:
 
 
 def longest(words: Command, commands: Iterable[Command]) -> int:
-    """How many of the words the longest command has that they begin with; 0 if there is none."""
+    """Returns how many words the longest of the commands has that the words begin with; 0 if there is none."""
     return max((len(command) for command in commands if command and words[: len(command)] == command), default=0)
 
 
@@ -48,7 +48,7 @@ def canonical(words: Command) -> Command:
 
 
 def flags_of(words: Command) -> Flags:
-    """The flags that may follow the command with which the words begin, beside the global ones."""
+    """Returns the flags that may follow the command with which the words begin, beside the global ones."""
     length = longest(words, _FLAGS)
     return GLOBAL_FLAGS | _HELP | _FLAGS[words[:length]] if length else GLOBAL_FLAGS
 
@@ -68,7 +68,7 @@ def _parse_flags(text: str) -> Flags:
 
 
 def _unfold(text: str) -> Iterator[str]:
-    """The words of a list of flags, with groups in place of their names."""
+    """Yields the words of a list of flags, with groups in place of their names."""
     for word in text.split():
         if word.startswith("@"):
             yield from _unfold(_FILE["flags"][word[1:]])
@@ -81,7 +81,7 @@ def _commands(section: str) -> dict[Command, Flags]:
 
 
 def _instead(section: str, key: str) -> dict[str, str]:
-    """What each entry of the section's lists has for an answer; the first one counts."""
+    """Returns what to do instead of each entry of the section's lists; the first one counts."""
     found: dict[str, str] = {}
     for row in _FILE[section]:
         entries = row[key] if isinstance(row[key], list) else _parse_flags(row[key]).names

@@ -1,4 +1,4 @@
-"""Runs command lines of `oc`: read, judged, and carried out by a process that reaches nothing but our broker."""
+"""Runs command lines of `oc`, each in a process that reaches nothing but our broker."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Runner:
             with contextlib.suppress(ValueError):
                 return microversions.parse(output.stdout)
         log.warning("the cloud's microversions are not known", extra={"event": "openstack.microversions"})
-        # A cloud that is silent is not asked again at once; who is refused there says nothing of the cloud.
+        # A cloud that is silent is not asked again at once; a caller's refused credentials say nothing of the cloud.
         return {} if output.is_over else None
 
     def _output(

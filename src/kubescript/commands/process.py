@@ -1,6 +1,6 @@
-"""One process that runs a command line: it is asked for, given its order, read until it ends, and ended in any case.
+"""One process that runs a command line: it gets its order, is read until it ends, and is killed in any case.
 
-It can start no other process, so that to kill it is to kill all of it.
+It can start no other process, so killing it leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _START_S: Final = 20.0
 _REAP_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
 _LOOK_S: Final = 0.05
-"""How often it is looked how much memory a program has written to: a thread writes some 100 MiB meanwhile."""
+"""Seconds between two looks at how much memory a program has written to: a thread writes some 100 MiB meanwhile."""
 _OWN_BYTES: Final = 32 << 20
 """What a program has written when it begins, as the interpreter of a script has."""
 _MAPPINGS_BYTES: Final = 256 * 1024
@@ -45,7 +45,7 @@ class Output:
     dropped: int
     """Bytes that are not kept."""
     status: int | None = None
-    """The exit code, negative for a signal; None: nobody knows."""
+    """The exit code, negative for a signal; None where it is not known."""
     is_over: bool = False
     """Whether the process was ended at its deadline."""
     cancelled: bool = False

@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 
 _MAX_CONNECTIONS: Final = 32
 _SPARE: Final = 16
-"""How many requests beyond the limit are told so. Attack: a request costs the host more than who sends it."""
+"""How many requests beyond the limit get an answer that says so. Attack: a request costs the host more than its
+sender."""
 _READING_S: Final = 2.0
 """Seconds of the host's processor that it may take to read the requests of a command: a thousand of `oc` take 0.03."""
 _END_S: Final = 2.0
@@ -70,7 +71,7 @@ class Proxy:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Within it, requests are answered. Those that are not at its end are given up; then nothing is left of it."""
+        """Answers requests until the block ends, and gives up those without an answer then."""
         accepting = threading.Thread(target=self._accept, name="kubescript-proxy", daemon=True)
         accepting.start()
         try:
@@ -83,7 +84,7 @@ class Proxy:
                     thread.join(max(0.0, gives_up - time.monotonic()))
 
     def _shut(self) -> None:
-        """Takes no connection and no request any more."""
+        """Takes no further connections and requests."""
         with self._lock:
             self._has_ended = True
             sockets = list(self._open)
@@ -150,7 +151,7 @@ class Proxy:
 
     @contextlib.contextmanager
     def reading(self, response: types.Response) -> Iterator[None]:
-        """Within it, an answer is read, unless the command ends."""
+        """Lets an answer be read within the block, unless the command ends."""
         with self._lock:
             self._responses.append(response)
             has_ended = self._has_ended

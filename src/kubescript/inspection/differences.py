@@ -1,8 +1,8 @@
 """What a write changes: the object before it, the object after its dry run, and the body of the request, compared.
 
 The three come as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. What the values are
-decides what has changed; what is shown of them is masked. `inspector` calls it. Who wrote the objects is unknown, so
-each step is bounded and takes time that grows with their bytes alone.
+decides what has changed; what is shown of them is masked. `inspector` calls it. A stranger may have written the
+objects, so each step is bounded and takes time that grows with their bytes alone.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Expressions:
         self.objections(inspection.Comparison(0, 0, "create"), None, {})
 
     def objections(self, about: inspection.Comparison, before: Any, after: Any) -> tuple[inspection.Objection, ...]:
-        """The rules that do not hold for a change, or cannot be evaluated. `before` and `after` are the decoded
+        """Returns the rules that do not hold for a change, or cannot be evaluated. `before` and `after` are the decoded
         objects, or None where there is none."""
         if not self._compiled:
             return ()
@@ -76,7 +76,7 @@ class Expressions:
         return tuple(found)
 
     def _failure(self, program: Any, values: dict[str, Any]) -> str | None:
-        """Why a rule does not hold: empty when it is false, None when it holds."""
+        """Returns why a rule does not hold: empty when it is false, None when it holds."""
         try:
             result = program.eval(data=values)
             kind, value = result.type(), result.value()
@@ -105,7 +105,7 @@ def _reason(text: str) -> str:
 
 
 def _mistake(text: str) -> str:
-    """What the compiler says, in one line."""
+    """Returns what the compiler says, in one line."""
     parts = text.partition(_MISTAKE)[2].partition("\n")[0].split(":", 2)
     if len(parts) != 3:
         return f"cannot be compiled: {text.splitlines()[0][:200] if text else ''}"
@@ -114,7 +114,7 @@ def _mistake(text: str) -> str:
 
 
 def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str, Any]:
-    """What an AdmissionRequest tells of a change."""
+    """Returns what an AdmissionRequest tells of a change."""
     operation = "UPDATE"
     if about.verb == "delete":
         operation = "DELETE"
@@ -122,7 +122,7 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
         operation = "CREATE"
     shown = after if after is not None else before
     group, _, version = _text(shown, "apiVersion").rpartition("/")
-    # Without callers there is no user, and a rule that asks for one denies.
+    # Without authenticated callers there is no user, and a rule that asks for one denies.
     user = (
         {} if about.user is None else {"userInfo": {"username": about.user.username, "groups": list(about.user.groups)}}
     )
@@ -146,7 +146,7 @@ def _text(document: Any, key: str) -> str:
 
 
 def _has_nul(values: list[Any]) -> bool:
-    """Whether any text or key within the values has a NUL."""
+    """Says whether any text or key within the values has a NUL."""
     waiting = list(values)
     while waiting:
         value = waiting.pop()

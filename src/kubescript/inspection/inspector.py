@@ -26,10 +26,10 @@ class Inspector:
 
     def configure(self, settings: msgspec.Raw) -> None:
         """Compiles the operator's rules about changes. Raises RuleError."""
-        told = inspection.Settings()
+        given = inspection.Settings()
         if settings != masking.NOTHING:
-            told = msgspec.json.decode(settings, type=inspection.Settings)
-        self._expressions = expressions.Expressions(told.expressions)
+            given = msgspec.json.decode(settings, type=inspection.Settings)
+        self._expressions = expressions.Expressions(given.expressions)
 
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
         """Returns what a write changes, where documents are to be compared. Raises ComparisonError."""

@@ -1,4 +1,4 @@
-"""Bodies of which only the metadata of objects may pass. `bodies` calls it before anything is masked.
+"""Bodies of which only the metadata of objects may pass. `inspector` calls it before anything is masked.
 
 The host has asked the API server for metadata. One that is broken, or aggregated behind it, may send whole objects all
 the same, so each object is written anew here with the fields that are listed here. What is not the answer that was
@@ -164,7 +164,7 @@ def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = Tru
 
 
 def _is_copy(name: str, value: str) -> bool:
-    """Says whether an annotation holds the object as somebody wrote it, or another one."""
+    """Says whether an annotation holds a copy of this object, or of another one."""
     return name in _COPY_NAMES or any(part in name for part in _COPIES) or _COPY.search(value.encode()) is not None
 
 

@@ -114,7 +114,7 @@ def _label(key: str, item: Any) -> str | int:
 
 def _json(value: Any) -> str:
     """Returns JSON in which every character leaves a mark."""
-    # Attack: two values that differ in letters nobody can see, which whoever prints them leaves out.
+    # Attack: two values that differ in invisible letters, which a terminal or a page leaves out.
     line = msgspec.json.encode(value).decode()
     if line.isascii() and line.isprintable():
         return line

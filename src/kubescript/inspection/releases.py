@@ -1,8 +1,8 @@
 """What may pass of one revision of a Helm release: Helm keeps it as gzip in base64, in a Secret or ConfigMap.
 
 A release holds every rendered manifest, with the Secrets among them, and every template and file of its chart. None of
-that passes. What passes is written anew, field by field, and masked like any body. `bodies` calls it. Who wrote the
-release is unknown, so each step is bounded and takes time that grows with its bytes alone.
+that passes. What passes is written anew, field by field, and masked like any body. `inspector` calls it. A stranger may
+have written the release, so each step is bounded and takes time that grows with its bytes alone.
 """
 
 from __future__ import annotations

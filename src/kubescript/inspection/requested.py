@@ -1,6 +1,7 @@
 """Which fields a request names: what else its dry run changes, the API server has changed by itself.
 
-Where it is not certain that a request leaves a field alone, it names it: a person looks harder at what was asked for.
+Where it is not certain that a request leaves a field alone, the field counts as named: a person looks harder at what
+was asked for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What a change newly lets an object do to its node, or takes from those who own it, by the names of `masking.RISKS`.
+"""What a change newly lets an object do to its node, or takes from those who own it, by the names of
+`wire.inspection.RISKS`.
 
 Settings are looked for wherever they stand, not only in pods: a custom resource may hold a pod's template, whole or in
 part, and its operator makes the pods. A setting is known by its place: a container that is renamed is a new one.

@@ -66,7 +66,7 @@ def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[
         item = (*path, (str(place), str(place)))
         operations = list(_values(item, old, new))
         if operations and key is not None:
-            # Somebody may put another item before it: then the patch is refused, and changes none of theirs.
+            # Another writer may put an item before it: then the patch is refused, and does not change that item.
             label = nodes.fields(new)[key]
             yield {"op": "test", "path": _pointer((*item, (key, label.key))), "value": _plain(label.node)}
         yield from operations

@@ -1,4 +1,4 @@
-"""Paths of fields, as `wire.masking.Row` writes them: `spec.template.spec.containers[web].image`."""
+"""Paths of fields, as `wire.inspection.Row` writes them: `spec.template.spec.containers[web].image`."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def spend(left: int, path: str) -> int:
 
 def _leaves(value: Any, path: str) -> Iterator[str]:
     """Yields the paths of all scalars, and of empty objects and lists, in their order."""
-    # With a list of its own and not by recursion: a body comes from anybody.
+    # With a list of its own and not by recursion: a stranger may have written the body.
     rest: list[tuple[Any, str]] = [(value, path)]
     left = MAX_ALL
     while rest:

@@ -9,7 +9,7 @@ __all__ = ["ALL", "list_key", "tells_apart"]
 _LIST_KEYS: Final = (
     "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
 )  # fmt: skip
-"""The most telling first."""
+"""In the order in which they are tried."""
 ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
 """With the second key of ports, which tells none apart by itself."""
 

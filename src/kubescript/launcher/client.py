@@ -22,7 +22,7 @@ __all__ = ["run", "warm"]
 
 _SYSTEM: Final = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
-    # who is who: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
+    # the names of hosts: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
     # CAs, and no keys
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
@@ -32,13 +32,13 @@ _SYSTEM: Final = (
 
 
 def warm() -> None:
-    """Load openstackclient, and do what each process would otherwise do."""
+    """Loads openstackclient, and does what each process would otherwise do."""
     openstack.warm()
     command_filter.program(executes=False)
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
-    """Confine this process, and run one command line."""
+    """Confines this process, and runs one command line."""
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenStackOrder)
     streams.attach(outputs)

@@ -28,7 +28,7 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
 
 @dataclass(frozen=True)
 class Access:
-    """As whom and how a command runs."""
+    """The credentials with which a command runs, and what it may do."""
 
     clouds: str
     """The text of a clouds.yaml."""
@@ -58,7 +58,7 @@ class Shell(shell.OpenStackShell):
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
     ) -> argparse.ArgumentParser:
-        """The parser of the global options that are left."""
+        """Returns the parser of the global options that are left."""
         complete = super().build_option_parser(description, version, argparse_kwargs)
         self._global_options = options.GlobalOptions(complete)
         parser = self._global_options.parser()
@@ -69,17 +69,17 @@ class Shell(shell.OpenStackShell):
         return parser
 
     def run(self, argv: list[str]) -> int:
-        """Run the command line; returns its exit code. Raises Refused and SystemExit."""
+        """Runs the command line; returns its exit code. Raises Refused and SystemExit."""
         self._global_options.check(argv)
         return super().run(argv)
 
     def configure_logging(self) -> None:
-        """Log to stderr, and no requests."""
+        """Logs to stderr, and no requests."""
         self.options.verbose_level = min(self.options.verbose_level, _INFO)
         super().configure_logging()
 
     def initialize_app(self, argv: list[str]) -> None:
-        """Read the settings, from our two texts only, and open the wall for the login."""
+        """Reads the settings, from our two texts only, and opens the wall for the login."""
         client_config.OSC_Config = _config(self._access)  # type: ignore[misc]
         super().initialize_app(argv)
         settings = self.cloud.config
@@ -93,11 +93,11 @@ class Shell(shell.OpenStackShell):
         self._commands.judge()
 
     def interact(self) -> None:
-        """Refuse a command line without a command; openstackclient would read commands from its stdin."""
+        """Refuses a command line without a command; openstackclient would read commands from its stdin."""
         raise Refused("no command was named: `help` lists them.")
 
     def prepare_to_run_command(self, cmd: command.Command) -> None:
-        """Log in, and open the wall for what the catalog names."""
+        """Logs in, and opens the wall for what the catalog names."""
         super().prepare_to_run_command(cmd)
         access = self.client_manager.auth_ref
         if access and access.has_service_catalog():
@@ -117,7 +117,7 @@ class _Commands(commandmanager.CommandManager):
         return iter([(name, entry) for name, entry in self.commands.items() if name not in self._refused])
 
     def judge(self) -> None:
-        """Replace the entry point of each command."""
+        """Replaces the entry point of each command."""
         rules = classification.load()
         for name, entry in list(self.commands.items()):
             why = rules.refusal(name, self._access.allowed, allow_write=self._access.allow_write)
@@ -161,7 +161,7 @@ class _ReducedEntry:
 
 
 def _config(access: Access) -> type[client_config.OSC_Config]:
-    """A class that takes the settings from our two texts only: no environment, no folder, no vendor's file."""
+    """Returns a class that takes the settings from our two texts only: no environment, no folder, no vendor's file."""
 
     class Config(client_config.OSC_Config):
         def __init__(self, **settings: Any) -> None:
@@ -191,7 +191,7 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of one cloud with the microversions, where it names none itself."""
+    """Returns the settings of one cloud with the microversions, where it names none itself."""
     adapted = {key: value for key, value in cloud.items() if key not in _OURS}
     for option, version in microversions.items():
         name = option.removeprefix("os_")
@@ -202,7 +202,8 @@ def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[s
 
 
 def _choose_version(option: str, version: str) -> str | None:
-    """The version itself, or the greatest before it that the client knows, where the client has a list of them."""
+    """Returns the version itself, or the greatest before it that the client knows, where the client has a list of
+    them."""
     for module in clientmanager.PLUGIN_MODULES:
         if option == module.API_VERSION_OPTION:
             if hasattr(module, "check_api_version"):

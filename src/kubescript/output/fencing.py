@@ -75,11 +75,11 @@ class Own:
     """Names of the operator's, of which each is the whole value of a note."""
 
     def is_own_value(self, value: str) -> bool:
-        """Whether the value of a note did not come from the cluster."""
+        """Says whether the value of a note did not come from the cluster."""
         return value in self.names or self.wrote(value)
 
     def wrote(self, text: str, *, as_json: bool = False) -> bool:
-        """Whether nothing in the text, or in the strings of JSON text, came from the cluster."""
+        """Says whether nothing in the text, or in the strings of JSON text, came from the cluster."""
         for own in self._messages:
             text = text.replace(own, " ")
         if as_json:
@@ -88,16 +88,16 @@ class Own:
         return all(map(self._is_own, _WORD.finditer(text)))
 
     def is_sentence(self, text: str, *, by_worker: bool = True) -> bool:
-        """Whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or of
-        the interpreter's alone, if no code of the worker's own has spoken."""
+        """Says whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or
+        of the interpreter's alone, if no code of the worker's own has spoken."""
         return self._speech.is_ours(text, by_worker=by_worker)
 
     def is_tool_sentence(self, name: str, text: str) -> bool:
-        """Whether the text is this sentence of the catalogue, in whichever language, with such values."""
+        """Says whether the text is this sentence of the catalogue, in whichever language, with such values."""
         return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
 
     def knows(self, name: str) -> bool:
-        """Whether a type has its name from the script or from us."""
+        """Says whether a type has its name from the script or from us."""
         return name in _TOOL_TYPES or name in self._script_names or sentences.is_type(name) or sentences.is_word(name)
 
     def denial_in(self, text: str) -> str:
@@ -109,7 +109,7 @@ class Own:
         return max(found, key=lambda each: len(each[0]), default=("", ""))[1]
 
     def _has(self, value: str) -> bool:
-        """Whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
+        """Says whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
         return value in self._script_names or value in self._constants or sentences.is_name(value)
 
     @functools.cached_property
@@ -129,7 +129,7 @@ class Own:
         return frozenset(_IDENTIFIER.findall(self.script))
 
     def _is_own(self, found: re.Match[str]) -> bool:
-        # A number is nobody's text, nor is the number before a unit: `12`, `3.5Gi`.
+        # A number is no text of the cluster's, nor is the number before a unit: `12`, `3.5Gi`.
         word = found[0].lstrip("0123456789" + _SENTENCE_MARKS)
         word = _fold(word)
         return not word or word in self._words or word in _VALUES

@@ -1,7 +1,7 @@
 """The notes under an answer: fixed sentences of kubescript's, filled with values of which some came from a cluster.
 
 A value that the script has written itself stands in its sentence. Any other one is named by a number there, and stands
-with the text of the cluster: whoever names a namespace or a resource cannot speak in kubescript's name.
+with the text of the cluster: the name of a namespace or a resource cannot speak in kubescript's name.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["PLACE", "WARNING", "Note", "arrange", "fill", "of"]
 PLACE: Final = "\0"
 """Where a value stands in a sentence. It is in no name."""
 WARNING: Final = "warning: "
-"""How a note begins that quotes the API server: whoever defines a custom resource or a webhook writes its warnings."""
+"""How a note begins that quotes the API server: custom resources and webhooks have warnings of their own."""
 
 
 class Note(NamedTuple):

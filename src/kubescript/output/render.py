@@ -218,7 +218,7 @@ def _fault_part(fault: runs.Fault, room: int, style: Style, own: fencing.Own | N
 
 
 def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
-    """Whether nothing in a fault's type and message came from the cluster."""
+    """Says whether nothing in a fault's type and message came from the cluster."""
     if own is None:
         return True
     if fault.foreign:

@@ -1,8 +1,8 @@
 """What no text may carry to a client, a terminal or a log: control characters, escape sequences, invisible characters.
 
-Workloads write log lines, messages and annotations; whoever reads them is a terminal or a model. A colour code is
-noise, a cursor movement hides the line above, and letters nobody can see are still read by a model. Newlines, tabs,
-emoji and every script of the world stay as they are. Answers, the log, the audit record and its commands pass here.
+Workloads write log lines, messages and annotations; a terminal or a model reads them. A colour code is noise, a cursor
+movement hides the line above, and letters that a person cannot see are still read by a model. Newlines, tabs, emoji and
+every script of the world stay as they are. Answers, the log, the audit record and its commands pass here.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def printable(text: str) -> str:
 
 
 def escape_line(line: str) -> str:
-    """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or nobody sees."""
+    """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or a reader cannot see."""
     return line if line.isprintable() else "".join(char if char.isprintable() else escape(char) for char in line)
 
 
@@ -84,7 +84,7 @@ def escape(char: str) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a reader cannot see the character, or a terminal obeys it."""
+    """Says whether a reader cannot see the character, or a terminal obeys it."""
     return not char.isprintable() or _REMOVABLE.match(char) is not None
 
 

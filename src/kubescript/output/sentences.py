@@ -58,12 +58,12 @@ class Speech:
         """The pieces of one text that were compared."""
 
     def is_ours(self, text: str, *, by_worker: bool = True) -> bool:
-        """Whether the text is one or several sentences of the interpreter's, and of the worker's if it spoke, with
+        """Says whether the text is one or several sentences of the interpreter's, and of the worker's if it spoke, with
         values in their places that are the script's, or names of the SDK's. What takes too long to compare is not."""
         return self._is_made_of(text, _by_beginning(by_worker=by_worker))
 
     def is_one_of(self, text: str, sentences: Iterable[Parts]) -> bool:
-        """The same, of these sentences."""
+        """Says whether the text is one or several of these sentences, with such values."""
         return self._is_made_of(text, {"": tuple(sentences)})
 
     def _is_made_of(self, text: str, sentences: Mapping[str, Sequence[Parts]]) -> bool:
@@ -90,7 +90,7 @@ class Speech:
         return any(self._is_said(before) and self._is_said(behind) for before, behind in self._halves(text))
 
     def _has_all(self, values: str) -> bool:
-        """Whether a value, or each of a list such as `kind, metadata and spec`, may stand in a sentence."""
+        """Says whether a value, or each of a list such as `kind, metadata and spec`, may stand in a sentence."""
         return all(self._has(value.strip(_QUOTES)) for value in _LIST.split(values))
 
     def _halves(self, text: str) -> Iterator[tuple[str, str]]:
@@ -101,19 +101,20 @@ class Speech:
 
 
 def is_name(text: str) -> bool:
-    """Whether the text is a name that the SDK has, such as `V1Pod`, or a few of them, such as `core/Secret`."""
+    """Says whether the text is a name that the SDK has, such as `V1Pod`, or a few of them, such as `core/Secret`."""
     parts = list(filter(None, _PARTS.split(text)))
     few = 0 < len(parts) <= _MAX_PARTS
     return text in _table().names or (few and all(part in _table().names for part in parts))
 
 
 def is_type(text: str) -> bool:
-    """Whether the text is the name of a class of Python's, of the SDK's or of the official client's."""
+    """Says whether the text is the name of a class of Python's, of the SDK's or of the official client's."""
     return text in _table().types
 
 
 def is_word(text: str) -> bool:
-    """Whether the text is the code of an error, such as `policy.read_only`, or what every script has, such as `k8s`."""
+    """Says whether the text is the code of an error, such as `policy.read_only`, or what every script has, such as
+    `k8s`."""
     return text in _table().words
 
 

@@ -200,7 +200,7 @@ class _Check:
         return self._says(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
 
     def _offers(self, catalogue: discovery.Catalogue) -> Iterator[dict[str, str]]:
-        """What the groups that the rule is about offer in each of their versions."""
+        """Yields what the groups that the rule is about offer in each of their versions."""
         group = self.rule.api_group
         groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]
         for name in groups:

@@ -1,8 +1,8 @@
 """The host's side of masking: secret values are masked before they enter the sandbox, and again in every text that
 leaves.
 
-What masks is `masker`, which runs in processes of its own; what is here starts and ends them, and keeps the key, the
-settings and the deadline.
+Masking itself runs in processes of its own (kubescript_masking). This room knows the calls to clusters, the key and the
+settings.
 """
 
 from kubescript.config import Redaction as Settings

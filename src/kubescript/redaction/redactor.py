@@ -98,11 +98,11 @@ class Engine(engine.Engine):
         return own
 
     def body(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
-        """A body as the script may see it, and its trailer; the broker's hook."""
+        """Returns a body as the script may see it, and its trailer; the broker's hook."""
         return self._mask(call, chunks, report, echo=False)
 
     def echo(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
-        """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
+        """Returns a body that may repeat what the script has sent: an error, the answer to a write or a question."""
         return self._mask(call, chunks, report, echo=True)
 
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> inspection.Changes:
@@ -119,12 +119,12 @@ class Engine(engine.Engine):
         )
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
-        """Any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises, which is
-        asked again and again; without it, LimitExceeded after ten seconds. Raises RedactionError."""
+        """Returns any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises,
+        which is asked again and again; without it, LimitExceeded after ten seconds. Raises RedactionError."""
         return text if text in _HARMLESS else super().text(text, found, check)
 
     def _masks(self, call: request.Request) -> bool:
-        """Whether values are masked: where only metadata may pass, whatever the operator has decided."""
+        """Says whether values are masked: where only metadata may pass, whatever the operator has decided."""
         return self.enabled or bool(call.metadata_rule)
 
     def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
@@ -140,12 +140,13 @@ class Engine(engine.Engine):
 
 
 def has_placeholder(body: bytes) -> bool:
-    """Whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the value."""
+    """Says whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the
+    value."""
     return masking.OPENING in body or _ESCAPED in body.lower() or any(piece in body for piece in _IN_BASE64)
 
 
 def describe(call: request.Request, *, echo: bool) -> masking.Body:
-    """What a masker has to know of the body that answers this call."""
+    """Returns what a masker has to know of the body that answers this call."""
     return masking.Body(
         form=call.form,
         live=call.is_live,
@@ -159,7 +160,7 @@ def describe(call: request.Request, *, echo: bool) -> masking.Body:
 def _comparison(
     call: request.Request, before: bytes, after: bytes, user: inspection.UserInfo | None, *, masked: bool
 ) -> inspection.Comparison:
-    """What a masker has to know to compare an object before and after this call."""
+    """Returns what a masker has to know to compare an object before and after this call."""
     return inspection.Comparison(
         before=len(before),
         after=len(after),
@@ -193,7 +194,7 @@ def _metadata(call: request.Request) -> inspection.Metadata:
 
 
 def _check(call: request.Request) -> None:
-    """Raises ClusterError when nobody waits for the answer any more."""
+    """Raises ClusterError once the answer is no longer needed."""
     if call.cancelled():
         raise errors.ClusterError("the call was cancelled while its answer was masked", code="cluster.cancelled")
     if time.monotonic() > call.deadline:
@@ -218,13 +219,14 @@ def _settings(
 
 
 def _cache_directory() -> str:
-    """Where compiled rules are saved: the user's own cache, as the XDG base directories name it; empty without one."""
+    """Returns where compiled rules are saved: the user's own cache, as the XDG base directories name it; empty without
+    one."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", ""), ".cache"))
     return str(home / "kubescript" / "scanner") if home.is_absolute() else ""
 
 
 def is_first_use() -> bool:
-    """Whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
+    """Says whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
     folder = _cache_directory()
     return not folder or not any(Path(folder).glob("*.hsdb"))
 

@@ -6,8 +6,8 @@ Helm keeps each revision of a release in a Secret, or where its operator says so
     /apis/helm.sh/secrets/namespaces/shop/releases/sh.helm.release.v1.web.v3        one revision
 
 where a call that accepts metadata gets a revision without values, notes, hooks and objects, and where the place of the
-version says what they are kept in. `resolve` returns the request that is sent: for the metadata
-of the Secrets, or for one Secret, out of which `masker.releases` writes what a script may see.
+version says what they are kept in. `resolve` returns the request that is sent: for the metadata of the Secrets, or for
+one Secret, out of which `inspection.releases` writes what a script may see.
 """
 
 from __future__ import annotations

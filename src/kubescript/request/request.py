@@ -53,7 +53,7 @@ class Request:
     agent: str = ""
     """Text that the user agent has after our name and version. It is the host's own and holds no word of a caller."""
     deadline: float = math.inf
-    """When nobody needs the answer any more, by `time.monotonic`."""
+    """When the answer is no longer needed, by `time.monotonic`."""
     script: int = 0
     """Tells the calls of one script from those of others."""
     metadata_rule: str = ""
@@ -62,13 +62,13 @@ class Request:
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when it is not known."""
     release: Literal["", "brief", "whole"] = ""
-    """Set when the object holds a revision of a Helm release: how much of it `masker.releases` writes."""
+    """Set when the object holds a revision of a Helm release: how much of it `inspection.releases` writes."""
     dry_run: bool = False
     """Whether the API server is asked to change nothing."""
     plan: str = ""
     """Id of the approved plan that a write is part of."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
-    """Says whether nobody waits for the answer any more."""
+    """Says whether the answer is no longer needed."""
 
     @property
     def is_live(self) -> bool:

@@ -87,10 +87,14 @@ def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         return f"{name}: {count} changes", "waits for a decision"
     if kind == "decision":
         verdict = "approved" if record["approves"] else "declined"
-        return f"{name}: {verdict} by {record['approver']}", _join(" ", record["channel"], record["reason"])
-    done = sum(step["state"] == "done" for step in record["steps"])
-    more = f", {record['more_steps']} more not listed" if record.get("more_steps") else ""
-    return f"{name}: {done} of {len(record['steps'])} changes made{more}", str(record["state"])
+        outcome = _join(" ", record["channel"], record["reason"])
+        return f"{name}: {verdict} by {record['approver']}", outcome
+    steps = record["steps"]
+    done = sum(step["state"] == "done" for step in steps)
+    made = f"{done} of {len(steps)} changes made"
+    if record.get("more_steps"):
+        made += f", {record['more_steps']} more not listed"
+    return f"{name}: {made}", str(record["state"])
 
 
 def _file_text(record: dict[str, Any]) -> str:
@@ -102,9 +106,9 @@ def _file_text(record: dict[str, Any]) -> str:
 
 def _script_text(record: dict[str, Any]) -> str:
     """Describes a script by its tool, its calls and its client."""
-    calls = record["calls"]
     not_allowed = record.get("not_allowed", 0)
-    return _join(" ", record.get("tool", ""), f"{calls} calls, {not_allowed} not allowed, by {client(record)}")
+    calls = f"{record['calls']} calls, {not_allowed} not allowed, by {client(record)}"
+    return _join(" ", record.get("tool", ""), calls)
 
 
 def _script_outcome(record: dict[str, Any]) -> str:

@@ -47,7 +47,9 @@ class Filter:
         return True
 
     def _is_of_plan(self, record: dict[str, Any]) -> bool:
-        return _starts(record, "plan", self.plan) or record.get("evaluation") in self.evaluations
+        if _starts(record, "plan", self.plan):
+            return True
+        return record.get("evaluation") in self.evaluations
 
     def _is_of_script(self, record: dict[str, Any]) -> bool:
         if _starts(record, "script", self.script):
@@ -64,7 +66,8 @@ def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
 def of_plan(path: Path, plan: str) -> Filter:
     """Returns the filter for all that became of a plan."""
     made = records(path, Filter(plan=plan))
-    return Filter(plan=plan, evaluations=frozenset(record["evaluation"] for record in made if "evaluation" in record))
+    evaluations = frozenset(record["evaluation"] for record in made if "evaluation" in record)
+    return Filter(plan=plan, evaluations=evaluations)
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:

@@ -164,7 +164,10 @@ def _most_frequent(redacted: Mapping[str, int]) -> dict[str, int]:
     counts = sorted(redacted.items(), key=lambda item: -item[1])
     kept = dict(counts[:_MAX_KINDS])
     rest = sum(count for _, count in counts[_MAX_KINDS:])
-    return kept | {_OTHER: kept.get(_OTHER, 0) + rest} if rest else dict(redacted)
+    if not rest:
+        return dict(redacted)
+    kept[_OTHER] = kept.get(_OTHER, 0) + rest
+    return kept
 
 
 def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:

@@ -42,9 +42,10 @@ def write_changes(
     if not about.masked:
         mask = _pass_unmasked
     asked = _decode_bounded(body) if body else None
-    old, new = _object(before, mask, echo=False), _object(after, mask, echo=True)
+    old = _object(before, mask, echo=False)
+    new = _object(after, mask, echo=True)
     changes = compare(about, old, new, asked)
-    objections = own_rules.objections(about, old.raw if old is not None else None, new.raw if new is not None else None)
+    objections = own_rules.objections(about, _raw(old), _raw(new))
     changes = msgspec.structs.replace(changes, objections=objections)
     answer = msgspec.json.encode(changes)
     if len(answer) > inspection.MAX_CHANGES:
@@ -57,16 +58,17 @@ def compare(
 ) -> inspection.Changes:
     """Returns what a write changes. `body` is the decoded body of the request, None without one. Raises
     ComparisonError."""
-    is_scale = about.subresource == "scale"
     risky: tuple[str, ...] = ()
-    if after is not None and not is_scale:
-        risky = risks.between(before.raw if before is not None else None, after.raw)
+    if after is not None and about.subresource != "scale":
+        risky = risks.between(_raw(before), after.raw)
     was, now = _facts(about, before), _facts(about, after)
     old, new = _select_content(about, before, after, body)
     uid = now.uid if now is not None else ""
     core = "" if about.group or about.subresource else about.resource
+    found = rows.Differences()
     try:
-        found = rows.between(old, new, requested.of(about, body), uid, core) if new is not None else rows.Differences()
+        if new is not None:
+            found = rows.between(old, new, requested.of(about, body), uid, core)
     except rows.TooManyError:
         raise ComparisonError("rows") from None
     return inspection.Changes(
@@ -82,8 +84,10 @@ def compare(
 
 def _digest(was: inspection.Facts | None, found: rows.Differences | None) -> str:
     """Returns the digest of what a request does to this very object; None means that it removes it."""
-    uid = was.uid if was is not None else ""
-    content = was.digest if was is not None and found is None else ""
+    uid = content = ""
+    if was is not None:
+        uid = was.uid
+        content = was.digest if found is None else ""
     changed = found.digest if found is not None else "removed"
     return hashlib.sha256(f"{uid} {content} {changed}".encode()).hexdigest()
 
@@ -104,30 +108,35 @@ def _select_content(
     # Attack: a custom resource without a status subresource, whose status is a field like any other. Of a new object
     # it is shown when the request names it: API servers fill in the status of many kinds.
     has_status = before is not None or (isinstance(body, dict) and "status" in body)
-    shown = _replicas if about.subresource == "scale" else _content
-    old = shown(before, status=has_status) if before is not None else None
-    return old, shown(after, status=has_status) if after is not None else None
+    select = _replicas if about.subresource == "scale" else _content
+    old = select(before, status=has_status) if before is not None else None
+    new = select(after, status=has_status) if after is not None else None
+    return old, new
 
 
 def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
     """Returns an object without what is the API server's own."""
     found = nodes.fields(document)
+    if not status:
+        found.pop("status", None)
     metadata = found.get("metadata")
     if metadata is not None and isinstance(metadata.node.raw, dict):
         members = nodes.fields(metadata.node)
         kept = {key: field for key, field in members.items() if key not in _BOOKKEEPING}
         found["metadata"] = metadata._replace(node=nodes.join(kept))
-    return nodes.join({key: field for key, field in found.items() if status or key != "status"})
+    return nodes.join(found)
 
 
 def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
     """Returns all that a scale changes of an object, which may be the scale itself or what is scaled."""
     spec = nodes.fields(document).get("spec")
-    members = nodes.fields(spec.node) if spec is not None and isinstance(spec.node.raw, dict) else {}
-    if spec is None or "replicas" not in members:
+    if spec is None or not isinstance(spec.node.raw, dict):
         return nodes.join({})
-    replicas = nodes.join({"replicas": members["replicas"]})
-    return nodes.join({"spec": spec._replace(node=replicas)})
+    replicas = nodes.fields(spec.node).get("replicas")
+    if replicas is None:
+        return nodes.join({})
+    scaled = nodes.join({"replicas": replicas})
+    return nodes.join({"spec": spec._replace(node=scaled)})
 
 
 def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes]:
@@ -137,8 +146,9 @@ def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes
         whole += chunk
         if len(whole) > 3 * _MAX_BYTES:
             raise ComparisonError("values")
-    ends = about.before, about.before + about.after
-    return bytes(whole[: ends[0]]), bytes(whole[ends[0] : ends[1]]), bytes(whole[ends[1] :])
+    first, second = about.before, about.before + about.after
+    before, after, body = whole[:first], whole[first:second], whole[second:]
+    return bytes(before), bytes(after), bytes(body)
 
 
 def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | None:
@@ -149,7 +159,13 @@ def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | 
     if not isinstance(raw, dict):
         raise ComparisonError("object")
     masked = mask(document, echo=echo)
-    return nodes.Node(raw, raw if masked == document else _decode(masked))
+    shown = raw if masked == document else _decode(masked)
+    return nodes.Node(raw, shown)
+
+
+def _raw(node: nodes.Node | None) -> Any:
+    """Returns an object as it is; None where there is none."""
+    return node.raw if node is not None else None
 
 
 def _decode_bounded(document: bytes) -> Any:

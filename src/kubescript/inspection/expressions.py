@@ -106,11 +106,13 @@ def _reason(text: str) -> str:
 
 def _mistake(text: str) -> str:
     """Returns what the compiler says, in one line."""
-    parts = text.partition(_MISTAKE)[2].partition("\n")[0].split(":", 2)
+    first_line = text.partition(_MISTAKE)[2].partition("\n")[0]
+    parts = first_line.split(":", 2)
     if len(parts) != 3:
         return f"cannot be compiled: {text.splitlines()[0][:200] if text else ''}"
-    line, column, message = parts
-    return f"cannot be compiled: line {line}, column {column}: {message.strip().replace(_CONTAINER, '')[:200]}"
+    line, column, rest = parts
+    message = rest.strip().replace(_CONTAINER, "")[:200]
+    return f"cannot be compiled: line {line}, column {column}: {message}"
 
 
 def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str, Any]:
@@ -123,9 +125,9 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
     shown = after if after is not None else before
     group, _, version = _text(shown, "apiVersion").rpartition("/")
     # Without authenticated callers there is no user, and a rule that asks for one denies.
-    user = (
-        {} if about.user is None else {"userInfo": {"username": about.user.username, "groups": list(about.user.groups)}}
-    )
+    user = {}
+    if about.user is not None:
+        user["userInfo"] = {"username": about.user.username, "groups": list(about.user.groups)}
     return user | {
         "operation": operation,
         "kind": {"group": group, "version": version, "kind": _text(shown, "kind")},

@@ -47,8 +47,11 @@ def _text(value: dict[str, Any], key: str) -> str:
 
 
 def _digest(document: dict[str, Any], *, status: bool) -> str:
-    content = {key: value for key, value in document.items() if status or key != "status"}
+    content = dict(document)
+    if not status:
+        content.pop("status", None)
     metadata = content.get("metadata")
     if isinstance(metadata, dict):
         content["metadata"] = {key: value for key, value in metadata.items() if key not in _NOT_CONTENT}
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+    data = msgspec.json.encode(content, order="deterministic")
+    return hashlib.sha256(data).hexdigest()

@@ -44,7 +44,9 @@ class Inspector:
         order = _read(about)
         if order.release and not about.echo:
             return releases.write(chunks, brief=order.release == "brief")
-        return _reduce(about, order.metadata, chunks) if order.metadata is not None else None
+        if order.metadata is None:
+            return None
+        return _reduce(about, order.metadata, chunks)
 
 
 def _read(about: masking.Body) -> inspection.Order:

@@ -114,7 +114,8 @@ class _Event(msgspec.Struct):
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
-    yield msgspec.json.encode(_reduce(served, _decode(_whole(chunks), _Object)))
+    found = _decode(_whole(chunks), _Object)
+    yield msgspec.json.encode(_reduce(served, found))
 
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -147,8 +148,9 @@ def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
         raise ShapeError
     if event.type == "ERROR":
         return {"type": event.type, "object": _status(bytes(event.object))}
-    found, is_named = _decode(bytes(event.object), _Object), event.type != "BOOKMARK"
-    return {"type": event.type, "object": _reduce(served, found, is_named=is_named)}
+    found = _decode(bytes(event.object), _Object)
+    reduced = _reduce(served, found, is_named=event.type != "BOOKMARK")
+    return {"type": event.type, "object": reduced}
 
 
 def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
@@ -165,7 +167,9 @@ def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = Tru
 
 def _is_copy(name: str, value: str) -> bool:
     """Says whether an annotation holds a copy of this object, or of another one."""
-    return name in _COPY_NAMES or any(part in name for part in _COPIES) or _COPY.search(value.encode()) is not None
+    if name in _COPY_NAMES or any(part in name for part in _COPIES):
+        return True
+    return _COPY.search(value.encode()) is not None
 
 
 def _status(raw: bytes) -> _Status:
@@ -208,7 +212,9 @@ class _List:
     def feed(self, chunk: bytes) -> bytes:
         """Takes the next bytes; returns what they make complete."""
         objects = self._cutter.feed(chunk)
-        return self._opening() + self._write(objects) if self._cutter.has_begun else b""
+        if not self._cutter.has_begun:
+            return b""
+        return self._opening() + self._write(objects)
 
     def end(self) -> bytes:
         """Returns the end of the list."""
@@ -242,4 +248,5 @@ class _List:
 def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
     if metadata is None:
         return b""
-    return b',"metadata":' + msgspec.json.encode(_decode(bytes(metadata), _ListMetadata))
+    found = _decode(bytes(metadata), _ListMetadata)
+    return b',"metadata":' + msgspec.json.encode(found)

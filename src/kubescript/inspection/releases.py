@@ -168,7 +168,8 @@ class _Written(msgspec.Struct, omit_defaults=True):
 
 def write(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
     """Yields one revision of a release as JSON. Raises ReleaseError."""
-    found = _decode(_unpack(_unwrap(_join(chunks, _MAX_HELD))), _Release)
+    packed = _unwrap(_join(chunks, _MAX_HELD))
+    found = _decode(_unpack(packed), _Release)
     yield msgspec.json.encode(_brief(found) if brief else _whole(found))
 
 
@@ -264,15 +265,21 @@ def _of_yaml(document: str) -> _Reference:
         depth = len(line) - len(text)
         if depth == 0 and text and not text.startswith(("#", "-")):
             section, indent = key, 0
-            found.api_version = _scalar(value) if key == "apiVersion" else found.api_version
-            found.kind = _scalar(value) if key == "kind" else found.kind
+            if key == "apiVersion":
+                found.api_version = _scalar(value)
+            elif key == "kind":
+                found.kind = _scalar(value)
         elif section == "metadata" and depth and depth == (indent or depth) and not text.startswith("#"):
             indent = depth
-            found.name = _scalar(value) if key == "name" else found.name
-            found.namespace = _scalar(value) if key == "namespace" else found.namespace
+            if key == "name":
+                found.name = _scalar(value)
+            elif key == "namespace":
+                found.namespace = _scalar(value)
     return found
 
 
 def _scalar(text: str) -> str:
+    """Returns a value without its quotes, and without a comment behind it."""
     text = text.partition(" #")[0].strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if is_quoted else text

@@ -79,7 +79,9 @@ def of(about: inspection.Comparison, body: Any) -> Asked:
 
 def _map_by_label(key: str, asked: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their labels; None when one has none of its own, so that it could be any of the list's."""
-    return {item[key]: item for item in asked} if merge_keys.tells_apart(key, asked) else None
+    if not merge_keys.tells_apart(key, asked):
+        return None
+    return {item[key]: item for item in asked}
 
 
 def _map_by_place(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
@@ -94,5 +96,9 @@ def _agree(asked: Any, after: Any) -> bool:
     """Says whether two items can be the same one: what they hold beside objects and lists is equal."""
     if not isinstance(asked, dict) or not isinstance(after, dict):
         return nodes.is_same(asked, after)
-    plain = ((key, value) for key, value in asked.items() if value is not None and not isinstance(value, dict | list))
-    return all(key in after and nodes.is_same(value, after[key]) for key, value in plain)
+    for key, value in asked.items():
+        if value is None or isinstance(value, dict | list):
+            continue
+        if key not in after or not nodes.is_same(value, after[key]):
+            return False
+    return True

@@ -38,10 +38,11 @@ _NO_ACCOUNT: Final = (None, "", "default")
 
 def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, ...]:
     """Returns the risks that an object newly has, sorted. Without `before` all that it has are new."""
-    before = before if before is not None else {}
+    before = before or {}
     was, now = _Settings(before).found, _Settings(after).found
     risks = {risk for risk, _, _ in now - was}
-    risks |= {risk for risk, _, _ in was - now if risk == "serviceAccount"}
+    gone = {risk for risk, _, _ in was - now}
+    risks |= gone & {"serviceAccount"}
     if _finalizers(before) - _finalizers(after):
         risks.add("finalizers")
     if _owners(before) != _owners(after):
@@ -71,8 +72,7 @@ class _Settings:
                     self._below(nodes.key_step(key), member)
         elif isinstance(value, list):
             for number, item in enumerate(value):
-                name = item.get("name") if isinstance(item, dict) else None
-                self._below(nodes.key_step(name) if isinstance(name, str) else f"[{number}]", item)
+                self._below(_item_step(number, item), item)
         self._place.pop()
 
     def _add(self, value: dict[str, Any]) -> None:
@@ -89,6 +89,12 @@ class _Settings:
                 self.found[risk, tuple(self._place), setting] += 1
 
 
+def _item_step(number: int, item: Any) -> str:
+    """Returns what an item of a list adds to a place: its name, or else its number."""
+    name = item.get("name") if isinstance(item, dict) else None
+    return nodes.key_step(name) if isinstance(name, str) else f"[{number}]"
+
+
 def _is_on(value: Any) -> bool:
     """Says whether a switch is on. A template's text may become anything but what it says."""
     if isinstance(value, str):
@@ -99,7 +105,9 @@ def _is_on(value: Any) -> bool:
 def _find_capabilities(value: Any) -> set[str]:
     """Returns the capabilities that are added beyond the baseline. What is no list may become one."""
     names = value.get("add") if isinstance(value, dict) else None
-    return {_scalar(name) for name in (names if isinstance(names, list) else [names or ""])} - _CAPABILITIES
+    if not isinstance(names, list):
+        names = [names or ""]
+    return {_scalar(name) for name in names} - _CAPABILITIES
 
 
 def _proc_mount(value: Any) -> str:
@@ -127,12 +135,14 @@ def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for part in ("metadata", "spec"):
         names = documents.mapping(document, part).get("finalizers")
-        found.update((part, _canonical(name)) for name in (names if isinstance(names, list) else ()))
+        if isinstance(names, list):
+            found.update((part, _canonical(name)) for name in names)
     return found
 
 
 def _owners(document: dict[str, Any]) -> str:
-    return _canonical(documents.mapping(document, "metadata").get("ownerReferences") or [])
+    metadata = documents.mapping(document, "metadata")
+    return _canonical(metadata.get("ownerReferences") or [])
 
 
 def _canonical(value: Any) -> str:

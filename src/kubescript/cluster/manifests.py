@@ -182,9 +182,11 @@ def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_se
 def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, str, tree.Name]]:
     """Yields group, plural, namespace and file of each part of a must-gather."""
     below = [name for name in names if name[: len(top)] == top and name[-1].endswith(".yaml")]
-    for name in sorted(below, key=lambda name: (len(name), name)):  # lists before the objects that they hold too
-        found = _place([part.removesuffix(".yaml") for part in name[len(top) :]])
-        if found is not None and all(_FOLDER.fullmatch(part) for part in found):
+    # Lists come before the objects that they hold too.
+    for name in sorted(below, key=lambda name: (len(name), name)):
+        parts = [part.removesuffix(".yaml") for part in name[len(top) :]]
+        found = _place(parts)
+        if found is not None and all(map(_FOLDER.fullmatch, found)):
             yield (*found, name)
 
 

@@ -76,11 +76,12 @@ def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
 def _of_operator(settings: config.OpenStack) -> Cloud:
     path = settings.clouds_file or _find_file()
     entries = _entries(path)
-    name = settings.cloud or (next(iter(entries)) if len(entries) == 1 else _DEFAULT_NAME)
+    name = settings.cloud or _DEFAULT_NAME
+    if not settings.cloud and len(entries) == 1:
+        (name,) = entries
     if name not in entries:
-        raise errors.ConfigError(
-            f"{path} has no cloud `{name}`", remedy=f"name one with openstack.cloud: {', '.join(entries) or 'none'}"
-        )
+        known = ", ".join(entries) or "none"
+        raise errors.ConfigError(f"{path} has no cloud `{name}`", remedy=f"name one with openstack.cloud: {known}")
     secure = path.with_name(_SECURE)
     secrets = _entries(secure).get(name) if secure.is_file() else None
     return _cloud(settings, name, entries[name], secrets)
@@ -126,7 +127,11 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
     if settings.insecure:
         changed["verify"] = False
     # A process of openstack has another folder than this one.
-    files = {key: str(section.with_home(Path(str(changed[key]))).absolute()) for key in _FILES if changed.get(key)}
+    files = {}
+    for key in _FILES:
+        if changed.get(key):
+            file = section.with_home(Path(str(changed[key])))
+            files[key] = str(file.absolute())
     changed |= files
     auth = changed.get("auth")
     auth = auth if isinstance(auth, dict) else {}
@@ -141,4 +146,6 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
 
 
 def _project(auth: Mapping[str, Any]) -> list[str]:
-    return [f"{key}={value}" for key, value in sorted(auth.items()) if key.startswith("project_")]
+    """Returns what an entry says of its project, in a fixed order."""
+    pairs = sorted(auth.items())
+    return [f"{key}={value}" for key, value in pairs if key.startswith("project_")]

@@ -119,10 +119,12 @@ class Connection:
             event = self._next()
             if not isinstance(event, h11.Request):
                 return
-            method, target = event.method.decode("ascii"), event.target.decode("ascii")
+            method = event.method.decode("ascii")
+            target = event.target.decode("ascii")
             headers = {name.decode("ascii"): value.decode("latin-1") for name, value in event.headers}
             # Attack: 32 bodies of 3 MiB at once, each of which takes 11 MiB while it waits for the cluster.
-            with contextlib.nullcontext() if _has_small_body(headers) else self._answers.large_body:
+            room = contextlib.nullcontext() if _has_small_body(headers) else self._answers.large_body
+            with room:
                 answer = self._answers.answer(method, target, headers, self._body())
             self._write(answer)
             if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
@@ -165,7 +167,10 @@ class Connection:
 
 
 def _has_small_body(headers: Mapping[str, str]) -> bool:
-    return "transfer-encoding" not in headers and int(headers.get("content-length", "0")) <= _SMALL_BODY
+    """Says whether the headers announce a body that any number of connections may have at once."""
+    if "transfer-encoding" in headers:
+        return False
+    return int(headers.get("content-length", "0")) <= _SMALL_BODY
 
 
 def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secret: str) -> exchanges.Call:
@@ -197,8 +202,8 @@ def is_read(asked: exchanges.Call) -> bool:
     """Says whether a call reads: it gets something, or asks what a user may do."""
     if asked.method == "GET":
         return True
-    is_in_reviews = asked.path[:1] == ("apis",) and asked.path[1:2] and asked.path[1] in _REVIEWS
-    return asked.method == "POST" and bool(is_in_reviews) and asked.path[-1].endswith("reviews")
+    is_in_reviews = asked.path[:1] == ("apis",) and not _REVIEWS.isdisjoint(asked.path[1:2])
+    return asked.method == "POST" and is_in_reviews and asked.path[-1].endswith("reviews")
 
 
 def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:

@@ -103,6 +103,7 @@ def _find_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc
 
 
 def _entries(commands: Sequence[str]) -> list[oc_commands.Command]:
+    """Returns the operator's entries as kubectl names the commands."""
     return [oc_commands.canonical(tuple(command.split())) for command in commands]
 
 
@@ -167,15 +168,22 @@ def _check_value(flag: _Flag) -> None:
     if flag.name == "output" and value not in _FORMATS and not value.startswith(_TEMPLATES):
         instead = f"{', '.join(sorted(_FORMATS))} or {'…, '.join(_TEMPLATES)}…"
         raise _denial(f"-o {_quote(value)} is refused; nothing is read from files: write one of {instead}")
-    if flag.name == "v" and not (value.isascii() and value.isdigit() and len(value) <= 2 and int(value) <= _MAX_LEVEL):
+    if flag.name == "v" and not _is_level(value):
         raise _denial(f"-v {_quote(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
+
+
+def _is_level(text: str) -> bool:
+    is_number = text.isascii() and text.isdigit() and len(text) <= 2
+    return is_number and int(text) <= _MAX_LEVEL
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
     """Refuses the flags that are refused before `--` behind it too. To kubectl all words there are plain: this relies
     on less."""
-    after = list(arguments).index("--") + 1 if "--" in arguments else len(arguments)
-    for argument in arguments[after:]:
+    if "--" not in arguments:
+        return
+    start = arguments.index("--") + 1
+    for argument in arguments[start:]:
         spelling = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
         if spelling in oc_commands.REFUSED_FLAGS:
             raise _flag_denial(spelling, "it is refused behind -- too")
@@ -200,4 +208,5 @@ def _show(words: oc_commands.Command) -> str:
 
 
 def _quote(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return repr(shown)

@@ -38,7 +38,8 @@ class Flags:
 
 def longest(words: Command, commands: Iterable[Command]) -> int:
     """Returns how many words the longest of the commands has that the words begin with; 0 if there is none."""
-    return max((len(command) for command in commands if command and words[: len(command)] == command), default=0)
+    lengths = [len(command) for command in commands if command and words[: len(command)] == command]
+    return max(lengths, default=0)
 
 
 def canonical(words: Command) -> Command:
@@ -77,6 +78,7 @@ def _unfold(text: str) -> Iterator[str]:
 
 
 def _commands(section: str) -> dict[Command, Flags]:
+    """Returns the commands of a section, with the flags of each."""
     return {tuple(words.split()): _parse_flags(flags) for words, flags in _FILE[section].items()}
 
 

@@ -77,7 +77,8 @@ class Runner:
         usage = runs.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
         )
-        notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
+        is_lacking = output.status != 0 and cloud.lacks_project
+        notes = (_WITHOUT_PROJECT,) if is_lacking else ()
         return outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
     def _ask_microversions(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:

@@ -34,9 +34,9 @@ class Inspector:
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
         """Returns what a write changes, where documents are to be compared. Raises ComparisonError."""
         comparison = _read(about).comparison
-        return (
-            differences.write_changes(comparison, chunks, mask, self._expressions) if comparison is not None else None
-        )
+        if comparison is None:
+            return None
+        return differences.write_changes(comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
         """Returns the metadata of a body's objects, or a release as it may pass, where no more may. Raises ShapeError

@@ -137,7 +137,10 @@ def kind_of(group: str, resource: str) -> str | None:
 
 def plural_of(group: str, kind: str) -> str | None:
     """Returns the resource name of a built-in kind; None when the table does not have it."""
-    return next((plural for plural, known in BUILT_IN.get(group, {}).items() if known == kind), None)
+    for plural, known in BUILT_IN.get(group, {}).items():
+        if known == kind:
+            return plural
+    return None
 
 
 class Place(NamedTuple):

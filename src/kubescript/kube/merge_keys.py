@@ -16,7 +16,10 @@ ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
 
 def list_key(*lists: list[Any]) -> str | None:
     """Returns the field by which the items of all these lists are told apart; None where each is known by its place."""
-    return next((key for key in _LIST_KEYS if all(tells_apart(key, each) for each in lists)), None)
+    for key in _LIST_KEYS:
+        if all(tells_apart(key, each) for each in lists):
+            return key
+    return None
 
 
 def tells_apart(key: str, values: list[Any]) -> bool:

@@ -64,8 +64,10 @@ def load() -> Classification:
 
 
 def _names(section: Mapping[str, Any]) -> frozenset[str]:
+    """Returns all commands of a section."""
     return frozenset(name for text in section.values() for name in _split(text))
 
 
 def _split(text: str) -> list[str]:
+    """Returns the names in a list with commas, which may break its lines anywhere."""
     return [" ".join(part.split()) for part in text.split(",")]

@@ -39,7 +39,10 @@ class Gate:
 
     def open_for(self, urls: Iterable[str]) -> None:
         """Lets requests to the hosts and ports of these addresses pass."""
-        self._origins.update(origin for url in urls if (origin := _origin(url)))
+        for url in urls:
+            origin = _origin(url)
+            if origin is not None:
+                self._origins.add(origin)
 
     def check(self, host: str, port: int, method: str, target: str) -> None:
         """Raises Refused unless the request may leave."""
@@ -72,8 +75,11 @@ class Gate:
 
 def addresses(catalog: Iterable[Mapping[str, Any]]) -> list[str]:
     """Returns every address in a service catalog."""
-    endpoints = [endpoint for service in catalog for endpoint in service.get("endpoints", ())]
-    return [value for endpoint in endpoints for value in endpoint.values() if isinstance(value, str)]
+    found: list[str] = []
+    for service in catalog:
+        for endpoint in service.get("endpoints", ()):
+            found += [value for value in endpoint.values() if isinstance(value, str)]
+    return found
 
 
 def _origin(url: str) -> tuple[str, int] | None:

@@ -71,10 +71,9 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     except OSError as error:
         _give_up(order, error)
     kubeconfig = _in_memory(_kubeconfig(f"http://{host}:{port}/{secret}", order.namespace))
-    paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE) | dict.fromkeys(_DATA, landlock.READ)
-    paths |= {f"/proc/self/fd/{binary}": landlock.READ | landlock.EXECUTE, "/dev/null": landlock.READ | landlock.WRITE}
     execution = command_filter.Execution(binary)
-    layers += lockdown.apply(lockdown.program_steps(paths, port, execution), confinement)
+    steps = lockdown.program_steps(_paths(binary), port, execution)
+    layers += lockdown.apply(steps, confinement)
     layers += (_egress(layers),)
     orders.send(sock, orders.Confined(layers, secret), (listener.fileno(),))
     if sock.recv(len(orders.GO)) != orders.GO:
@@ -92,6 +91,15 @@ def _draw_address() -> str:
     """Returns one of the 16 million addresses of the loopback. Attack: without a network namespace another process
     finds the proxy at 127.0.0.1 by trying ports, and takes all its connections."""
     return socket.inet_ntoa(bytes([127, *(1 + secrets.randbelow(254) for _ in range(3))]))
+
+
+def _paths(binary: int) -> dict[str, int]:
+    """Returns what the program may open, and how; `binary` is its own descriptor."""
+    paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE)
+    paths |= dict.fromkeys(_DATA, landlock.READ)
+    paths[f"/proc/self/fd/{binary}"] = landlock.READ | landlock.EXECUTE
+    paths["/dev/null"] = landlock.READ | landlock.WRITE
+    return paths
 
 
 def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:

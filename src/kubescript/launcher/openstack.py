@@ -49,8 +49,11 @@ def warm() -> None:
 
 
 def _groups() -> set[str]:
-    entries = [entry for package in importlib.metadata.distributions() for entry in package.entry_points]
-    return {entry.group for entry in entries if entry.group.startswith(("openstack.", "cliff.formatter."))}
+    """Returns the groups of entry points that have the client's commands, plugins and formats."""
+    groups: set[str] = set()
+    for package in importlib.metadata.distributions():
+        groups.update(entry.group for entry in package.entry_points)
+    return {group for group in groups if group.startswith(("openstack.", "cliff.formatter."))}
 
 
 def run(order: orders.OpenStackOrder) -> int:

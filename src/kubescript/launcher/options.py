@@ -68,10 +68,12 @@ def _check_path(word: str) -> None:
 
 
 def _spellings(actions: Iterable[argparse.Action]) -> set[str]:
+    """Returns all names of these options."""
     return {string for action in actions for string in action.option_strings}
 
 
 def _is_allowed(action: argparse.Action) -> bool:
+    """Says whether a caller may use an option, by each of its names."""
     return all(string in _ALLOWED or _API_VERSION.fullmatch(string) for string in action.option_strings)
 
 

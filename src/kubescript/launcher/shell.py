@@ -85,7 +85,8 @@ class Shell(shell.OpenStackShell):
         settings = self.cloud.config
         login = settings.get("auth") or {}
         self._wall.open_for_login(str(login.get("auth_url")))
-        self._wall.open_for(value for key, value in settings.items() if key.endswith("endpoint_override") and value)
+        overrides = [value for key, value in settings.items() if key.endswith("endpoint_override")]
+        self._wall.open_for(filter(None, overrides))
         self._wall.open_for([str(login.get("endpoint"))])
 
     def _load_commands(self) -> None:
@@ -114,7 +115,8 @@ class _Commands(commandmanager.CommandManager):
         self.commands: dict[str, Any] = original.commands
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        return iter([(name, entry) for name, entry in self.commands.items() if name not in self._refused])
+        allowed = [(name, entry) for name, entry in self.commands.items() if name not in self._refused]
+        return iter(allowed)
 
     def judge(self) -> None:
         """Replaces the entry point of each command."""
@@ -208,13 +210,16 @@ def _choose_version(option: str, version: str) -> str | None:
         if option == module.API_VERSION_OPTION:
             if hasattr(module, "check_api_version"):
                 return version
-            numbers = [
-                number for text in module.API_VERSIONS if (number := _number(text)) and number <= _number(version)
-            ]
-            return "{}.{}".format(*max(numbers)) if numbers else None
+            most = _number(version)
+            known = [number for number in map(_number, module.API_VERSIONS) if number <= most]
+            if not known:
+                return None
+            major, minor = max(known)
+            return f"{major}.{minor}"
     return None
 
 
 def _number(version: str) -> tuple[int, int]:
+    """Returns a version as numbers; zeros for a text that is none."""
     found = _VERSION.fullmatch(version)
     return (int(found[1]), int(found[2])) if found else (0, 0)

@@ -118,7 +118,8 @@ class Own:
 
     @functools.cached_property
     def _messages(self) -> tuple[str, ...]:
-        return (*self.texts, *(message for message, ours in self.denials if message == ours))
+        plain = [message for message, ours in self.denials if message == ours]
+        return (*self.texts, *plain)
 
     @functools.cached_property
     def _speech(self) -> sentences.Speech:
@@ -139,7 +140,7 @@ class Own:
         """The words of the script's strings, and the names that it gives to fields."""
         written = [found["name"] for found in _FIELD.finditer(self.script)]
         for found in _STRING.finditer(self.script):
-            text = found["a"] or found["b"] or found["c"] or found["d"] or ""
+            text = _content(found)
             if "f" in (found["f"] or "").lower():
                 text = _PLACEHOLDER.sub(" ", text)
             written += _WORD.findall(_ESCAPE.sub(" ", text))
@@ -155,8 +156,13 @@ def _parts(sentence: str) -> sentences.Parts:
 
 def constants(script: str) -> frozenset[str]:
     """Returns the whole texts of the script's strings that are written without an escape."""
-    found = (each["a"] or each["b"] or each["c"] or each["d"] or "" for each in _STRING.finditer(script))
-    return frozenset(text for text in found if text and "\\" not in text)
+    texts = map(_content, _STRING.finditer(script))
+    return frozenset(text for text in texts if text and "\\" not in text)
+
+
+def _content(string: re.Match[str]) -> str:
+    """Returns what stands between the quotes of a string; nothing for a comment."""
+    return string["a"] or string["b"] or string["c"] or string["d"] or ""
 
 
 def fence(text: str) -> str:

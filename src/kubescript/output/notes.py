@@ -38,7 +38,8 @@ def of(parts: Iterable[tuple[str, bool]]) -> Note:
     """Returns the note of texts, each with whether it is kubescript's own."""
     pairs = list(parts)
     sentence = "".join(text if is_own else PLACE for text, is_own in pairs)
-    return Note(sentence, tuple(text for text, is_own in pairs if not is_own))
+    values = tuple(text for text, is_own in pairs if not is_own)
+    return Note(sentence, values)
 
 
 def fill(note: Note, values: Iterable[str]) -> str:

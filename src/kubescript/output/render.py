@@ -203,16 +203,17 @@ def _fault_part(fault: runs.Fault, room: int, style: Style, own: fencing.Own | N
     what to write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
     message = fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}"
-    message, hint = style.text(message), style.text(fault.hint)
+    message = style.text(message)
+    hint = style.text(fault.hint)
     lines = style.text(fault.lines)
-    said = _says(own, fault, kind)
     hinted = own is None or own.is_sentence(fault.hint)
-    if said and hinted:
+    if hinted and _says(own, fault, kind):
         return _MainPart(_cut(message + hint + lines, room), ours=True)
     # Attack: whatever is not word by word a sentence of ours can be a sentence of a pod's.
     inside = message if hinted else message + hint
     denial = style.text(own.denial_in(fault.message)) if own is not None else ""
-    outside = "; ".join(filter(None, (denial, hint.lstrip(";: ") if hinted else ""))) + lines
+    advice = hint.lstrip(";: ") if hinted else ""
+    outside = "; ".join(filter(None, (denial, advice))) + lines
     told = _cut(outside.strip(), room // 2)
     return _MainPart(_cut(inside, room - _size(told)), told=told)
 

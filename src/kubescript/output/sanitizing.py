@@ -67,12 +67,16 @@ def clean(text: str) -> str:
 
 def printable(text: str) -> str:
     """Returns the text as one line that no terminal obeys: other characters are replaced."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
 
 
 def escape_line(line: str) -> str:
     """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or a reader cannot see."""
-    return line if line.isprintable() else "".join(char if char.isprintable() else escape(char) for char in line)
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else escape(char) for char in line)
 
 
 def escape(char: str) -> str:

@@ -102,9 +102,11 @@ class Speech:
 
 def is_name(text: str) -> bool:
     """Says whether the text is a name that the SDK has, such as `V1Pod`, or a few of them, such as `core/Secret`."""
+    names = _table().names
+    if text in names:
+        return True
     parts = list(filter(None, _PARTS.split(text)))
-    few = 0 < len(parts) <= _MAX_PARTS
-    return text in _table().names or (few and all(part in _table().names for part in parts))
+    return 0 < len(parts) <= _MAX_PARTS and names.issuperset(parts)
 
 
 def is_type(text: str) -> bool:
@@ -145,7 +147,9 @@ def _values(sentence: tuple[str, ...], text: str) -> list[str] | None:
 def _by_beginning(*, by_worker: bool) -> dict[str, list[Parts]]:
     """Returns the sentences by their first character; "" for those that begin with a place."""
     found: dict[str, list[Parts]] = {"": []}
-    for sentence in (*_table().python, *(_table().sentences if by_worker else ())):
+    table = _table()
+    spoken = table.sentences if by_worker else ()
+    for sentence in (*table.python, *spoken):
         found.setdefault(sentence[0][:1], []).append(sentence)
     return found
 

@@ -136,12 +136,16 @@ class KindResolver:
         found = self.catalogue(deadline, cancel)
         if found is None:
             return None
-        groups = found.every() if rule.api_group is None else {rule.api_group: found.versions(rule.api_group)}
+        groups = found.every()
+        if rule.api_group is not None:
+            groups = {rule.api_group: found.versions(rule.api_group)}
         served = {group: versions for group, versions in groups.items() if versions}
         if found.partial or not served:
             return True
         offers = [self.list_offers(group, version, deadline, cancel) for group in served for version in served[group]]
-        return any(rule.names(offer) for offer in offers) or (False if all(offers) else None)
+        if any(map(rule.names, offers)):
+            return True
+        return False if all(offers) else None
 
     def catalogue(self, deadline: float, cancel: cancellation.Cancellation) -> Catalogue | None:
         """Returns the groups that the cluster serves; None when it does not tell by `deadline` (time.monotonic)."""
@@ -161,12 +165,14 @@ class KindResolver:
     ) -> dict[str, str]:
         """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster is silent until `deadline`."""
         known = self._recall(group, version)
-        return known or self._ask(group, version, deadline - time.monotonic(), cancel)
+        left = deadline - time.monotonic()
+        return known or self._ask(group, version, left, cancel)
 
     def _recall(self, group: str, version: str) -> dict[str, str]:
         with self._lock:
             when, kinds = self._known.get((group, version), (0.0, {}))
-        return kinds if time.monotonic() - when < _FRESH_S else {}
+        is_fresh = time.monotonic() - when < _FRESH_S
+        return kinds if is_fresh else {}
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
         path = "/" + "/".join(paths.root(group, version))
@@ -212,7 +218,9 @@ def _is_plausible(found: Catalogue) -> bool:
 
 def _kinds(resources: list[_Resource]) -> dict[str, str]:
     """Maps the name of each resource to its kind; empty when there are more or longer ones than is plausible."""
-    if len(resources) > _MAX_NAMES or any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):
+    if len(resources) > _MAX_NAMES:
+        return {}
+    if any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):
         return {}
     return {one.name: one.kind for one in resources}
 

@@ -16,7 +16,18 @@ from typing import Final, Literal
 from kubescript.kube import kinds
 from kubescript.request import releases, request
 
-__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve", "Verdict", "Writes"]
+__all__ = [
+    "DEFAULT_RULES",
+    "Decision",
+    "DeniedResource",
+    "Named",
+    "Policy",
+    "Resolver",
+    "Serve",
+    "Verdict",
+    "Writes",
+    "list_built_in",
+]
 
 Serve = Literal["nothing", "metadata"]
 """What a rule leaves of its objects."""
@@ -55,7 +66,9 @@ class DeniedResource:
     @property
     def api_group(self) -> str | None:
         """The group as the API server writes it; None when the rule holds for every group."""
-        return None if _any(self.group) else "" if self.group == "core" else self.group
+        if _any(self.group):
+            return None
+        return "" if self.group == "core" else self.group
 
     def names(self, offered: Mapping[str, str]) -> bool:
         """Says whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule
@@ -195,7 +208,9 @@ class Policy:
         """Says whether `rule` covers the request; None when that depends on a kind that is not known."""
         # The same objects may be served under a group that the rule does not name.
         found = [self._matches_place(rule, call, place) for place in kinds.places(call.group, call.resource)]
-        return True if True in found else None if None in found else False
+        if True in found:
+            return True
+        return None if None in found else False
 
     def _matches_place(self, rule: DeniedResource, call: request.Request, place: kinds.Place) -> bool | None:
         names = {place.plural, f"{place.plural}/{call.subresource}"}
@@ -230,10 +245,15 @@ def _any(field: str) -> bool:
 def _is_built_in(rule: DeniedResource) -> bool:
     if _any(rule.kind) and _any(rule.resource):
         return True
-    groups = [*kinds.BUILT_IN.values()]
-    if rule.api_group is not None:
-        groups = [kinds.BUILT_IN.get(rule.api_group, {})]
-    return any(rule.names(_with_subresources(group)) for group in groups)
+    offers = map(_with_subresources, list_built_in(rule))
+    return any(map(rule.names, offers))
+
+
+def list_built_in(rule: DeniedResource) -> list[dict[str, str]]:
+    """Returns the resources and kinds of each built-in group that the rule is about."""
+    if rule.api_group is None:
+        return list(kinds.BUILT_IN.values())
+    return [kinds.BUILT_IN.get(rule.api_group, {})]
 
 
 def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
@@ -282,8 +302,11 @@ def _deny_mistaken(rule: DeniedResource) -> Decision:
 
 
 def _tunnel(call: request.Request) -> Decision | None:
-    kind = call.subresource if call.subresource in request.CONNECT else "proxy" if call.verb == "proxy" else ""
-    if not kind:
+    if call.subresource in request.CONNECT:
+        kind = call.subresource
+    elif call.verb == "proxy":
+        kind = "proxy"
+    else:
         return None
     reason = f"{kind} is never available"
     return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])

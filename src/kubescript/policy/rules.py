@@ -18,12 +18,11 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
-from kubescript.kube import kinds
 from kubescript.policy import discovery, policy
 from kubescript_sandbox.host import cancellation
 
@@ -133,7 +132,9 @@ class Denials:
         """Warns of a rule that is similar to a built-in name, before any cluster is asked: it may be a spelling
         mistake."""
         for rule in self._open:
-            if near := _near(rule, _list_built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
+            cutoff = _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR
+            near = _near(rule, policy.list_built_in(rule), cutoff)
+            if near:
                 text = f"rule {rule.id} matches no built-in kind; did you mean {near}?"
                 _warn(Finding(rule.id, text, wrong=True, context=self._context))
 
@@ -143,8 +144,9 @@ def examine(
 ) -> list[Finding]:
     """Returns the findings on those rules that name nothing, as far as the cluster tells in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
-    found = (_Check(rule, resolve, until, context).finding() for rule in rules if not rule.built_in)
-    return [finding for finding in found if finding is not None]
+    checks = [_Check(rule, resolve, until, context) for rule in rules if not rule.built_in]
+    findings = (check.finding() for check in checks)
+    return [finding for finding in findings if finding is not None]
 
 
 class _Until(NamedTuple):
@@ -211,10 +213,6 @@ class _Check:
         return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
 
 
-def _list_built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
-    return list(kinds.BUILT_IN.values()) if rule.api_group is None else [kinds.BUILT_IN.get(rule.api_group, {})]
-
-
 def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
     """Returns the offered names that are most similar to the rule's name, as text; empty when none is."""
     kinds_by_name: dict[str, str] = {}
@@ -230,4 +228,5 @@ def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff:
 
 def _warn(finding: Finding) -> None:
     about = {"event": "policy.rule", "context": finding.context, "rule": finding.rule}
-    log.log(logging.WARNING if finding.wrong or not finding.told else logging.INFO, "%s", finding.text, extra=about)
+    level = logging.WARNING if finding.wrong or not finding.told else logging.INFO
+    log.log(level, "%s", finding.text, extra=about)

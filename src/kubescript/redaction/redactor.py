@@ -142,7 +142,9 @@ class Engine(engine.Engine):
 def has_placeholder(body: bytes) -> bool:
     """Says whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the
     value."""
-    return masking.OPENING in body or _ESCAPED in body.lower() or any(piece in body for piece in _IN_BASE64)
+    if masking.OPENING in body or _ESCAPED in body.lower():
+        return True
+    return any(piece in body for piece in _IN_BASE64)
 
 
 def describe(call: request.Request, *, echo: bool) -> masking.Body:

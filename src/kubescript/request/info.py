@@ -50,10 +50,15 @@ class Info:
 
 def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
     """Returns what the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
-    return _classify(method, _check_path(path), options)
+    _check_path(path)
+    found = paths.split_root(path)
+    if found is None:
+        return _document(method, path)
+    group, version, parts = found
+    return _resource(method, group, version, parts, options)
 
 
-def _check_path(path: tuple[str, ...]) -> tuple[str, ...]:
+def _check_path(path: tuple[str, ...]) -> None:
     if not 1 <= len(path) <= _MAX_SEGMENTS:
         raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
     for segment in path:
@@ -65,15 +70,6 @@ def _check_path(path: tuple[str, ...]) -> tuple[str, ...]:
             raise errors.RequestError(
                 f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument", code="request.path"
             )
-    return path
-
-
-def _classify(method: str, segments: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
-    found = paths.split_root(segments)
-    if found is None:
-        return _document(method, segments)
-    group, version, parts = found
-    return _resource(method, group, version, parts, options)
 
 
 def _document(method: str, segments: tuple[str, ...]) -> Info:

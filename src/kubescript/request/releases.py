@@ -59,16 +59,17 @@ def _list(call: request.Request) -> request.Request:
     if unknown:
         raise _refusal(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
     # The terms of a selector hold together, so that whatever the script selects, only Helm's own objects are read.
-    selected = f"{_OWNED},{options['labelSelector']}" if options.get("labelSelector") else _OWNED
-    query = tuple((options | {"labelSelector": selected}).items())
-    return replace(call, path=_path(call), query=query, accept=_LIST)
+    own = options.get("labelSelector")
+    options["labelSelector"] = f"{_OWNED},{own}" if own else _OWNED
+    return replace(call, path=_path(call), query=tuple(options.items()), accept=_LIST)
 
 
 def _one(call: request.Request) -> request.Request:
     if not call.namespace or not _NAME.fullmatch(call.name):
         raise _refusal("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
     extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
-    return replace(call, path=f"{_path(call)}/{call.name}", query=(), accept="application/json", release=extent)
+    path = f"{_path(call)}/{call.name}"
+    return replace(call, path=path, query=(), accept="application/json", release=extent)
 
 
 def _path(call: request.Request) -> str:

@@ -125,9 +125,13 @@ def describe(request: Request) -> str:
     """Describes the request in a few words for a person: `list pods in namespace default`."""
     if not request.is_resource:
         return f"{request.method} {request.path}"
-    what = request.resource + (f"/{request.subresource}" if request.subresource else "")
+    text = f"{request.verb} {request.resource}"
+    if request.subresource:
+        text += f"/{request.subresource}"
     if request.group:
-        what += f".{request.group}"
-    named = f" {request.name}" if request.name else ""
-    where = f" in namespace {request.namespace}" if request.namespace and request.resource != "namespaces" else ""
-    return f"{request.verb} {what}{named}{where}"
+        text += f".{request.group}"
+    if request.name:
+        text += f" {request.name}"
+    if request.namespace and request.resource != "namespaces":
+        text += f" in namespace {request.namespace}"
+    return text

@@ -25,7 +25,7 @@ import pytest
 from mcp.client import Client
 
 from kubescript import config, contexts, errors, evaluator, logs, redaction, types
-from kubescript.audit import record, recorder
+from kubescript.audit import recorder, script_records
 from kubescript.broker import body, logview, records, summary
 from kubescript.cluster import snapshot
 from kubescript.policy import discovery, policy
@@ -63,7 +63,9 @@ class Server:
     def __init__(self, bench: benches.Bench, folder: Path, **hooks: Any) -> None:
         mask = hooks.pop("mask", None)
         self.file = folder / "audit.jsonl"
-        made = recorder.open_recorder(config.Audit(file=self.file), hooks.pop("redact_records", record.pass_unmasked))
+        made = recorder.open_recorder(
+            config.Audit(file=self.file), hooks.pop("redact_records", script_records.pass_unmasked)
+        )
         assert made is not None
         cluster = snapshot.Snapshot(trails.snapshot(folder))
         door = reading.made(cluster, policy.Policy(), **hooks)

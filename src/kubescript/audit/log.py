@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import kubescript
 from kubescript import errors
-from kubescript.audit import chain, paths, rotation
+from kubescript.audit import chain, file_checks, rotation
 
 __all__ = ["AuditLog", "check_end"]
 
@@ -80,7 +80,7 @@ class AuditLog:
         except OSError as error:
             with self._lock:
                 self._lost_records += 1
-            raise paths.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
+            raise file_checks.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
         except errors.AuditError:
             with self._lock:
                 self._lost_records += 1
@@ -108,7 +108,7 @@ class AuditLog:
         """Locks the file that is at `path` now: another process may have rotated the one that was."""
         while True:
             if self._descriptor is None:
-                self._descriptor, self._size = paths.open_append(self.path), -1
+                self._descriptor, self._size = file_checks.open_append(self.path), -1
             self._lock_file(self._descriptor)
             if _is_same_file(self._descriptor, self.path):
                 return self._descriptor
@@ -125,7 +125,7 @@ class AuditLog:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     why = "another process keeps it locked"
-                    raise paths.unavailable(self.path, why, f"see who: fuser {self.path}") from None
+                    raise file_checks.unavailable(self.path, why, f"see who: fuser {self.path}") from None
                 time.sleep(_LOCK_RETRY_S)
             else:
                 return
@@ -256,7 +256,7 @@ class AuditLog:
         """Writes one record behind the end of the chain. Raises AuditError or OSError; the end then stays."""
         line, head = chain.seal(fields, self._head, self._key)
         if len(line) > chain.MAX_LINE:
-            raise paths.unavailable(self.path, "a record is too long", "report this")
+            raise file_checks.unavailable(self.path, "a record is too long", "report this")
         self._append(line)
         self._head = head
 
@@ -285,7 +285,7 @@ def check_end(path: Path, key: bytes | None) -> None:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise paths.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
+        raise file_checks.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
     try:
         _read_end(path, descriptor, os.fstat(descriptor).st_size, key)
     finally:
@@ -307,7 +307,7 @@ def _read_end(path: Path, descriptor: int, size: int, key: bytes | None) -> tupl
     is_empty = not lines and not start
     if last is None and not is_empty:
         why = "its last record is damaged, or sealed with another key"
-        raise paths.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
+        raise file_checks.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
     return torn, whole is not None, last
 
 

@@ -94,10 +94,10 @@ def verify(context: click.Context, file: Path, key_file: Path | None, anchor: st
 
 def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
     """The exit code of `verify`, and what it says."""
-    from kubescript.audit import paths
+    from kubescript.audit import file_checks
     from kubescript.audit import verify as checking
 
-    key = paths.read_key(key_file)
+    key = file_checks.read_key(key_file)
     report = checking.verify(file, key, anchor)
     if not report.whole:
         return _BROKEN, checking.as_text(report)
@@ -237,8 +237,8 @@ def rules(
     """Judge how the cluster was changed. Exit code 1: a critical finding."""
     import msgspec
 
+    from kubescript.audit import judgement as judging
     from kubescript.audit import reader
-    from kubescript.audit import rules as judging
     from kubescript.changes.rules.conduct import configuration
     from kubescript.output import sanitizing
 

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction, types
-from kubescript.audit import changes, recorder
-from kubescript.audit import record as audit_record
+from kubescript.audit import recorded_changes, recorder
+from kubescript.audit import script_records as audit_record
 from kubescript.broker import records
 from kubescript.changes import attempts, draft, plan, review
 from kubescript.changes.rules.conduct import configuration, transcript
@@ -447,9 +447,9 @@ def test_what_the_record_says_of_a_step_is_what_the_rules_saw(engine: redaction.
     """Writer and reader share one shape: a step that was recorded and read back is the same change."""
     steps = planned(engine, write("patch", DEPLOYMENT, HALF, PARTIAL), write("delete", POD, None))
     for step in steps:
-        fields = changes.fields_of(step, audit_record.TextFilter(engine.text), 8_000)
+        fields = recorded_changes.fields_of(step, audit_record.TextFilter(engine.text), 8_000)
         written = {"type": "plan", "time": "2026-01-01T00:00:00Z", "plan": "p-1", "steps": [fields]}
-        (session,) = changes.sessions([json.loads(json.dumps(written))], planned=True)
+        (session,) = recorded_changes.sessions([json.loads(json.dumps(written))], planned=True)
         (read,) = session.changes
         seen = review.change_of(step)
         for name in set(transcript.Change.__struct_fields__) - {"at"}:

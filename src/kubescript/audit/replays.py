@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kubescript import errors, types
-from kubescript.audit import record, store
+from kubescript.audit import attachments, script_records
 from kubescript.broker import summary
 from kubescript.output import notes
 from kubescript.wire import exchanges
@@ -31,7 +31,7 @@ def fingerprint(call: exchanges.Call) -> str:
 class Capture:
     """Saves the answers to a script's calls, after redaction. Calls may be answered side by side."""
 
-    def __init__(self, kept_files: store.Store, redact: record.Redact) -> None:
+    def __init__(self, kept_files: attachments.Store, redact: script_records.Redact) -> None:
         self._store = kept_files
         self._redact = redact
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class Capture:
             reply, response = on_call(call, timeout_s)
             captured: dict[str, Any] = {
                 "request": fingerprint(call),
-                "reply": self._mask(msgspec.to_builtins(reply), record.patience()),
+                "reply": self._mask(msgspec.to_builtins(reply), script_records.patience()),
                 "fault": None,
             }
             with self._lock:

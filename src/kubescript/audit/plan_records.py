@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import orjson
 
-from kubescript.audit import chain, changes
-from kubescript.audit.record import TextFilter
+from kubescript.audit import chain, recorded_changes
+from kubescript.audit.script_records import TextFilter
 from kubescript.changes import plan
 from kubescript.changes.store import record as plan_record
 
@@ -71,7 +71,7 @@ def _steps(steps: Sequence[plan.Step], text_filter: TextFilter) -> Iterator[dict
     """Yields what is said of each step, as long as there is room."""
     left = _STEPS_BYTES
     for position, step in enumerate(steps):
-        fields = changes.fields_of(step, text_filter, left // (len(steps) - position))
+        fields = recorded_changes.fields_of(step, text_filter, left // (len(steps) - position))
         left -= len(orjson.dumps(fields)) + 1
         if left < 0:
             return

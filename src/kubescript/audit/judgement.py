@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from kubescript.audit import changes
+from kubescript.audit import recorded_changes
 from kubescript.changes.rules.conduct import configuration, rules, transcript
 from kubescript.output import sanitizing
 
@@ -56,7 +56,7 @@ def judge(
     found: list[Found] = []
     unknown: collections.Counter[tuple[str, str]] = collections.Counter()
     count = 0
-    for session in changes.sessions(records, planned=planned):
+    for session in recorded_changes.sessions(records, planned=planned):
         count += len(session.changes)
         report = rules.judge(transcript.Transcript(tuple(session.changes)), settings)
         for each in report.findings:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
-from kubescript.audit import record
+from kubescript.audit import script_records
 from kubescript.changes import plan, review
 from kubescript.changes.rules.conduct import transcript
 from kubescript.output import sanitizing
@@ -37,7 +37,7 @@ _KEYS_BYTES: Final = 120
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def fields_of(step: plan.Step, text_filter: record.TextFilter, most: int) -> dict[str, Any]:
+def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int) -> dict[str, Any]:
     """Returns what the record of a plan says of one step: in `most` bytes of JSON, unless its target takes more."""
     change = review.change_of(step)
     fields: dict[str, Any] = msgspec.to_builtins(change)
@@ -71,10 +71,10 @@ def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
     return texts
 
 
-def _mask_texts(texts: dict[str, list[str]], text_filter: record.TextFilter) -> dict[str, list[str]]:
+def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFilter) -> dict[str, list[str]]:
     """Returns the texts masked, on one line each; nothing when they cannot be told apart any more."""
     lines = [text.replace("\n", " ") for each in texts.values() for text in each]
-    whole = text_filter.redact("\n".join(lines), lambda _: None, record.patience())
+    whole = text_filter.redact("\n".join(lines), lambda _: None, script_records.patience())
     masked = whole.split("\n")
     if len(masked) != max(1, len(lines)):
         return {}

@@ -27,7 +27,7 @@ import msgspec
 import orjson
 
 from kubescript import errors
-from kubescript.audit import paths, record
+from kubescript.audit import file_checks, script_records
 from kubescript.output import notes
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -105,9 +105,9 @@ class Store:
         self.scripts = scripts or responses
         self.responses = responses
         if self.scripts:
-            paths.make_folder(self.folder)
+            file_checks.make_folder(self.folder)
             for name in FOLDERS:
-                paths.make_folder(self.folder / name)
+                file_checks.make_folder(self.folder / name)
 
     @staticmethod
     def check(path: Path) -> None:
@@ -115,9 +115,9 @@ class Store:
         folder = folder_of(path)
         for one in (folder, *(folder / name for name in FOLDERS)):
             if os.path.lexists(one):
-                paths.check_folder(one)
+                file_checks.check_folder(one)
 
-    def save_script(self, text: str, digest: str, redact: record.Redact) -> None:
+    def save_script(self, text: str, digest: str, redact: script_records.Redact) -> None:
         """Saves a script's text, masked. Raises AuditError."""
         # The hash is that of the text as it ran, so the same name means the same script.
         target = self.folder / "scripts" / f"{digest}.py"
@@ -184,7 +184,7 @@ class Sink:
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
         why = os.strerror(error.errno or 0)
-        return paths.unavailable(self._path.parent, why, "free some space, or check the disk")
+        return file_checks.unavailable(self._path.parent, why, "free some space, or check the disk")
 
 
 def document(folder: Path, entry: dict[str, Any]) -> Document:

@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.commands import clouds, given, openshift, process, processes
+from kubescript.commands import clouds, confined_process, given, oc_runner, processes
 from kubescript.wire import orders
 
 __all__ = ["examine"]
@@ -35,9 +35,9 @@ def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str
 
 def _ask_oc(settings: config.OpenShift) -> tuple[orders.Order, str]:
     """Returns the order that asks `oc` for its version, and which program and whose credentials are used."""
-    binary = openshift.program(settings)
+    binary = oc_runner.program(settings)
     where = f"{binary}, {_source('the kubeconfig', settings.urls)}"
-    if openshift.is_stand_in(settings, binary):
+    if oc_runner.is_stand_in(settings, binary):
         where += "; oc is not installed"
     return orders.OpenShiftOrder(["version", "--client"], str(binary), "default"), where
 
@@ -56,9 +56,9 @@ def _source(operators: str, urls: tuple[str, ...]) -> str:
     return f"credentials: {operators}"
 
 
-def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> process.Output:
+def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> confined_process.Output:
     """Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
         worker = started.start(program, settings.limits.for_script(None))
-        with process.start(worker, order, strict=True) as running:
+        with confined_process.start(worker, order, strict=True) as running:
             return running.read(time.monotonic() + _WITHIN_S, _SHOWN)

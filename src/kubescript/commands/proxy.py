@@ -18,7 +18,7 @@ from typing import Final
 import h11
 
 from kubescript import errors, types
-from kubescript.commands import connection, process
+from kubescript.commands import confined_process, http_connection
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
 
@@ -43,7 +43,9 @@ would succeed before it is killed."""
 class Proxy:
     """Answers the requests of one process. Each connection has a thread."""
 
-    def __init__(self, way_out: process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False) -> None:
+    def __init__(
+        self, way_out: confined_process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False
+    ) -> None:
         """`job` says what answers calls, and with which limits; `deadline` is the command's end (time.monotonic).
         Without `may_write` no write comes to the broker, whatever the cluster's own mode is."""
         self._may_write = may_write
@@ -136,7 +138,7 @@ class Proxy:
     def _serve(self, sock: socket.socket) -> None:
         try:
             with sock:
-                connection.Connection(sock, self).serve()
+                http_connection.Connection(sock, self).serve()
         except (OSError, h11.ProtocolError):  # it has gone, or speaks no HTTP
             pass
         except Exception:
@@ -169,7 +171,7 @@ class Proxy:
         """Seconds until answers are given up: `_end` does so sooner, once the command is killed at its deadline."""
         return max(0.001, self._deadline + _GRACE_S - time.monotonic())
 
-    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> connection.Answer:
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> http_connection.Answer:
         """Returns the answer to one request, whose body must be read or closed."""
         most = self._job.limits.api_calls
         with self._lock:
@@ -179,23 +181,23 @@ class Proxy:
             self._give_up(f"{most} requests")
         if beyond > 0:
             self._job.on_refused("limit.calls")
-            return connection.failure("limit.calls", f"more than {most} API calls", closes=True)
+            return http_connection.failure("limit.calls", f"more than {most} API calls", closes=True)
         try:
-            call = connection.call(method, target, headers, body, self._secret)
+            call = http_connection.call(method, target, headers, body, self._secret)
         except errors.RequestError as error:
-            return connection.failure(error.code, error.message, closes=True)
+            return http_connection.failure(error.code, error.message, closes=True)
         except Exception:  # without an answer `oc` would ask again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
-            return connection.failure("internal", "kubescript failed; see its log")
-        if not self._may_write and not connection.is_read(call):
-            return connection.failure("policy.read_only", "command lines only read here (openshift.allow_write)")
+            return http_connection.failure("internal", "kubescript failed; see its log")
+        if not self._may_write and not http_connection.is_read(call):
+            return http_connection.failure("policy.read_only", "command lines only read here (openshift.allow_write)")
         reply, response = self._ask(call)
         if response is None:
             fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
-            if not connection.is_about_request(fault.code):
+            if not http_connection.is_about_request(fault.code):
                 self.faults[fault.code] = fault.message
-            return connection.failure(fault.code, fault.message)
-        return connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
+            return http_connection.failure(fault.code, fault.message)
+        return http_connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
 
     def charge(self, seconds: float) -> None:
         """Counts processor time that it took to read requests. Raises OSError when it was too long."""

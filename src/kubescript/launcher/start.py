@@ -14,7 +14,7 @@ import signal
 import sys
 from typing import Final
 
-_MODULES: Final = {"openstack": "kubescript.launcher.client", "openshift": "kubescript.launcher.openshift"}
+_MODULES: Final = {"openstack": "kubescript.launcher.openstack_process", "openshift": "kubescript.launcher.oc_process"}
 
 
 def main() -> None:

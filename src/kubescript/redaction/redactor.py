@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from kubescript import config, errors, programs
 from kubescript.kube import kinds
-from kubescript.redaction import changes
+from kubescript.redaction import hostile_changes
 from kubescript.request import request
 from kubescript.wire import inspection
 from kubescript_masking.errors import BodyBrokenError
@@ -113,7 +113,7 @@ class Engine(engine.Engine):
         about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
         documents = iter((before, after, call.body or b""))
         check = functools.partial(_check, call)
-        read = functools.partial(changes.read, has_before=bool(before), has_after=bool(after))
+        read = functools.partial(hostile_changes.read, has_before=bool(before), has_after=bool(after))
         return self.ask(
             about, documents, read, most=inspection.MAX_CHANGES, found=found, check=check, script=call.script
         )

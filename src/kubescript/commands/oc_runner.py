@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors, types
-from kubescript.commands import given, line, oc_arguments, outcome, process, processes, proxy
+from kubescript.commands import command_outcome, confined_process, given, line, oc_arguments, processes, proxy
 from kubescript.wire import orders
 from kubescript_sandbox import runs
 
@@ -63,7 +63,7 @@ class Runner:
         with contextlib.ExitStack() as held:
             worker = self._processes.start("openshift", job.limits)
             held.enter_context(job.cancellation.closing(worker.kill))
-            running = held.enter_context(process.start(worker, order, strict=self._processes.strict))
+            running = held.enter_context(confined_process.start(worker, order, strict=self._processes.strict))
             if running.way_out is None:  # no descriptor was free for it
                 raise errors.WorkerError("the process of the command line has no way out; run it again")
             address = running.way_out.address
@@ -82,7 +82,7 @@ class Runner:
         notes = [_NOT_OC] if is_stand_in(self._settings, Path(order.binary)) else []
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
             notes += _explain(asked.faults)
-        return outcome.outcome(job, output, usage, tuple(notes))
+        return command_outcome.outcome(job, output, usage, tuple(notes))
 
 
 def _explain(faults: Mapping[str, str]) -> Iterator[str]:

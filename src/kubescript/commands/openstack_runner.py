@@ -1,6 +1,6 @@
 """Runs command lines of `openstack`, each in a fork of a process that has loaded the client.
 
-The process holds the credentials of its call: it talks to the cloud itself. `launcher.client` says what it may do.
+The process holds the credentials of its call: it talks to the cloud itself. `launcher.openstack_process` says what it may do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Final
 
 from kubescript import config, errors, types
 from kubescript.broker import summary
-from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
+from kubescript.commands import clouds, command_outcome, confined_process, given, line, microversions, processes
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
@@ -79,7 +79,7 @@ class Runner:
         )
         is_lacking = output.status != 0 and cloud.lacks_project
         notes = (_WITHOUT_PROJECT,) if is_lacking else ()
-        return outcome.outcome(job, output, usage, notes, orders.REFUSED)
+        return command_outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
     def _ask_microversions(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
         """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
@@ -94,7 +94,7 @@ class Runner:
 
     def _output(
         self, job: types.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
-    ) -> process.Output:
+    ) -> confined_process.Output:
         assert job.deadline is not None
         order = orders.OpenStackOrder(
             arguments=arguments,
@@ -109,6 +109,6 @@ class Runner:
         worker = self._processes.start("openstack", job.limits)
         with (
             job.cancellation.closing(worker.kill),
-            process.start(worker, order, strict=self._processes.strict) as running,
+            confined_process.start(worker, order, strict=self._processes.strict) as running,
         ):
             return running.read(job.deadline, job.limits.output_bytes, job.cancellation)

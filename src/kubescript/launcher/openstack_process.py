@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final, NoReturn
 
-from kubescript.launcher import openstack, streams
+from kubescript.launcher import openstack_command, streams
 from kubescript.wire import orders
 from kubescript_sandbox.confinement import command_filter, landlock, lockdown
 from kubescript_sandbox.wire import protocol
@@ -33,7 +33,7 @@ _SYSTEM: Final = (
 
 def warm() -> None:
     """Loads openstackclient, and does what each process would otherwise do."""
-    openstack.warm()
+    openstack_command.warm()
     command_filter.program(executes=False)
 
 
@@ -52,4 +52,4 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     sock.detach()
     streams.close_others()
     gc.enable()
-    os._exit(openstack.run(order))
+    os._exit(openstack_command.run(order))

@@ -28,7 +28,7 @@ from kubescript import config, contexts, errors, evaluator, logs, redaction, typ
 from kubescript.audit import recorder, script_records
 from kubescript.broker import body, logview, records, summary
 from kubescript.cluster import snapshot
-from kubescript.policy import discovery, policy
+from kubescript.policy import kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation, spawner
@@ -160,7 +160,7 @@ class Endless:
 def test_a_rule_is_not_looked_up_beyond_the_time_of_its_call() -> None:
     """The operator's rule names a resource of any group; a hostile API server has 2,000 groups that do not answer."""
     cluster = Endless()
-    resolve = discovery.KindResolver(cluster)
+    resolve = kind_resolver.KindResolver(cluster)
     rule = policy.DeniedResource(kind="Certificate")
     assert resolve.serves(rule, 0.5) is None
     assert len(cluster.asked) < 10

@@ -16,8 +16,8 @@ from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
-from kubescript.policy import discovery, policy
-from kubescript.policy import rules as policy_rules
+from kubescript.policy import kind_resolver, policy
+from kubescript.policy import rule_checks as policy_rules
 
 __all__ = ["accesses", "check_rules", "one", "policy_of"]
 
@@ -54,7 +54,7 @@ def _access(
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
-    resolve = discovery.KindResolver(cluster)
+    resolve = kind_resolver.KindResolver(cluster)
     where = name if several else ""
     own_writer = writer.Writer(cluster, masking.changes, write_settings.read(own.write_policy), masking.text, where)
     cluster_broker = broker.Broker(
@@ -132,7 +132,7 @@ def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Findi
     except errors.ClusterError:  # `doctor` reports what is wrong with the cluster by itself
         return []
     with contextlib.closing(cluster):
-        return policy_rules.examine(rules, discovery.KindResolver(cluster), _DISCOVERY_S, name)
+        return policy_rules.examine(rules, kind_resolver.KindResolver(cluster), _DISCOVERY_S, name)
 
 
 def _cluster(

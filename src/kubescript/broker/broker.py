@@ -23,7 +23,7 @@ import msgspec
 from kubescript import errors, redaction, types
 from kubescript.broker import answers, body, call_log, logview, records, summary
 from kubescript.cluster import base
-from kubescript.policy import discovery, policy
+from kubescript.policy import kind_resolver, policy
 from kubescript.request import metadata, releases, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
@@ -99,7 +99,7 @@ class Broker:
         cluster: base.Cluster,
         rules: policy.Policy,
         *,
-        resolve: discovery.KindResolver | None = None,
+        resolve: kind_resolver.KindResolver | None = None,
         redact: body.Redactor = _unread,
         redact_echo: body.Redactor | None = None,
         mask: call_log.Mask = _unmasked,

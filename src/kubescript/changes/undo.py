@@ -12,7 +12,7 @@ from kubescript import errors, types
 from kubescript.broker import records, summary
 from kubescript.changes import calls, plan, planner, writer
 from kubescript.changes.store import record
-from kubescript.request import body, request
+from kubescript.request import json_body, request
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["Look", "make"]
@@ -54,6 +54,6 @@ def _reverse(step: plan.Step, notes: summary.Summary, cancel: cancellation.Cance
     call = calls.of(step, step.undo, notes, cancel)
     if call.verb == "patch":
         # A masking process has written it. Attack: one that was taken over, with operations that copy a secret.
-        _, checked = body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
+        _, checked = json_body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
         call = replace(call, body=checked)
     return call

@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, responses, store, tree
+from kubescript.cluster import collection, responses, saved_cluster, tree
 from kubescript.kube import times
 from kubescript.request import request
 from kubescript_masking.wire import loglines
@@ -49,7 +49,7 @@ _POD: Final = msgspec.json.Decoder(_Pod)
 
 
 def answer(
-    saved: store.SavedCluster, call: request.Request, pod: collection.Item, check: collection.Check
+    saved: saved_cluster.SavedCluster, call: request.Request, pod: collection.Item, check: collection.Check
 ) -> types.Response:
     """Returns the log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
@@ -86,7 +86,9 @@ def _containers(pod: collection.Item) -> list[str]:
     return [container.name for containers in lists for container in containers or ()]
 
 
-def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> tree.Name | None:
+def _log_file(
+    saved: saved_cluster.SavedCluster, pod: collection.Item, container: str, previous: bool
+) -> tree.Name | None:
     """Returns the file of one log; None when there can be none."""
     for part in (pod.namespace, pod.name, container):
         # Attack: the names come from saved files, and one such as `..` would lead out of the log folder.
@@ -101,20 +103,20 @@ def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, p
     return None
 
 
-def _open(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
+def _open(saved: saved_cluster.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
     """Opens a log; None when it was not captured. Raises ClusterError (cluster.broken)."""
     if file is None:
         return None
     try:
         return saved.files.open(file, _MAX_LOG)
     except tree.Refused as error:
-        raise store.file_error(file, error.why) from None
+        raise saved_cluster.file_error(file, error.why) from None
     except OSError:
         return None
 
 
 def _select_lines(
-    stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster, check: collection.Check
+    stream: BinaryIO, options: dict[str, str], saved: saved_cluster.SavedCluster, check: collection.Check
 ) -> Iterator[bytes]:
     """Yields the last so many lines, those of them since the asked time, with timestamps only when asked. A very long
     line comes in pieces."""
@@ -158,7 +160,7 @@ def _tail_start(stream: BinaryIO, lines: int) -> int:
     return 0 if left else size
 
 
-def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
+def _since(options: dict[str, str], saved: saved_cluster.SavedCluster) -> datetime | None:
     """Returns the time from which lines are asked for. `sinceSeconds` counts back from the moment of the capture: that
     is "now" in a snapshot."""
     if "sinceTime" in options:
@@ -183,7 +185,7 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
         return None
 
 
-def _capture_time(saved: store.SavedCluster) -> datetime | None:
+def _capture_time(saved: saved_cluster.SavedCluster) -> datetime | None:
     return times.parse(saved.info.captured_at) if saved.info is not None else None
 
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, discovery, podlogs, responses, store
+from kubescript.cluster import collection, discovery_documents, podlogs, responses, saved_cluster
 from kubescript.kube import kinds, selectors
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
@@ -40,7 +40,7 @@ class Snapshot:
     """One saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve at `path`."""
 
     def __init__(self, path: Path) -> None:
-        self._store = store.load(path)
+        self._store = saved_cluster.load(path)
 
     @property
     def name(self) -> str:
@@ -76,7 +76,9 @@ class Snapshot:
             )
         check = _check(time.monotonic() + timeout_s, cancel)
         try:
-            response = self._resource(call, check) if call.is_resource else discovery.answer(self._store, call)
+            response = (
+                self._resource(call, check) if call.is_resource else discovery_documents.answer(self._store, call)
+            )
         except RecursionError:
             raise _too_deep() from None
         if response is None:

@@ -1,6 +1,7 @@
 """Runs command lines of `openstack`, each in a fork of a process that has loaded the client.
 
-The process holds the credentials of its call: it talks to the cloud itself. `launcher.openstack_process` says what it may do.
+The process holds the credentials of its call: it talks to the cloud itself. `launcher.openstack_process` says what it
+may do.
 """
 
 from __future__ import annotations

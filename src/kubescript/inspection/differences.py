@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.inspection import expressions, facts, nodes, requested, risks, rows, undo
+from kubescript.inspection import changed_fields, expressions, facts, nodes, requested, reverse_patch, risks
 from kubescript.wire import inspection
 from kubescript_masking.engine import program
 from kubescript_sandbox.wire import outline
@@ -65,11 +65,11 @@ def compare(
     old, new = _select_content(about, before, after, body)
     uid = now.uid if now is not None else ""
     core = "" if about.group or about.subresource else about.resource
-    found = rows.Differences()
+    found = changed_fields.Differences()
     try:
         if new is not None:
-            found = rows.between(old, new, requested.of(about, body), uid, core)
-    except rows.TooManyError:
+            found = changed_fields.between(old, new, requested.of(about, body), uid, core)
+    except changed_fields.TooManyError:
         raise ComparisonError("rows") from None
     return inspection.Changes(
         before=was,
@@ -77,12 +77,12 @@ def compare(
         rows=found.rows,
         digest=_digest(was, found if after is not None else None),
         requested=found.requested or _digest(was, None),
-        undo=undo.patch(old, new) if old is not None and new is not None else "",
+        undo=reverse_patch.patch(old, new) if old is not None and new is not None else "",
         risks=risky,
     )
 
 
-def _digest(was: inspection.Facts | None, found: rows.Differences | None) -> str:
+def _digest(was: inspection.Facts | None, found: changed_fields.Differences | None) -> str:
     """Returns the digest of what a request does to this very object; None means that it removes it."""
     uid = content = ""
     if was is not None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.inspection import differences, expressions, metadata, releases
+from kubescript.inspection import differences, expressions, metadata_bodies, release_contents
 from kubescript.wire import inspection
 from kubescript_masking.engine import pieces, program
 from kubescript_masking.wire import masking
@@ -43,7 +43,7 @@ class Inspector:
         and ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:
-            return releases.write(chunks, brief=order.release == "brief")
+            return release_contents.write(chunks, brief=order.release == "brief")
         if order.metadata is None:
             return None
         return _reduce(about, order.metadata, chunks)
@@ -56,12 +56,12 @@ def _read(about: masking.Body) -> inspection.Order:
 def _reduce(about: masking.Body, served: inspection.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yields the metadata of a body's objects."""
     if about.echo:
-        return metadata.of_error(chunks)
+        return metadata_bodies.of_error(chunks)
     if about.form == "watch":
-        return metadata.events(served, pieces.events(chunks))
+        return metadata_bodies.events(served, pieces.events(chunks))
     if about.form in {"list", "table"}:
-        return metadata.of_list(served, chunks)
-    return metadata.of_object(served, chunks)
+        return metadata_bodies.of_list(served, chunks)
+    return metadata_bodies.of_object(served, chunks)
 
 
 PROGRAM: Final = Inspector()

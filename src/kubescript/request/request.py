@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from kubescript.request import body as request_body
 from kubescript.request import info, query
+from kubescript.request import json_body as request_body
 from kubescript.wire import exchanges
 from kubescript_masking.wire import masking
 

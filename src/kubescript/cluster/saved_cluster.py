@@ -23,7 +23,7 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import archives, collection, manifests, temporary, tree
+from kubescript.cluster import archives, collection, manifest_files, temporary, tree
 
 __all__ = ["FORMAT", "Key", "SavedCluster", "file_error", "load"]
 
@@ -128,14 +128,14 @@ def _open(path: Path, root: Path) -> SavedCluster:
             return _open_own_format(path, files, min(markers, key=len)[:-1])
         top = _must_gather(names)
         if top is not None:
-            gathered = manifests.from_must_gather(files, top, names)
+            gathered = manifest_files.from_must_gather(files, top, names)
             return SavedCluster(path, files, gathered, top=top, is_must_gather=True)
         names = [name for name in names if Path(name[-1]).suffix in _SUFFIXES]
     else:
         file = root.resolve()
         files = tree.Tree(file.parent)
         names = [(file.name,)]
-    collections = manifests.from_files(files, names)
+    collections = manifest_files.from_files(files, names)
     if not collections:
         raise _config_error(
             f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather"

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.cluster import collection, responses, store
+from kubescript.cluster import collection, responses, saved_cluster
 from kubescript.request import request
 
 __all__ = ["answer", "resource_list"]
@@ -17,7 +17,7 @@ __all__ = ["answer", "resource_list"]
 _VERBS: Final = ["get", "list", "watch"]
 
 
-def answer(saved: store.SavedCluster, call: request.Request) -> types.Response | None:
+def answer(saved: saved_cluster.SavedCluster, call: request.Request) -> types.Response | None:
     """Returns the document at a non-resource path; None when a snapshot has no such document."""
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
@@ -64,7 +64,7 @@ def _document_name(parts: list[str]) -> tuple[str, ...]:
     return ("-".join(parts),)
 
 
-def _version(saved: store.SavedCluster) -> types.Response | None:
+def _version(saved: saved_cluster.SavedCluster) -> types.Response | None:
     """Returns the saved version; None when it was not captured."""
     # The version is never guessed.
     if saved.info is None or not bytes(saved.info.server).startswith(b"{"):

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
-from kubescript.policy import discovery, policy
+from kubescript.policy import kind_resolver, policy
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]
@@ -88,7 +88,9 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
 class Denials:
     """The rules of one cluster that only discovery can confirm. Many threads use it at once."""
 
-    def __init__(self, rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, context: str) -> None:
+    def __init__(
+        self, rules: Iterable[policy.DeniedResource], resolve: kind_resolver.KindResolver, context: str
+    ) -> None:
         self._open = [rule for rule in rules if not rule.built_in]
         self._resolve = resolve
         self._context = context
@@ -140,7 +142,7 @@ class Denials:
 
 
 def examine(
-    rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, timeout_s: float, context: str = ""
+    rules: Iterable[policy.DeniedResource], resolve: kind_resolver.KindResolver, timeout_s: float, context: str = ""
 ) -> list[Finding]:
     """Returns the findings on those rules that name nothing, as far as the cluster tells in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
@@ -159,7 +161,7 @@ class _Check:
     """The check of one rule against one cluster."""
 
     rule: policy.DeniedResource
-    resolve: discovery.KindResolver
+    resolve: kind_resolver.KindResolver
     until: _Until
     context: str
 
@@ -180,7 +182,7 @@ class _Check:
             f"cannot be checked, because the cluster's discovery does not answer in full{group}", told=False
         )
 
-    def _absent(self, catalogue: discovery.Catalogue) -> Finding:
+    def _absent(self, catalogue: kind_resolver.Catalogue) -> Finding:
         """Returns the finding on a rule whose group is not served."""
         # Such a rule is no mistake, unless its group is almost equal to one that is served.
         names = [one.name for one in catalogue.groups]
@@ -192,7 +194,7 @@ class _Check:
         )
         return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
 
-    def _mistaken(self, catalogue: discovery.Catalogue) -> Finding:
+    def _mistaken(self, catalogue: kind_resolver.Catalogue) -> Finding:
         group = self.rule.api_group
         near = _near(self.rule, self._offers(catalogue), _SIMILAR)
         meant = f" (did you mean {near}?)" if near else ""
@@ -201,7 +203,7 @@ class _Check:
         effect = f"until it is fixed, all of {self.rule.group} is denied"
         return self._says(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
 
-    def _offers(self, catalogue: discovery.Catalogue) -> Iterator[dict[str, str]]:
+    def _offers(self, catalogue: kind_resolver.Catalogue) -> Iterator[dict[str, str]]:
         """Yields what the groups that the rule is about offer in each of their versions."""
         group = self.rule.api_group
         groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]

@@ -113,7 +113,8 @@ class Store:
     def check(path: Path) -> None:
         """Checks whether the folder beside this audit file could be used, without making it. Raises AuditError."""
         folder = folder_of(path)
-        for one in (folder, *(folder / name for name in FOLDERS)):
+        parts = [folder / name for name in FOLDERS]
+        for one in (folder, *parts):
             if os.path.lexists(one):
                 file_checks.check_folder(one)
 

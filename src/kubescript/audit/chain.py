@@ -91,6 +91,7 @@ def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _digest(body: bytes, key: bytes | None) -> str:
+    """Returns the hash of a line without its own, keyed where there is a key."""
     if key is None:
         return hashlib.sha256(body).hexdigest()
     return hmac.digest(key, body, "sha256").hex()

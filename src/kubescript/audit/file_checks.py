@@ -114,6 +114,7 @@ def check_space(path: Path) -> None:
 
 
 def _free_bytes(path: Path) -> int:
+    """Returns how many bytes a user without privileges may still write."""
     status = os.statvfs(path)
     return status.f_bavail * status.f_frsize
 

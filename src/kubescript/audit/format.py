@@ -140,6 +140,7 @@ def _count_masks(record: dict[str, Any]) -> str:
 
 
 def _size(record: dict[str, Any]) -> str:
+    """Returns the bytes of an answer as a column."""
     size = record.get("bytes", record.get("answer_bytes", 0))
     if size < 100_000:
         return f"{size:>9}"

@@ -101,6 +101,7 @@ def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
 
 
 def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
+    """Returns the roles of one context, each as YAML."""
     everywhere = namespaces.get("", _Used())
     documents = []
     for namespace, used in sorted(namespaces.items()):

@@ -148,6 +148,7 @@ def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> 
 
 
 def _is_change(one: Mapping[str, Any]) -> bool:
+    """Says whether a record is of a call that changed something."""
     if one.get("type") != "call" or one.get("dry_run"):
         return False
     if "resource" not in one or "path" in one:
@@ -179,6 +180,7 @@ def _change_of_call(one: Mapping[str, Any]) -> transcript.Change:
 
 
 def _change(fields: Mapping[str, Any]) -> transcript.Change:
+    """Returns the change in the fields of a record. Raises ValueError."""
     known = {name: fields[name] for name in transcript.Change.__struct_fields__ if name in fields}
     try:
         return msgspec.convert(known, transcript.Change)

@@ -71,6 +71,7 @@ class Part:
                 yield line
 
     def _open(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Opens the file, unless it is open already."""
         if self.stream is None:
             return self.path.open("rb")
         return contextlib.nullcontext(self.stream)
@@ -136,6 +137,7 @@ def _regular(path: Path) -> BinaryIO:
 
 
 def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
+    """Locks a file against writers. Returns False when one holds it beyond the deadline."""
     while True:
         try:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -193,6 +193,7 @@ def patience(parsed: request.Request | None = None) -> Check:
 
 
 def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:
+    """Returns what a record says of the call itself."""
     fields: dict[str, Any] = {}
     for name in _FIELDS:
         value = getattr(parsed, name)

@@ -44,6 +44,7 @@ class _Sums:
         self.script_ms.append(record.get("ms", 0.0))
 
     def _add_call(self, record: dict[str, Any]) -> None:
+        """Counts one call, or the denials that one record stands for."""
         # Denials that repeat within a script are one record.
         count = record.get("count", 1)
         self.asked[_target_kind(record)] += count

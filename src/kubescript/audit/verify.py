@@ -128,6 +128,7 @@ class _Checker:
         raise _Broken("torn", "the last line is incomplete; the server repairs this when it starts next", number)
 
     def _check_repair(self, record: dict[str, Any]) -> None:
+        """Lets a repair record excuse the torn line before it, if it names that line. Raises _Broken."""
         if self._torn is None:
             return
         torn = self._torn[1].removesuffix(b"\n")
@@ -173,6 +174,7 @@ class _Checker:
 
 
 def _says_keyed(line: bytes) -> bool:
+    """Says whether a line, which is not yet checked, is the first of a file whose hashes are keyed."""
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 

@@ -1,4 +1,4 @@
-"""Unpacks the archive of a saved cluster, .tar.gz or .zip, into a folder. Called by `store`.
+"""Unpacks the archive of a saved cluster, .tar.gz or .zip, into a folder. Called by `saved_cluster`.
 
 An archive may be a stranger's. Of a tar archive only the header of each entry is left to `tarfile`: its reader of whole
 archives holds extended headers of any size in memory, and takes quadratic time for some.
@@ -79,6 +79,7 @@ class _Target:
                 out.write(piece)
 
     def _place(self, name: str) -> Path:
+        """Returns where a file is unpacked to. Raises UnpackError for a name that leads out of the folder."""
         self._entries += 1
         if self._entries > _MAX_ENTRIES:
             raise UnpackError(f"holds more than {_MAX_ENTRIES} files and folders")
@@ -186,9 +187,11 @@ def _exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _pad(size: int) -> int:
+    """Returns the bytes that a file takes in whole blocks."""
     return size + -size % _BLOCK
 
 
 def _discard(stream: IO[bytes], size: int, target: _Target) -> None:
+    """Passes over bytes of the stream. They count as unpacked."""
     for piece in _exactly(stream, size):
         target.skip(len(piece))

@@ -1,5 +1,5 @@
-"""The saved objects of one resource: raw JSON items, indexed by namespace and name. `store` and `manifests` make them,
-and `snapshot` reads them.
+"""The saved objects of one resource: raw JSON items, indexed by namespace and name. `saved_cluster` and
+`manifest_files` make them, and `snapshot` reads them.
 
 An item is decoded no further than a request needs.
 """
@@ -219,5 +219,6 @@ def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
 
 
 def _item(raw: msgspec.Raw) -> Item:
+    """Decodes the metadata of an object, and nothing else of it."""
     metadata = _OBJECT.decode(raw).metadata
     return Item(metadata.namespace, metadata.name, metadata.labels, raw)

@@ -238,6 +238,7 @@ _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Cl
 
 
 def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
+    """Returns the headers of an answer that a script may see."""
     visible = {}
     for name in _VISIBLE_HEADERS:
         if name in raw.headers:

@@ -1,4 +1,5 @@
-"""Collections from other people's files: `kubectl get -o json|yaml` output and must-gather trees. Called by `store`."""
+"""Collections from other people's files: `kubectl get -o json|yaml` output and must-gather trees. Called by
+`saved_cluster`."""
 
 from __future__ import annotations
 
@@ -173,6 +174,7 @@ def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.R
 
 
 def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
+    """Returns a collection that covers the namespaces in which there are objects."""
     made = collection.Collection(resource, lambda: raws, is_selection=is_selection)
     if resource.namespaced:
         made.scope = frozenset(item.namespace for item in made.items)

@@ -200,6 +200,7 @@ def _is_after(line: bytes, since: datetime) -> bool:
 
 
 def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:
+    """Yields the lines in larger pieces, up to `limitBytes`."""
     room = int(options.get("limitBytes", 1 << 62))
     pending = bytearray()
     for line in lines:

@@ -1,5 +1,5 @@
 """Responses in the API server's format: Status objects, list documents, watch events. Called by `snapshot`, `podlogs`
-and `discovery`."""
+and `discovery_documents`."""
 
 from __future__ import annotations
 

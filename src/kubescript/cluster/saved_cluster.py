@@ -77,8 +77,9 @@ class SavedCluster:
     @property
     def missing(self) -> dict[str, str]:
         """`list secrets` → why the capture has none."""
-        entries = self.info.missing if self.info is not None else []
-        return {entry.get("what", ""): entry.get("why", "") for entry in entries}
+        if self.info is None:
+            return {}
+        return {entry.get("what", ""): entry.get("why", "") for entry in self.info.missing}
 
     def discovery(self, *parts: str) -> bytes | None:
         """Returns a saved discovery document; only our own form has them. Raises ClusterError (cluster.broken)."""

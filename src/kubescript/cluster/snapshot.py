@@ -136,6 +136,7 @@ class Snapshot:
         return f"; captured are: {', '.join(known[:40])}"
 
     def _check_covered(self, saved: collection.Collection, call: request.Request) -> None:
+        """Raises ClusterError when the call's namespace was not captured."""
         if saved.covers(call.namespace):
             return
         scope = ", ".join(sorted(saved.scope or ())) or "none"

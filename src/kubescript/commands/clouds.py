@@ -60,6 +60,7 @@ def of(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
+    """Returns the cloud that a request names, with its token."""
     url = given.check_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
     auth = {"auth_url": url, "token": request.os_token}
     project = {
@@ -74,6 +75,7 @@ def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_operator(settings: config.OpenStack) -> Cloud:
+    """Returns the operator's cloud. Raises ConfigError."""
     path = settings.clouds_file or _find_file()
     entries = _entries(path)
     name = settings.cloud or _DEFAULT_NAME

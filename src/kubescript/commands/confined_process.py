@@ -231,6 +231,7 @@ def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, st
 
 
 def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
+    """Raises WorkerError when a layer is missing that must hold; warns of another."""
     lacking = layers.missing(found, layers.COMMANDS)
     # It holds or `oc` does not run: it would reach every server that this machine reaches.
     if any(layer.name == "egress" and not layer.active for layer in found):

@@ -141,6 +141,7 @@ class Connection:
         return event
 
     def _body(self) -> bytes:
+        """Returns the body of a request. Raises h11.RemoteProtocolError for one that is too large."""
         parts = bytearray()
         while isinstance(event := self._next(), h11.Data):
             parts += event.data
@@ -149,6 +150,7 @@ class Connection:
         return bytes(parts)
 
     def _write(self, answer: Answer) -> None:
+        """Sends an answer; one that breaks off ends the connection."""
         named = {**answer.headers, "content-type": answer.content_type}
         # A warning may have any character; h11 takes ASCII texts, or bytes.
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in named.items()]

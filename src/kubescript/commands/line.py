@@ -53,6 +53,7 @@ def split(command_str: str, program: str) -> list[str]:
 
 
 def _check_characters(text: str) -> None:
+    """Refuses a line that is too long, or that has characters which a reader does not see."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise _refusal(f"it is longer than {MAX_BYTES // 1024} KiB; ask for less in one call")
     for character in text:

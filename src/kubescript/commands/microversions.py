@@ -91,6 +91,7 @@ def parse(answer: str) -> dict[str, str]:
 
 
 def _rows(answer: str) -> list[dict[str, Any]]:
+    """Returns the rows of the client's table. Raises ValueError."""
     try:
         return msgspec.json.decode(answer, type=list[dict[str, Any]])
     except msgspec.MsgspecError as error:

@@ -122,6 +122,7 @@ def _read(arguments: Sequence[str], flags: oc_commands.Flags) -> Iterator[_Flag 
 
 
 def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> _Flag:
+    """Returns one flag that begins with `--`, with its value. Raises _UnknownFlagError."""
     spelling, equals, value = argument.partition("=")
     name = flags.names.get(spelling)
     if name is None:
@@ -204,9 +205,11 @@ def _command_denial(words: oc_commands.Command, instead: str) -> errors.PolicyDe
 
 
 def _show(words: oc_commands.Command) -> str:
+    """Returns the first words of a command for a message."""
     return _quote(" ".join(words[:3]))
 
 
 def _quote(text: str) -> str:
+    """Returns a word for a message, cut to a length that a reader takes in."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return repr(shown)

@@ -55,6 +55,7 @@ def flags_of(words: Command) -> Flags:
 
 
 def _parse_flags(text: str) -> Flags:
+    """Reads a list of flags such as `-w/watch -n/namespace=`; `=` says that a value must follow."""
     names: dict[str, str] = {}
     need_value: set[str] = set()
     for word in _unfold(text):

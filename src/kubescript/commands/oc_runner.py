@@ -58,6 +58,7 @@ class Runner:
         return self._carry_out(job, order)
 
     def _carry_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
+        """Runs a command line that was judged."""
         began = time.monotonic()
         deadline = began + job.limits.timeout_ms / 1000
         with contextlib.ExitStack() as held:

@@ -71,9 +71,8 @@ class Runner:
         job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
         arguments = line.split(job.script, "openstack")
         cloud = clouds.of(self._settings, given.current())
-        versions = self._processes.microversions.of(
-            f"{cloud.auth_url} {cloud.scope}", lambda: self._ask_microversions(job, cloud)
-        )
+        name = f"{cloud.auth_url} {cloud.scope}"
+        versions = self._processes.microversions.of(name, lambda: self._ask_microversions(job, cloud))
         output = self._output(job, cloud, arguments, versions)
         usage = runs.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
@@ -96,6 +95,7 @@ class Runner:
     def _output(
         self, job: types.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
     ) -> confined_process.Output:
+        """Runs the client with these arguments and credentials."""
         assert job.deadline is not None
         order = orders.OpenStackOrder(
             arguments=arguments,

@@ -95,6 +95,7 @@ class Proxy:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def _end(self) -> None:
+        """Ends all answers. A call that still runs is cancelled."""
         self._shut()
         with self._lock:
             responses, is_waiting = list(self._responses), self._running
@@ -104,6 +105,7 @@ class Proxy:
             self._job.cancellation.cancel()
 
     def _accept(self) -> None:
+        """Takes connections until the command ends."""
         while True:
             try:
                 sock, _ = self._listener.accept()
@@ -136,6 +138,7 @@ class Proxy:
             sock.close()
 
     def _serve(self, sock: socket.socket) -> None:
+        """Answers the requests of one connection; logs what no request may cause."""
         try:
             with sock:
                 http_connection.Connection(sock, self).serve()
@@ -214,6 +217,7 @@ class Proxy:
         self._shut()
 
     def _ask(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
+        """Passes a call to the broker, unless the command has ended."""
         with self._lock:
             # Attack: a write that is sent after its deadline, or after a cancellation
             if self._has_ended or time.monotonic() >= self._deadline:

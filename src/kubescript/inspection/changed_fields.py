@@ -95,6 +95,7 @@ class _Rows:
     def _below(
         self, step: str, name: Any, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked
     ) -> None:
+        """Compares what stands one step further down."""
         self._path.append(step)
         self._names.append(name)
         self._values(old, new, asked)
@@ -102,6 +103,7 @@ class _Rows:
         self._names.pop()
 
     def _values(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        """Compares two values, either of which may be missing, by what they are made of."""
         was, now = _form(old), _form(new)
         if was is not None and now is not None and was != now:
             self._values(None, new, asked)
@@ -123,6 +125,7 @@ class _Rows:
         self._hash(was_raw, now_raw, is_named=is_named)
 
     def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+        """Compares two lists, by labels where all items have one, else by places."""
         olds = nodes.items(old) if old is not None else []
         news = nodes.items(new) if new is not None else []
         raw = [item.raw for item in news]

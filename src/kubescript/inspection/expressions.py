@@ -90,6 +90,7 @@ class Expressions:
 
 
 def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
+    """Compiles one rule. Raises RuleError."""
     try:
         program = environment.compile(rule.expression)
     except Exception as error:

@@ -42,11 +42,13 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
 
 
 def _text(value: dict[str, Any], key: str) -> str:
+    """Returns a member that is a text; an empty one where it is none."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
 def _digest(document: dict[str, Any], *, status: bool) -> str:
+    """Returns the digest of an object's content, the same for the same content in any order."""
     content = dict(document)
     if not status:
         content.pop("status", None)

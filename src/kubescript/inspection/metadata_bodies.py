@@ -143,6 +143,7 @@ def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[by
 
 
 def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
+    """Returns one event of a watch as it may pass. Raises ShapeError."""
     event = _decode(line, _Event)
     if event.type not in _EVENTS:
         raise ShapeError
@@ -239,6 +240,7 @@ class _List:
         return head + _metadata_field(self._head) + b',"items":['
 
     def _write(self, objects: list[_Object]) -> bytes:
+        """Returns further items of the list, with the comma before them."""
         texts = [msgspec.json.encode(_reduce(self._served, found)) for found in objects]
         comma = b"," if self._count and texts else b""
         self._count += len(texts)
@@ -246,6 +248,7 @@ class _List:
 
 
 def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
+    """Returns the field `metadata` of a list, with the comma before it; nothing without one."""
     if metadata is None:
         return b""
     found = _decode(bytes(metadata), _ListMetadata)

@@ -174,6 +174,7 @@ def write(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
 
 
 def _brief(found: _Release) -> _Brief:
+    """Returns a release without its notes and values, which lists do not need."""
     found.info.notes = ""
     if found.chart is not None:
         found.chart.values = None
@@ -247,6 +248,7 @@ def _references(manifest: str) -> Iterator[_Reference]:
 
 
 def _of_json(document: str) -> _Reference:
+    """Reads the fields that name an object; none where the document is no JSON."""
     try:
         found = msgspec.json.decode(document, type=_Object)
     except (msgspec.MsgspecError, RecursionError):

@@ -36,6 +36,7 @@ def patch(before: nodes.Node, after: nodes.Node) -> str:
 
 
 def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    """Yields what brings back the members of an object."""
     olds, news = nodes.fields(before), nodes.fields(after)
     for key, field in news.items():
         below = (*path, (key, field.key))
@@ -50,6 +51,7 @@ def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dic
 
 
 def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    """Yields what brings back one value."""
     was, now = before.raw, after.raw
     if isinstance(was, dict) and isinstance(now, dict):
         yield from _objects(path, before, after)

@@ -63,6 +63,7 @@ class _Settings:
         self._add(document)
 
     def _below(self, step: str, value: Any) -> None:
+        """Looks at a value one step further down."""
         self._place.append(step)
         if isinstance(value, dict):
             if not _NAMES.isdisjoint(value):
@@ -128,6 +129,7 @@ def _account(value: Any) -> str:
 
 
 def _scalar(value: Any) -> str:
+    """Returns a setting as text; empty for what is no scalar."""
     return "" if isinstance(value, dict | list) else str(value)
 
 
@@ -141,6 +143,7 @@ def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
 
 
 def _owners(document: dict[str, Any]) -> str:
+    """Returns the owners of an object in one form, to be compared."""
     metadata = documents.mapping(document, "metadata")
     return _canonical(metadata.get("ownerReferences") or [])
 

@@ -84,6 +84,7 @@ def walk(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def _of_containers(containers: Any) -> Iterator[str]:
+    """Yields the images of a list of containers."""
     for container in containers if isinstance(containers, list) else ():
         image = container.get("image") if isinstance(container, dict) else None
         if isinstance(image, str) and image:

@@ -81,6 +81,7 @@ def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
 
 
 def _of_job(document: dict[str, Any]) -> bool | None:
+    """Says whether a Job runs; None where its status does not tell."""
     status = documents.mapping(document, "status")
     if documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed"):
         return False

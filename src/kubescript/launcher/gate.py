@@ -35,7 +35,8 @@ class Gate:
             return
         path = urlsplit(url).path.rstrip("/")
         self._origins.add(origin)
-        self._logins.update((*origin, path + tokens) for tokens in ("/auth/tokens", "/v3/auth/tokens"))
+        for tokens in ("/auth/tokens", "/v3/auth/tokens"):
+            self._logins.add((*origin, path + tokens))
 
     def open_for(self, urls: Iterable[str]) -> None:
         """Lets requests to the hosts and ports of these addresses pass."""
@@ -83,6 +84,7 @@ def addresses(catalog: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _origin(url: str) -> tuple[str, int] | None:
+    """Returns the host and port of an address; None where it is not one of HTTP."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
@@ -93,4 +95,5 @@ def _origin(url: str) -> tuple[str, int] | None:
 
 
 def _plain(host: str) -> str:
+    """Returns a host in the one form in which hosts are compared."""
     return host.strip("[]").rstrip(".").lower()

@@ -131,6 +131,7 @@ def _in_memory(content: bytes) -> int:
 
 
 def _give_up(order: orders.OpenShiftOrder, error: OSError) -> NoReturn:
+    """Ends this process as a shell does that cannot execute a program."""
     sys.stderr.write(f"{order.binary} cannot be executed: {error.strerror}\n")
     sys.stderr.flush()
     os._exit(_CANNOT_EXECUTE)

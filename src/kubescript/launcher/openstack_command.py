@@ -77,6 +77,7 @@ def run(order: orders.OpenStackOrder) -> int:
 
 
 def _run(order: orders.OpenStackOrder) -> int:
+    """Runs the command line behind the gate."""
     wall = gate.Gate(allow_write=order.allow_write)
     wall.install()
     access = shell.Access(

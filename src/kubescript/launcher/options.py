@@ -78,6 +78,7 @@ def _is_allowed(action: argparse.Action) -> bool:
 
 
 def _explain(name: str, meant: list[str]) -> str:
+    """Returns why an option is refused; one that is abbreviated is named in full."""
     more = " …" if meant[3:] else ""
     option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{more})"
     if set(meant) <= {"--debug", "--log-file"}:

@@ -182,6 +182,7 @@ def _config(access: Access) -> type[client_config.OSC_Config]:
 
 
 def _parse(text: str) -> dict[str, Any]:
+    """Returns the settings in a text of ours. Raises Refused."""
     try:
         settings = yaml.safe_load(text) or {}
         clouds = settings.get("clouds") or {}

@@ -130,6 +130,7 @@ class Own:
         return frozenset(_IDENTIFIER.findall(self.script))
 
     def _is_own(self, found: re.Match[str]) -> bool:
+        """Says whether a word is a number, a state or one of the script's own."""
         # A number is no text of the cluster's, nor is the number before a unit: `12`, `3.5Gi`.
         word = found[0].lstrip("0123456789" + _SENTENCE_MARKS)
         word = _fold(word)

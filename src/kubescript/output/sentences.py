@@ -71,6 +71,7 @@ class Speech:
         return len(text) <= _MAX_TEXT and self._is_said(text)
 
     def _is_said(self, text: str) -> bool:
+        """Says whether a piece of the text is ours. Each piece is compared once."""
         text = text.strip("; ")
         if text not in self._known:
             if len(self._known) >= _MAX_PIECES:
@@ -80,9 +81,12 @@ class Speech:
         return self._known[text]
 
     def _compare(self, text: str) -> bool:
-        if not text or is_word(_STATUS.sub("", text)) or self._wrote(text.strip(_QUOTES)):
+        if not text or is_word(_STATUS.sub("", text)):
             return True
-        for sentence in (*self._sentences.get(text[0], ()), *self._sentences[""]):
+        if self._wrote(text.strip(_QUOTES)):
+            return True
+        candidates = (*self._sentences.get(text[0], ()), *self._sentences[""])
+        for sentence in candidates:
             values = _values(sentence, text)
             # A name says something in the place of a sentence alone. Attack: `delete; namespaces`, by an annotation.
             if values is not None and all(self._has_all(value) or self._is_said(value) for value in values):
@@ -94,6 +98,7 @@ class Speech:
         return all(self._has(value.strip(_QUOTES)) for value in _LIST.split(values))
 
     def _halves(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yields the text before and behind each of the first places where it may be two sentences."""
         for count, joint in enumerate(_JOINTS.finditer(text)):
             if count == _MAX_JOINTS:
                 return

@@ -79,6 +79,7 @@ def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
 
 
 def _cut_string(value: str, lines: int) -> tuple[str, int]:
+    """Returns one text cut to so many lines, and how many are missing."""
     if value.count("\n") < lines:
         return value, 0
     # No character takes more than four bytes: only lines are cut here.
@@ -120,6 +121,7 @@ class _Shrinking:
         return "null"
 
     def _fit(self, value: Any, room: int) -> str:
+        """Returns JSON text of `value`, cut where it does not fit."""
         if self._size(value) <= room:
             return dump(value)
         return self.cut(value, room)

@@ -175,6 +175,7 @@ class KindResolver:
         return kinds if is_fresh else {}
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
+        """Asks the cluster for the kinds of a group version; none where it does not answer in time."""
         path = "/" + "/".join(paths.root(group, version))
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = _kinds(found.resources) if found is not None else {}
@@ -201,6 +202,7 @@ class KindResolver:
             return None
 
     def _remember(self, key: tuple[str, str], kinds: dict[str, str]) -> None:
+        """Keeps kinds, and forgets the oldest ones where there are too many."""
         with self._lock:
             self._known.pop(key, None)
             held = len(kinds) + sum(len(known) for _, known in self._known.values())

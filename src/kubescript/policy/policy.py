@@ -61,7 +61,8 @@ class DeniedResource:
     def id(self) -> str:
         """The rule's name in decisions and in the audit: `core/Secret`, `core/serviceaccounts/token`."""
         parts = (self.group, self.version, self.kind, self.resource)
-        return "/".join(part for part in parts if not _any(part)) or "everything"
+        named = [part for part in parts if not _any(part)]
+        return "/".join(named) or "everything"
 
     @property
     def api_group(self) -> str | None:
@@ -213,6 +214,7 @@ class Policy:
         return None if None in found else False
 
     def _matches_place(self, rule: DeniedResource, call: request.Request, place: kinds.Place) -> bool | None:
+        """Says whether `rule` covers one place where the objects are served; None as `_matches` does."""
         names = {place.plural, f"{place.plural}/{call.subresource}"}
         if not (_any(rule.group) or rule.group == _group_name(place)):
             return False
@@ -226,6 +228,7 @@ class Policy:
         return None if known is None else known.lower() == kind
 
     def _verb(self, call: request.Request) -> Decision:
+        """Allows reads and questions; decides on writes as the operator has set."""
         if call.verb in _READS and call.method == "GET":
             return ALLOW
         resource = call.group, call.version, call.resource
@@ -243,6 +246,7 @@ def _any(field: str) -> bool:
 
 @functools.lru_cache
 def _is_built_in(rule: DeniedResource) -> bool:
+    """Says whether what a rule names is built in, with the subresources that it may have."""
     if _any(rule.kind) and _any(rule.resource):
         return True
     offers = map(_with_subresources, list_built_in(rule))
@@ -302,6 +306,7 @@ def _deny_mistaken(rule: DeniedResource) -> Decision:
 
 
 def _tunnel(call: request.Request) -> Decision | None:
+    """Denies what opens a tunnel, through which no policy sees."""
     if call.subresource in request.CONNECT:
         kind = call.subresource
     elif call.verb == "proxy":

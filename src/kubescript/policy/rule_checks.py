@@ -128,6 +128,7 @@ class Denials:
             self._lock.release()
 
     def _is_due(self) -> bool:
+        """Says whether there are rules left, and the last check is a minute ago."""
         return bool(self._open) and time.monotonic() >= self._next
 
     def _hint(self) -> None:
@@ -195,6 +196,7 @@ class _Check:
         return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
 
     def _mistaken(self, catalogue: kind_resolver.Catalogue) -> Finding:
+        """Returns the finding on a rule that names nothing of what is served."""
         group = self.rule.api_group
         near = _near(self.rule, self._offers(catalogue), _SIMILAR)
         meant = f" (did you mean {near}?)" if near else ""

@@ -42,4 +42,5 @@ def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Chan
 
 
 def _is_digest(text: str) -> bool:
+    """Says whether a text can be a SHA-256 in hexadecimal."""
     return len(text) == _DIGEST and _DIGITS.issuperset(text)

@@ -59,6 +59,7 @@ def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ..
 
 
 def _check_path(path: tuple[str, ...]) -> None:
+    """Refuses a path that two programs may read in two ways. Raises RequestError."""
     if not 1 <= len(path) <= _MAX_SEGMENTS:
         raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
     for segment in path:
@@ -86,6 +87,7 @@ def _document(method: str, segments: tuple[str, ...]) -> Info:
 
 
 def _is_document(segments: tuple[str, ...]) -> bool:
+    """Says whether a path is one of the documents that scripts may read."""
     head, count = segments[0], len(segments)
     if head in _HEALTH:
         return count <= 2
@@ -99,6 +101,7 @@ def _is_document(segments: tuple[str, ...]) -> bool:
 def _resource(
     method: str, group: str, version: str, parts: Sequence[str], options: tuple[tuple[str, str], ...]
 ) -> Info:
+    """Reads the path of a resource as kube-apiserver does. Raises RequestError."""
     info = Info(_METHOD_VERBS[method], True, group, version)
     if parts[0] in {"watch", "proxy"}:
         parts = _special_verb(info, method, parts)
@@ -123,6 +126,7 @@ def _special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str
 
 
 def _name_parts(info: Info, parts: Sequence[str]) -> None:
+    """Reads resource, name and subresource. Raises RequestError for a path that goes on behind them."""
     info.resource = parts[0]
     info.name = parts[1] if len(parts) > 1 else ""
     if len(parts) > 2 and info.verb != "proxy":

@@ -60,6 +60,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
+    """Refuses a key that no request of this kind has. Raises RequestError."""
     known = _RESOURCE_KEYS if resource else _DOCUMENT_KEYS
     if key in known or (tunnel and key in _TUNNEL_KEYS):
         return

@@ -54,6 +54,7 @@ def resolve(call: request.Request) -> request.Request:
 
 
 def _list(call: request.Request) -> request.Request:
+    """Returns the request for the metadata of all revisions."""
     options = dict(call.query)
     unknown = min(options.keys() - _KEYS, default="")
     if unknown:
@@ -65,6 +66,7 @@ def _list(call: request.Request) -> request.Request:
 
 
 def _one(call: request.Request) -> request.Request:
+    """Returns the request for one revision."""
     if not call.namespace or not _NAME.fullmatch(call.name):
         raise _refusal("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
     extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
@@ -73,6 +75,7 @@ def _one(call: request.Request) -> request.Request:
 
 
 def _path(call: request.Request) -> str:
+    """Returns the path of what holds the releases."""
     where = f"namespaces/{call.namespace}/" if call.namespace else ""
     return f"/api/v1/{where}{call.resource}"
 

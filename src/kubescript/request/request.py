@@ -2,7 +2,7 @@
 
 `parse` turns the sandbox's call into the one request that will be sent, or refuses it. It repairs nothing: when two
 programs can read a request in two ways, the policy and a proxy may disagree about it. Paths, query strings and bodies
-are in `info`, `query` and `body`.
+are in `info`, `query` and `json_body`.
 """
 
 from __future__ import annotations

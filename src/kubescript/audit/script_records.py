@@ -26,7 +26,6 @@ __all__ = [
     "describe_refusal",
     "describe_script",
     "describe_sending",
-    "pass_unmasked",
     "patience",
 ]
 
@@ -50,11 +49,6 @@ _MAX_KINDS: Final = 100
 """Kinds of secrets that a record names."""
 _OTHER: Final = "other"
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
-
-
-def pass_unmasked(text: str, _found: Callable[[str], None], _check: Check | None = None) -> str:
-    """Returns the text as it is: the `Redact` of servers without redaction."""
-    return text
 
 
 @dataclass(frozen=True, slots=True)

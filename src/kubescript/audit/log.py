@@ -21,13 +21,12 @@ from typing import Any, Final
 
 import kubescript
 from kubescript import errors
-from kubescript.audit import chain, file_checks, rotation
+from kubescript.audit import chain, chain_end, file_checks, rotation
 
-__all__ = ["AuditLog", "check_end"]
+__all__ = ["AuditLog"]
 
 log = logging.getLogger(__name__)
 
-_END_BYTES: Final = 2 * chain.MAX_LINE
 _LOCK_TIMEOUT_S: Final = 10.0
 _LOCK_RETRY_S: Final = 0.0005
 """Seconds between two tries; a record takes a tenth of that."""
@@ -193,7 +192,7 @@ class AuditLog:
         """Continues where the file ends, also after another process. Ends a torn line with a newline and names it in a
         record."""
         self._check_changed(descriptor, size)
-        torn, whole, last = _read_end(self.path, descriptor, size, self._key)
+        torn, whole, last = chain_end.read(self.path, descriptor, size, self._key)
         previous = None
         if last is not None:
             self._continue_from(chain.Head(last["seq"] + 1, last["hash"]))
@@ -279,48 +278,9 @@ class AuditLog:
         self._size += written
 
 
-def check_end(path: Path, key: bytes | None) -> None:
-    """Checks whether a chain could continue from the end of the file at `path`, which is not touched. Raises
-    AuditError."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise file_checks.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
-    try:
-        _read_end(path, descriptor, os.fstat(descriptor).st_size, key)
-    finally:
-        os.close(descriptor)
-
-
-def _read_end(path: Path, descriptor: int, size: int, key: bytes | None) -> tuple[bytes, bool, dict[str, Any] | None]:
-    """Returns what stands behind the last newline, whether that is a whole record, and the last whole record if any.
-
-    Raises AuditError for an end that no crash has made.
-    """
-    start = max(0, size - _END_BYTES)
-    data = os.pread(descriptor, size - start, start)
-    *lines, torn = data.split(b"\n")
-    whole = _parse_or_none(torn, key) if torn else None
-    last = whole
-    if last is None and lines:
-        last = _parse_or_none(lines[-1], key)
-    is_empty = not lines and not start
-    if last is None and not is_empty:
-        why = "its last record is damaged, or sealed with another key"
-        raise file_checks.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
-    return torn, whole is not None, last
-
-
 def _last(files: list[Path]) -> Path | None:
     """Returns the newest of the rotated files; None when there is none."""
     return files[-1] if files else None
-
-
-def _parse_or_none(line: bytes, key: bytes | None) -> dict[str, Any] | None:
-    try:
-        return chain.parse(line, key)
-    except chain.Damaged:
-        return None
 
 
 def _sync(descriptor: int) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import kubescript
 from kubescript import config, errors, types
-from kubescript.audit import attachments, chain, denials, file_checks, plan_records, replays, script_records
+from kubescript.audit import attachments, chain, chain_end, denials, file_checks, plan_records, replays, script_records
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.changes import plan
@@ -71,7 +71,7 @@ def _check_files(settings: config.Audit, path: Path) -> None:
     key = file_checks.read_key(settings.key_file)
     file_checks.check(path)
     if path.exists():
-        audit_log.check_end(path, key)
+        chain_end.check(path, key)
     if settings.scripts or settings.responses:
         attachments.Store.check(path)
     file_checks.check_space(path)

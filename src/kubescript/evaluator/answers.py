@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from kubescript import config, errors, types
 from kubescript.broker import call_log, summary
 from kubescript.evaluator import asked as asking
-from kubescript.output import fencing, notes, render
+from kubescript.output import fencing, notes, render, styles
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
@@ -98,11 +98,11 @@ class Answers:
             text = self._masked_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
-    def style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
+    def style(self, calls: summary.Summary, patience: cancellation.Patience) -> styles.Style:
         """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
         mask = self._mask
         masked = None if mask is None else lambda text: mask(text, calls.found, patience)
-        return render.Style(masked, self._output.mark_untrusted, self._output.structured)
+        return styles.Style(masked, self._output.mark_untrusted, self._output.structured)
 
     def _rendered(
         self,

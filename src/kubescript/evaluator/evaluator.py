@@ -26,7 +26,7 @@ from kubescript.broker import call_log, records, summary
 from kubescript.changes import dependents, draft, plan, planner
 from kubescript.evaluator import answers
 from kubescript.evaluator import asked as asking
-from kubescript.output import notes, render
+from kubescript.output import notes, styles
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -316,7 +316,7 @@ def _from_threads(on_progress: types.OnProgress | None) -> asking.Report | None:
     return report
 
 
-def _progress_reporter(on_progress: asking.Report | None, style: render.Style) -> conversation.OnProgress:
+def _progress_reporter(on_progress: asking.Report | None, style: styles.Style) -> conversation.OnProgress:
     """Returns a function that masks a report's text and passes it on."""
     if on_progress is None:
         return lambda _: None

@@ -7,22 +7,15 @@ is cut: half a secret matches no pattern.
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
 from kubescript import types
-from kubescript.output import fencing, notes, sanitizing, truncation
+from kubescript.output import fencing, notes, sanitizing, styles, truncation
 from kubescript_sandbox import runs
 
-__all__ = ["Mask", "Style", "render"]
-
-Mask = Callable[[str], str]
-"""Masks the secrets in one text."""
+__all__ = ["render"]
 
 _NOTE_BYTES: Final = 768
 """Bytes kept free for notes, whatever the script printed."""
@@ -32,60 +25,7 @@ _SMALL_ANSWER: Final = 8 * 1024
 _TOOL: Final = "tool."
 """How the codes of a classic tool's errors begin; the name of the sentence follows."""
 _NO_RESULT: Final = "(no result: {hint})"
-_MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
-"""JSON text without a match holds nothing invisible and no escape for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How answers are written; one for a server."""
-
-    mask: Mask | None = None
-    mark: bool = True
-    """Whether text of the cluster is fenced."""
-    structured: bool = False
-    """Whether the result is given as data as well."""
-    constants: frozenset[str] = frozenset()
-    """Texts that the script itself holds: the model wrote them, so they are not masked."""
-
-    def text(self, text: str) -> str:
-        """Returns the text cleaned and masked: every text passes here before it leaves."""
-        # Attack: a hidden character inside a secret hides it from the masks, so cleaning comes first.
-        text = sanitizing.clean(text)
-        return self._restore(text, self.mask(text)) if self.mask is not None else text
-
-    def json(self, text: str) -> str:
-        """Returns JSON text cleaned and masked."""
-        if _MAYBE_INVISIBLE.search(text):
-            cleaned = sanitizing.change_texts(_load(text), sanitizing.clean)
-            text = truncation.dump(cleaned)
-        if self.mask is None:
-            return text
-        # The whole is masked at once, for a key says what its value is.
-        masked = self.mask(text)
-        if masked == text:
-            return text
-        given = _load(text)
-        try:
-            return truncation.dump(self._restore(given, _load(masked)))
-        except ValueError:
-            # A mask has broken the JSON, so each text in it is masked by itself.
-            return truncation.dump(sanitizing.change_texts(given, self.mask))
-
-    def _restore(self, given: Any, masked: Any) -> Any:
-        """Returns the masked value with the script's own constants in it as they were.
-
-        Attack on the reader: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
-        """
-        if type(given) is not type(masked):
-            return masked
-        if isinstance(given, str):
-            return given if given in self.constants else masked
-        if isinstance(given, list) and len(given) == len(masked):
-            return [self._restore(*pair) for pair in zip(given, masked, strict=True)]
-        if isinstance(given, dict) and given.keys() == masked.keys():
-            return {key: self._restore(value, masked[key]) for key, value in given.items()}
-        return masked
+_PLAIN: Final = styles.Style()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +47,7 @@ def render(
     missed: Sequence[notes.Note] = (),
     *,
     own: fencing.Own | None = None,
-    style: Style = Style(),
+    style: styles.Style = _PLAIN,
 ) -> types.Answer:
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
@@ -164,7 +104,7 @@ def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | Non
     return _join(fencing.fence(_join(whole, foreign)), main.told), True
 
 
-def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: Style) -> tuple[str, str]:
+def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles.Style) -> tuple[str, str]:
     """Returns what was printed, and a note of how much of it is missing."""
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
@@ -181,7 +121,7 @@ def _main_part(
     outcome: runs.Outcome,
     limits: runs.Limits,
     room: int,
-    style: Style,
+    style: styles.Style,
     own: fencing.Own | None,
     *,
     alone: bool,
@@ -198,7 +138,7 @@ def _main_part(
     return _MainPart(cut.text, ours=True)
 
 
-def _fault_part(fault: runs.Fault, room: int, style: Style, own: fencing.Own | None) -> _MainPart:
+def _fault_part(fault: runs.Fault, room: int, style: styles.Style, own: fencing.Own | None) -> _MainPart:
     """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message; then
     what to write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
@@ -242,7 +182,7 @@ def _note_hidden(outcome: runs.Outcome) -> str:
     result = outcome.result or b""
     # In a result that is one text, escapes stand for characters.
     is_text = result.startswith(b'"')
-    text = str(_load(result)) if is_text else result.decode("utf-8", "replace")
+    text = str(truncation.load(result)) if is_text else result.decode("utf-8", "replace")
     count = sanitizing.count_hidden(outcome.printed) + sanitizing.count_hidden(text)
     return f"hidden characters removed: {count}" if count else ""
 
@@ -264,15 +204,15 @@ def _note_line(texts: Sequence[str], room: int) -> str:
     return "[" + "; ".join(shown) + "]"
 
 
-def _result(result: bytes, room: int, lines: int, style: Style) -> _MainPart:
+def _result(result: bytes, room: int, lines: int, style: styles.Style) -> _MainPart:
     """Returns the result as text and, when it was cut, a note of how much is missing and how to narrow."""
     if result.startswith(b'"'):
-        text = style.text(str(_load(result)))
+        text = style.text(str(truncation.load(result)))
         return _text_result(text, room, lines)
     text = style.json(result.decode())
     if _size(text) <= room and text.count("\\n") < lines:
         return _MainPart(text, as_json=True)
-    value, missing = truncation.cut_lines(_load(text), lines)
+    value, missing = truncation.cut_lines(truncation.load(text), lines)
     text = truncation.dump(value)
     if _size(text) > room:
         return _shrink(value, text, room)
@@ -310,26 +250,12 @@ def _build_data(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[s
     """Returns the answer as data, cut as the text is."""
     data: dict[str, Any] = {"result": None}
     if not main.ours:
-        data["result"] = _load(main.text) if main.as_json else main.text or None
+        data["result"] = truncation.load(main.text) if main.as_json else main.text or None
     if printed:
         data["printed"] = printed
     if missing:
         data["missing"] = list(missing)
     return data
-
-
-def _load(result: bytes | str) -> Any:
-    try:
-        return orjson.loads(result)
-    except orjson.JSONDecodeError:
-        # Valid, but not for orjson: integers beyond 64 bits, halves of surrogate pairs, 1e400.
-        return json.loads(result, parse_float=_finite, parse_constant=str)
-
-
-def _finite(digits: str) -> float | str:
-    """Returns the number; one that no float holds stays its text, for Infinity is no JSON."""
-    number = float(digits)
-    return number if math.isfinite(number) else digits
 
 
 def _size(text: str) -> int:

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Cut", "cut_lines", "cut_text", "dump", "shrink"]
+import orjson
+
+__all__ = ["Cut", "cut_lines", "cut_text", "dump", "load", "shrink"]
 
 _WORTH_CUTTING: Final = 16
 """Bytes below which a part is left out rather than cut."""
@@ -92,6 +95,21 @@ def _cut_string(value: str, lines: int) -> tuple[str, int]:
 def dump(value: Any) -> str:
     """Returns compact JSON text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def load(result: bytes | str) -> Any:
+    """Returns the value of JSON that is known to be valid."""
+    try:
+        return orjson.loads(result)
+    except orjson.JSONDecodeError:
+        # Valid, but not for orjson: integers beyond 64 bits, halves of surrogate pairs, 1e400.
+        return json.loads(result, parse_float=_finite, parse_constant=str)
+
+
+def _finite(digits: str) -> float | str:
+    """Returns the number; one that no float holds stays its text, for Infinity is no JSON."""
+    number = float(digits)
+    return number if math.isfinite(number) else digits
 
 
 def shrink(value: Any, room: int) -> str:

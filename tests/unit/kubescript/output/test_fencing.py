@@ -10,7 +10,7 @@ import time
 import pytest
 
 from kubescript import types
-from kubescript.output import fencing, notes, render
+from kubescript.output import fencing, notes, render, styles
 from kubescript_sandbox import runs
 from tests.kit import stage, tokens
 
@@ -187,10 +187,10 @@ def test_looking_for_own_words_is_not_quadratic(part: str) -> None:
 def test_operators_can_switch_it_off() -> None:
     """`output.mark_untrusted = false`: nothing is fenced."""
     outcome = runs.Outcome(result=b'["db-0"]')
-    got = render.render(outcome, runs.Limits(), own=OWN, style=render.Style(mark=False))
+    got = render.render(outcome, runs.Limits(), own=OWN, style=styles.Style(mark=False))
     assert (got.text, got.untrusted) == ('["db-0"]', False)
     fault = runs.Fault("script.exception", "db-0 is down", "ValueError", told=True, lines="\n  line 1: `f()`")
-    got = render.render(runs.Outcome(fault=fault), runs.Limits(), own=OWN, style=render.Style(mark=False))
+    got = render.render(runs.Outcome(fault=fault), runs.Limits(), own=OWN, style=styles.Style(mark=False))
     assert (got.text, got.untrusted) == ("ValueError: db-0 is down\n  line 1: `f()`", False)
 
 

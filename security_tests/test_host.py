@@ -28,7 +28,7 @@ from kubescript import config, contexts, errors, evaluator, logs, redaction, typ
 from kubescript.audit import recorder
 from kubescript.broker import body, logview, records, summary
 from kubescript.cluster import snapshot
-from kubescript.policy import kind_resolver, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation, spawner
@@ -159,7 +159,7 @@ def test_a_rule_is_not_looked_up_beyond_the_time_of_its_call() -> None:
     """The operator's rule names a resource of any group; a hostile API server has 2,000 groups that do not answer."""
     cluster = Endless()
     resolve = kind_resolver.KindResolver(cluster)
-    rule = policy.DeniedResource(kind="Certificate")
+    rule = denied_resources.DeniedResource(kind="Certificate")
     assert resolve.serves(rule, 0.5) is None
     assert len(cluster.asked) < 10
     switch = cancellation.Cancellation()

@@ -11,14 +11,14 @@ import pytest
 
 from kubescript import types
 from kubescript.broker import broker, summary
-from kubescript.policy import kind_resolver, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 
 GRACE_S: Final = 20.0
-RULE: Final = policy.DeniedResource("*", kind="Certificate")
+RULE: Final = denied_resources.DeniedResource("*", kind="Certificate")
 REAL: Final = {"resources": [{"name": "widgets", "kind": "Widget"}, {"name": "certificates", "kind": "Certificate"}]}
 
 

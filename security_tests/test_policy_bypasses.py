@@ -30,7 +30,7 @@ from kubescript.changes.rules import writes
 from kubescript.cluster import live
 from kubescript.guest.sdk.values import operations as sdk_operations
 from kubescript.output import fencing
-from kubescript.policy import kind_resolver, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import info, query, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
@@ -804,7 +804,7 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
     """A rule names a kind, and calls name ever new groups: what the server remembers of them is bounded."""
     cluster = live.Live(door[1].kubeconfig(tmp_path))
     kinds = kind_resolver.KindResolver(cluster)
-    rules = policy.Policy(rules=(policy.DeniedResource(kind="Secret"),), resolve=kinds)
+    rules = policy.Policy(rules=(denied_resources.DeniedResource(kind="Secret"),), resolve=kinds)
     handler = reading.made(cluster, rules)
     for number in range(INVENTED):
         call = exchanges.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))

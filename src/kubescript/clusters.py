@@ -16,7 +16,7 @@ from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
-from kubescript.policy import kind_resolver, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.policy import rule_checks as policy_rules
 
 __all__ = ["accesses", "check_rules", "one", "policy_of"]
@@ -112,7 +112,7 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
 def policy_of(settings: config.Settings) -> policy.Policy:
     """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
-    defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
+    defaults = denied_resources.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.mode, rules, defaults, releases="helm" in settings.toolsets)
 
 

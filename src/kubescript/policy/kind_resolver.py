@@ -19,7 +19,7 @@ import msgspec
 from kubescript import errors
 from kubescript.cluster import base
 from kubescript.kube import paths
-from kubescript.policy import policy
+from kubescript.policy import denied_resources
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -125,7 +125,7 @@ class KindResolver:
 
     def serves(
         self,
-        rule: policy.DeniedResource,
+        rule: denied_resources.DeniedResource,
         timeout_s: float = _CALL_S,
         cancel: cancellation.Cancellation | None = None,
     ) -> bool | None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
-from kubescript.policy import kind_resolver, policy
+from kubescript.policy import denied_resources, kind_resolver
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]
@@ -64,7 +64,7 @@ class Finding:
     context: str = ""
 
 
-def read(given: config.DeniedResource) -> policy.DeniedResource:
+def read(given: config.DeniedResource) -> denied_resources.DeniedResource:
     """Converts a rule of the settings to one of the policy. Raises ConfigError for a name that no cluster can have."""
     fields = {
         "group": "*" if given.group is None else given.group.strip().lower(),
@@ -80,7 +80,7 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
         raise errors.ConfigError(
             f"`denied_resources`: {shown!r} is a subresource, which has no metadata of its own; leave `serve` out"
         )
-    return policy.DeniedResource(
+    return denied_resources.DeniedResource(
         fields["group"] or "core", given.version, fields["kind"], fields["resource"], given.serve
     )
 
@@ -89,7 +89,7 @@ class Denials:
     """The rules of one cluster that only discovery can confirm. Many threads use it at once."""
 
     def __init__(
-        self, rules: Iterable[policy.DeniedResource], resolve: kind_resolver.KindResolver, context: str
+        self, rules: Iterable[denied_resources.DeniedResource], resolve: kind_resolver.KindResolver, context: str
     ) -> None:
         self._open = [rule for rule in rules if not rule.built_in]
         self._resolve = resolve
@@ -136,14 +136,17 @@ class Denials:
         mistake."""
         for rule in self._open:
             cutoff = _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR
-            near = _near(rule, policy.list_built_in(rule), cutoff)
+            near = _near(rule, denied_resources.list_built_in(rule), cutoff)
             if near:
                 text = f"rule {rule.id} matches no built-in kind; did you mean {near}?"
                 _warn(Finding(rule.id, text, wrong=True, context=self._context))
 
 
 def examine(
-    rules: Iterable[policy.DeniedResource], resolve: kind_resolver.KindResolver, timeout_s: float, context: str = ""
+    rules: Iterable[denied_resources.DeniedResource],
+    resolve: kind_resolver.KindResolver,
+    timeout_s: float,
+    context: str = "",
 ) -> list[Finding]:
     """Returns the findings on those rules that name nothing, as far as the cluster tells in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
@@ -161,7 +164,7 @@ class _Until(NamedTuple):
 class _Check:
     """The check of one rule against one cluster."""
 
-    rule: policy.DeniedResource
+    rule: denied_resources.DeniedResource
     resolve: kind_resolver.KindResolver
     until: _Until
     context: str
@@ -217,7 +220,7 @@ class _Check:
         return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
 
 
-def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
+def _near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
     """Returns the offered names that are most similar to the rule's name, as text; empty when none is."""
     kinds_by_name: dict[str, str] = {}
     for offer in offers:

@@ -11,7 +11,7 @@ import pytest
 from kubescript import errors, types
 from kubescript.broker import broker, call_log, records, summary
 from kubescript.output import notes
-from kubescript.policy import policy
+from kubescript.policy import denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
@@ -58,7 +58,7 @@ class Fake:
 
 
 PODS = exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods"))
-NO_SECRETS = policy.DeniedResource("core", kind="Secret")
+NO_SECRETS = denied_resources.DeniedResource("core", kind="Secret")
 SECRETS = exchanges.Call("GET", ("api", "v1", "namespaces", "a", "secrets", "db"))
 
 

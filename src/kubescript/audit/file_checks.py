@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _MIN_KEY_BYTES: Final = 32
+"""As many as HMAC-SHA256 puts out: a shorter key makes it weaker (RFC 2104)."""
 _MIN_FREE_BYTES: Final = 1 << 20
 """Room for some thousand records."""
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})

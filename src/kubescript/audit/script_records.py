@@ -44,6 +44,7 @@ class Redact(Protocol):
 # name of each call of a batch, and their records come ten seconds after its answer.
 _MASKING_S: Final = 2.0
 _HURRIED_S: Final = 0.2
+"""Seconds once the call was cancelled: a cancellation must not hide the names of what was called."""
 _MAX_TEXT: Final = 300
 _MAX_KINDS: Final = 100
 """Kinds of secrets that a record names."""

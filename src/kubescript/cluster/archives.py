@@ -23,6 +23,7 @@ _MAX_UNPACKED: Final = 8 * 1024**3
 _MAX_ENTRIES: Final = 500_000
 _MAX_DEPTH: Final = 32
 _BLOCK: Final = 512
+"""Bytes of a block of tar: headers have one, contents are filled up to the next."""
 _CHUNK: Final = 256 * 1024
 _MAX_EXTENDED: Final = 64 * 1024
 """Bytes of an extended header; the longest names have 4 KiB."""

@@ -28,6 +28,7 @@ _MAX_HEAD: Final = 64 * 1024
 _MAX_BODY: Final = 3 << 20
 """Bytes: an API server's own limit."""
 _SMALL_BODY: Final = 64 * 1024
+"""Bytes of a body that any number of connections may have at once; of larger ones there is one at a time."""
 _MAX_PROTOBUF: Final = 16 * 1024
 """Bytes: a question about rights has some hundred. Attack: 3 MiB of empty fields took 2.7 s to read."""
 _MAX_PARAMETERS: Final = 64

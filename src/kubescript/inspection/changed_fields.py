@@ -18,6 +18,8 @@ from kubescript.wire import inspection
 
 __all__ = ["Differences", "TooManyError", "between"]
 
+_Side = nodes.Node | None
+"""One side of a comparison; None where it has no such value."""
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
 """Stands for a value that is not there; no leaf is equal to it."""
@@ -47,8 +49,8 @@ class Differences(NamedTuple):
 
 
 def between(
-    before: nodes.Node | None,
-    after: nodes.Node | None,
+    before: _Side,
+    after: _Side,
     asked: requested.Asked,
     uid: str = "",
     resource: str = "",
@@ -78,7 +80,7 @@ class _Rows:
         self._left = inspection.MAX_CHANGES
         """Characters that further rows may have."""
 
-    def objects(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+    def objects(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two objects, member by member."""
         olds = nodes.fields(old) if old is not None else {}
         news = nodes.fields(new) if new is not None else {}
@@ -92,9 +94,7 @@ class _Rows:
                 step = nodes.key_step(field.key)
                 self._below(step, key, field.node, None, asked.field(key))
 
-    def _below(
-        self, step: str, name: Any, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked
-    ) -> None:
+    def _below(self, step: str, name: Any, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares what stands one step further down."""
         self._path.append(step)
         self._names.append(name)
@@ -102,7 +102,7 @@ class _Rows:
         self._path.pop()
         self._names.pop()
 
-    def _values(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+    def _values(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two values, either of which may be missing, by what they are made of."""
         was, now = _form(old), _form(new)
         if was is not None and now is not None and was != now:
@@ -115,7 +115,7 @@ class _Rows:
         elif old is None or new is None or not nodes.is_same(old.raw, new.raw):
             self._add_values(old, new, is_named=asked.names(existed=old is not None))
 
-    def _add_values(self, old: nodes.Node | None, new: nodes.Node | None, *, is_named: bool) -> None:
+    def _add_values(self, old: _Side, new: _Side, *, is_named: bool) -> None:
         """Adds a row for two values without members, either of which may be missing."""
         was_text = nodes.text(old) if old is not None else None
         now_text = nodes.text(new) if new is not None else None
@@ -124,7 +124,7 @@ class _Rows:
         now_raw = new.raw if new is not None else _NONE
         self._hash(was_raw, now_raw, is_named=is_named)
 
-    def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+    def _lists(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two lists, by labels where all items have one, else by places."""
         olds = nodes.items(old) if old is not None else []
         news = nodes.items(new) if new is not None else []
@@ -202,7 +202,7 @@ class _Rows:
         return isinstance(value, str) and (value == self._uid or (self._is_pod and value.startswith(_POD_VOLUME)))
 
 
-def _form(node: nodes.Node | None) -> Any:
+def _form(node: _Side) -> Any:
     """Returns what a value is made of: members, items or nothing more; None where there is no value."""
     if node is None:
         return None

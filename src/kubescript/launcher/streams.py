@@ -12,6 +12,7 @@ from typing import Final
 __all__ = ["attach", "close_others"]
 
 _WITHOUT_LIMIT: Final = 1 << 20
+"""How many descriptors a process without a limit may have by default (fs.nr_open)."""
 
 
 def attach(outputs: Sequence[int]) -> None:

@@ -20,6 +20,7 @@ __all__ = ["render"]
 _NOTE_BYTES: Final = 768
 """Bytes kept free for notes, whatever the script printed."""
 _SMALL_NOTE_BYTES: Final = 512
+"""The same in a small answer."""
 _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
 _TOOL: Final = "tool."

@@ -28,6 +28,7 @@ __all__ = ["Catalogue", "KindResolver"]
 log = logging.getLogger(__name__)
 
 _FRESH_S: Final = 60.0
+"""Seconds: a definition that was made anew under the same plural may have another kind."""
 _CALL_S: Final = 10.0
 # Group versions that are remembered. Large clusters have some hundred.
 _MAX_KNOWN: Final = 1_000
@@ -39,6 +40,7 @@ _MAX_NAMES: Final = 5_000
 _MAX_REMEMBERED: Final = 100_000
 """Resources and subresources of all that are remembered."""
 _MAX_NAME: Final = 253
+"""Characters of the longest name that Kubernetes accepts."""
 # Attack: a group or version such as `../../api/v1`, which would become a part of a path.
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _VERSION: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")

@@ -833,7 +833,7 @@ class Mutation:
 CLIMB = "../secrets/db"
 MUTATIONS = {
     "denied resources": Mutation(
-        policy.Policy, "_ruled", lambda _self, _call: None, raw_requests.RAW["Table of secrets"]
+        policy.Policy, "_apply_rules", lambda _self, _call: None, raw_requests.RAW["Table of secrets"]
     ),
     "tunnels": Mutation(policy, "_tunnel", lambda _call: None, raw_requests.RAW["exec"], ("subresources", "verbs")),
     "subresources": Mutation(policy, "_subresource", lambda _call: None, raw_requests.RAW["kubelet"]),
@@ -842,7 +842,7 @@ MUTATIONS = {
     ),
     "documents": Mutation(info, "_is_document", lambda _segments: True, raw_requests.RAW["metrics"]),
     "segments": Mutation(
-        info, "_checked_path", lambda path: path, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
+        info, "_check_path", lambda _path: None, ("GET", "api/v1/namespaces/a/configmaps/CLIMB", "", "json")
     ),
     "names": Mutation(
         info, "_check_names", lambda _info: None, raw_requests.RAW["capital resource"], ("denied resources",)

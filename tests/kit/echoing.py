@@ -19,7 +19,7 @@ import mcp_types
 
 from kubescript import errors, types
 from kubescript.cli import main
-from kubescript.commands import given
+from kubescript.commands import request_credentials
 from kubescript.toolsets import base, builtin
 
 __all__ = ["CALL", "COMMAND", "LIST", "toolsets"]
@@ -35,7 +35,7 @@ _NAMES: Final = ("openstack", "openshift")
 
 
 def _said() -> str:
-    found = given.current()
+    found = request_credentials.current()
     return json.dumps({name: value for name, value in dataclasses.asdict(found).items() if value})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from kubescript import contexts, errors, types
 from kubescript.broker import summary
 from kubescript.cluster import acting
-from kubescript.commands import given
+from kubescript.commands import request_credentials
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
@@ -57,6 +57,6 @@ class ApiServers:
 
     def _read_credentials(self) -> tuple[str, str]:
         """Returns the URL and the token of the present request. Raises AuthError and RequestError."""
-        request = given.current()
-        url = given.check_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
+        request = request_credentials.current()
+        url = request_credentials.check_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
         return url, request.ocp_token

@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from kubescript import config, errors
-from kubescript.commands import given
+from kubescript.commands import request_credentials
 from kubescript.config import section
 
 __all__ = ["Cloud", "of"]
@@ -47,7 +47,7 @@ class Cloud:
     """Whether a request has brought a token and no project."""
 
 
-def of(settings: config.OpenStack, request: given.Given) -> Cloud:
+def of(settings: config.OpenStack, request: request_credentials.Credentials) -> Cloud:
     """Returns the cloud for a request. Raises AuthError for wrong credentials, and ConfigError."""
     if settings.auth_urls:
         return _of_request(settings, request)
@@ -59,9 +59,9 @@ def of(settings: config.OpenStack, request: given.Given) -> Cloud:
     return _of_operator(settings)
 
 
-def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
+def _of_request(settings: config.OpenStack, request: request_credentials.Credentials) -> Cloud:
     """Returns the cloud that a request names, with its token."""
-    url = given.check_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
+    url = request_credentials.check_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
     auth = {"auth_url": url, "token": request.os_token}
     project = {
         "project_id": request.os_project_id,

@@ -7,7 +7,7 @@ import time
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.commands import clouds, confined_process, given, oc_runner, processes
+from kubescript.commands import clouds, confined_process, oc_runner, processes, request_credentials
 from kubescript.wire import orders
 
 __all__ = ["examine"]
@@ -44,7 +44,7 @@ def _ask_oc(settings: config.OpenShift) -> tuple[orders.Order, str]:
 
 def _ask_openstack(settings: config.OpenStack) -> tuple[orders.Order, str]:
     """Returns the same for `openstack`."""
-    urls = settings.auth_urls or (clouds.of(settings, given.Given()).auth_url,)
+    urls = settings.auth_urls or (clouds.of(settings, request_credentials.Credentials()).auth_url,)
     where = _source(f"clouds.yaml for {urls[0]}", settings.auth_urls)
     order = orders.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
     return order, where

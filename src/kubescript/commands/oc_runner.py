@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors, types
-from kubescript.commands import command_outcome, confined_process, given, line, oc_arguments, processes, proxy
+from kubescript.commands import (
+    command_outcome,
+    confined_process,
+    line,
+    oc_arguments,
+    processes,
+    proxy,
+    request_credentials,
+)
 from kubescript.wire import orders
 from kubescript_sandbox import runs
 
@@ -45,7 +53,7 @@ class Runner:
     def run(self, job: types.Job) -> runs.Outcome:
         """Runs the command line that is the job's script. Raises PolicyDenied for one that may not be run,
         RequestError and AuthError for what cannot be read or used, and WorkerError and ConfigError when none can be."""
-        if not self._settings.urls and given.current().has_openshift:
+        if not self._settings.urls and request_credentials.current().has_openshift:
             raise errors.AuthError(
                 "this server has credentials of its own: leave out OCP_TOKEN and OCP_URL", code="auth.access"
             )

@@ -16,7 +16,15 @@ from typing import Final
 
 from kubescript import config, errors, types
 from kubescript.broker import summary
-from kubescript.commands import clouds, command_outcome, confined_process, given, line, microversions, processes
+from kubescript.commands import (
+    clouds,
+    command_outcome,
+    confined_process,
+    line,
+    microversions,
+    processes,
+    request_credentials,
+)
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
@@ -70,7 +78,7 @@ class Runner:
         began = time.monotonic()
         job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
         arguments = line.split(job.script, "openstack")
-        cloud = clouds.of(self._settings, given.current())
+        cloud = clouds.of(self._settings, request_credentials.current())
         name = f"{cloud.auth_url} {cloud.scope}"
         versions = self._processes.microversions.of(name, lambda: self._ask_microversions(job, cloud))
         output = self._output(job, cloud, arguments, versions)

@@ -31,7 +31,7 @@ from kubescript import errors, heartbeat, logs, types
 from kubescript.auth import user
 from kubescript.changes.ask import elicitation
 from kubescript.cluster import acting
-from kubescript.commands import given
+from kubescript.commands import request_credentials
 from kubescript.output import sanitizing
 from kubescript.server import counting, notices, offering
 from kubescript.telemetry import evaluation
@@ -237,7 +237,7 @@ async def _with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext
     """Answers with the headers of this very request at hand, for command lines that need its credentials."""
     # The message of a stream has a request of its own, and not the one with which its session began.
     headers = ctx.request.headers.raw if ctx.request is not None else ()
-    with given.using(headers):
+    with request_credentials.using(headers):
         return await call_next(ctx)
 
 

@@ -19,7 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from kubescript import errors, logs
 from kubescript.cli import demo
-from kubescript.commands import given
+from kubescript.commands import request_credentials
 from tests.kit import clients, echoing, http_server, patience
 from tests.kit.echoing import CALL, LIST
 
@@ -225,15 +225,18 @@ BROKEN: Final = (b"a\r\nX: b", b"a\nb", b"a\x00b", b"\x7f", b" a", b"a ", b"\xc3
 @pytest.mark.parametrize("name", [b"os_token", b"os-url", b"ocp_url", b"OS_PROJECT_NAME"])
 def test_no_value_ends_a_line_or_a_text_of_c(name: bytes, value: bytes) -> None:
     """The HTTP parser refuses most of these; this wall is behind it."""
-    with given.using([(name, value)]), pytest.raises(errors.RequestError, match="cannot be used") as caught:
-        given.current()
+    with (
+        request_credentials.using([(name, value)]),
+        pytest.raises(errors.RequestError, match="cannot be used") as caught,
+    ):
+        request_credentials.current()
     assert repr(value.decode("latin-1"))[1:-1] not in caught.value.explained
-    assert given.current() == given.Given()
+    assert request_credentials.current() == request_credentials.Credentials()
 
 
 def test_what_was_given_is_not_shown() -> None:
-    with given.using([(b"os-token", SECRET.encode()), (b"ocp_url", SECRET.encode())]):
-        found = given.current()
+    with request_credentials.using([(b"os-token", SECRET.encode()), (b"ocp_url", SECRET.encode())]):
+        found = request_credentials.current()
     assert SECRET not in f"{found!r} {found} {[found]}"
     assert (found.has_openstack, found.has_openshift) == (True, True)
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from kubescript import config, errors
 
-__all__ = ["Given", "check_url", "current", "using"]
+__all__ = ["Credentials", "check_url", "current", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -26,7 +26,7 @@ _TEXT: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Credentials:
     """What one request brings; a text is empty where it has no such header. Its `repr` shows nothing."""
 
     os_token: str = field(default="", repr=False)
@@ -63,7 +63,7 @@ def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: 
 
 
 _Headers = Iterable[tuple[bytes, bytes]]
-_FIELDS: Final = {name.replace("_", "-"): name for name in Given.__slots__}
+_FIELDS: Final = {name.replace("_", "-"): name for name in Credentials.__slots__}
 """Names of headers with hyphens. Those with underscores mean the same; proxies drop them unless they are told
 not to."""
 
@@ -81,7 +81,7 @@ def using(headers: _Headers) -> Iterator[None]:
         _headers.reset(before)
 
 
-def current() -> Given:
+def current() -> Credentials:
     """Returns what the request that is being answered brings; nothing over stdio. Raises RequestError, which quotes no
     value, for a header that is there twice or cannot be used."""
     found: dict[str, str] = {}
@@ -93,7 +93,7 @@ def current() -> Given:
         if key in found:
             raise _unusable(key, "it is there twice; OS_TOKEN and OS-TOKEN are the same header")
         found[key] = _check_value(key, value.decode("latin-1"))
-    return Given(**found)
+    return Credentials(**found)
 
 
 def _check_value(key: str, value: str) -> str:

@@ -125,15 +125,13 @@ class Tenant:
         planning = self.planning if handler is self.contexts else None
         return evaluator.Evaluator(
             self.settings,
-            runner,
+            evaluator.Host(
+                runner, self._shared.audit, places, observers=self._shared.observers, scripts=self._shared.executor
+            ),
             handler,
-            self._shared.audit,
             mask=self._engine.text,
             plans=planning.planner if planning is not None else None,
-            places=places,
-            observers=self._shared.observers,
             owner=self._caller.person if self._caller is not None else "",
-            scripts=self._shared.executor,
         )
 
     @functools.cached_property
@@ -176,7 +174,7 @@ class Tenant:
         return elicitation.Asker(
             approvals=self.planning.approvals,
             follow=self.follow,
-            quote=self.evaluator.answers.quoted,
+            quote=self.evaluator.answers.quote,
             link=self.planning.link,
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from kubescript import errors
-from kubescript.broker import namespaces, pagination, records
+from kubescript.broker import listings, records
 from kubescript.output import notes
 from kubescript_sandbox import runs
 
@@ -54,9 +54,9 @@ class Summary:
     """Of the answers, as they came from the API server, decompressed."""
     most_bytes: int = _LIMITS.response_bytes
     """Bytes of answers that the script may fetch."""
-    pages: pagination.Pages = field(default_factory=pagination.Pages, compare=False)
+    pages: listings.Pages = field(default_factory=listings.Pages, compare=False)
     """Lists that the script read page by page."""
-    listed_namespaces: namespaces.Namespaces = field(default_factory=namespaces.Namespaces, compare=False)
+    listed_namespaces: listings.Namespaces = field(default_factory=listings.Namespaces, compare=False)
     """Namespaces that the script has listed."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     denied: dict[notes.Note, int] = field(default_factory=dict)
@@ -76,11 +76,6 @@ class Summary:
     every name in it."""
     replayed: list[notes.Note] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
-    journal: records.Journal = records.NOWHERE
-    session: str = ""
-    """Of the client that has sent the script; empty for all clients that have none."""
-    draft: records.Draft | None = None
-    """Where writes are written down that need a plan; None: they are refused."""
     call_records: list[records.Record] = field(default_factory=list)
     """The record of every call; bounded by the calls that a script may make."""
 

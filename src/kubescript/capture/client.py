@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubescript import errors, types
-from kubescript.broker import broker, records, summary
+from kubescript.broker import broker, operation, records
 from kubescript.cluster import collection
 from kubescript.kube import paths
 from kubescript.wire import exchanges
@@ -68,8 +68,7 @@ class Client:
     ) -> bytes:
         """Returns the whole body of one GET. Raises ReadFailed."""
         call = exchanges.Call("GET", path, query, accept=accept)
-        counts = summary.Summary(journal=self._journal)
-        reply, response = self._broker.handle(call, counts, timeout_s)
+        reply, response = self._broker.handle(call, operation.Operation(journal=self._journal), timeout_s)
         self.metadata_rule = reply.metadata_rule
         if reply.fault is not None:
             raise ReadFailed(reply.fault.message, unreachable=reply.fault.code == "cluster.timeout")
@@ -81,8 +80,7 @@ class Client:
     def is_missing_namespace(self, namespace: str) -> bool:
         """Says whether the cluster has no such namespace; False when the cluster does not tell."""
         call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
-        counts = summary.Summary(journal=self._journal)
-        _, response = self._broker.handle(call, counts, SMALL_S)
+        _, response = self._broker.handle(call, operation.Operation(journal=self._journal), SMALL_S)
         if response is None:
             return False
         with contextlib.closing(response):

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from kubescript import errors
-from kubescript.broker import records, summary
-from kubescript.changes import attempts, calls, plan, planner, requests, traces, writer
+from kubescript.broker import operation, records
+from kubescript.changes import attempt, calls, plan, planner, requests, traces, writer
 from kubescript.changes.store import record
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -91,16 +91,15 @@ class Applier:
         may go on then.
         """
         found = self._plans.get(plan_id)
-        notes = summary.Summary(journal=journal)
-        cancel = cancel or cancellation.Cancellation()
+        own = operation.Operation(journal=journal, cancellation=cancel or cancellation.Cancellation())
         # Before the claim: a plan for another server's cluster is left to that server.
         target = self._target(found.plan)
-        _check_cluster(target, found.plan, notes, cancel)
+        _check_cluster(target, found.plan, own)
         if found.state != "applying":
             _check_policy(target, found.plan)
         # A name for this claim alone: the same server may take over what one of its threads has stalled on.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), notes, cancel)
+        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), own)
         work.find_out(target.writer)
         try:
             _check_policy(target, found.plan)
@@ -139,16 +138,14 @@ class _Work:
         plans: store.Store,
         owner: str,
         taken: record.Record,
-        notes: summary.Summary,
-        cancel: cancellation.Cancellation,
+        operation: operation.Operation,
     ) -> None:
         self._plans = plans
         self._owner = owner
         self._taken = taken
         self._plan = taken.plan
         self._done = list(taken.steps)
-        self._notes = notes
-        self._cancel = cancel
+        self._operation = operation
 
     def find_out(self, cluster: writer.Writer) -> None:
         """Finds out what became of the request that a dead server had marked. Raises ClusterError, AuditError,
@@ -156,7 +153,7 @@ class _Work:
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
             if last.state in _DOUBTFUL:
-                search = traces.Search(cluster, step, self._call(step), last, self._notes, self._cancel)
+                search = traces.Search(cluster, step, self._call(step), last, self._operation)
                 self._mark(index, search.find())
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
@@ -219,8 +216,8 @@ class _Work:
 
     def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> inspection.Changes:
         """Tries a step. Raises KubescriptError unless it still does what was shown."""
-        tried = cluster.try_again(self._current(cluster, call), self._notes, self._cancel)
-        if isinstance(tried, writer.Sent):
+        tried = cluster.try_again(self._current(cluster, call), self._operation)
+        if isinstance(tried, attempt.Sent):
             raise self._refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
         return tried.changes
@@ -230,7 +227,7 @@ class _Work:
         changed since, or the step before has changed other fields of it."""
         if not call.name or not requests.names_version(call):
             return call
-        now = cluster.facts(call, self._notes, self._cancel)
+        now = cluster.read_facts(call, self._operation)
         return call if now is None else requests.guarded(call, now.uid, now.resource_version)
 
     def _sent(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str) -> bool:
@@ -238,7 +235,7 @@ class _Work:
         sending = record.Application("sending", call.audit_id, version)
         self._mark(index, sending)
         try:
-            sent = cluster.send(call, self._notes, self._cancel)
+            sent = cluster.send(call, self._operation)
         except errors.AuditError as error:  # it could not be recorded, so it was not sent
             self._mark(index, record.Application("failed", text=error.message))
             raise
@@ -259,17 +256,17 @@ class _Work:
         self,
         index: int,
         step: plan.Step,
-        sent: writer.Sent,
+        sent: attempt.Sent,
         state: Literal["failed", "unknown"],
         sending: record.Application = _NOT_SENT,
     ) -> errors.PlanError:
         """Marks a step that the API server refuses; returns the error that says so."""
-        text = attempts.message(sent.text)
+        text = attempt.find_message(sent.text)
         self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
         return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
 
     def _call(self, step: plan.Step) -> request.Request:
-        return calls.of(step, step.request, self._notes, self._cancel, self._plan.id)
+        return calls.of(step, step.request, self._operation, self._plan.id)
 
     def _mark(self, index: int, state: record.Application) -> None:
         if state.state != "sending":  # it is so, whether the store can keep it or not
@@ -302,12 +299,10 @@ def _check_time(approved: plan.Plan) -> None:
         raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
 
 
-def _check_cluster(
-    target: Target, approved: plan.Plan, notes: summary.Summary, cancel: cancellation.Cancellation
-) -> None:
+def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
     """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig whose
     context was pointed at another one."""
-    if target.identity(notes, cancel) != approved.cluster:
+    if target.identity(operation) != approved.cluster:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors
-from kubescript.broker import answers
+from kubescript.broker import answer
 from kubescript.cluster import base
 from kubescript.kube import kinds
 from kubescript.request import request
@@ -93,7 +93,7 @@ class _Questions:
         version = data.get("gitVersion")
         if status != 200 or not isinstance(version, str):
             raise errors.ClusterError(
-                f"the answer to /version ({status}) is not an API server's", remedy=answers.NO_API_SERVER
+                f"the answer to /version ({status}) is not an API server's", remedy=answer.NO_API_SERVER
             )
         return version[:100]
 
@@ -140,7 +140,7 @@ class _Questions:
             for chunk in response.chunks:
                 body += chunk
                 if len(body) > _MAX_BYTES:
-                    raise errors.ClusterError("the answer is implausibly large", remedy=answers.NO_API_SERVER)
+                    raise errors.ClusterError("the answer is implausibly large", remedy=answer.NO_API_SERVER)
         finally:
             response.close()
         try:

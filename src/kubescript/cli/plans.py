@@ -109,7 +109,7 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
     with opening.application(context, given) as opened:
         whole = _whole(opened, plan)
         caller = opening.operator(f"plans undo {whole}")
-        reverse = _planning(opened).undo(whole, caller, opened.operator.evaluator.look)
+        reverse = _planning(opened).undo(whole, caller, opened.operator.evaluator.run_aside)
         code = settle(opened, reverse.id)
     context.exit(code)
 

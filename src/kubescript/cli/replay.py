@@ -17,11 +17,11 @@ import anyio
 
 from kubescript import config, errors, evaluator, types
 from kubescript.audit import capture, reader, record, store
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.output import fencing, notes
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import cancellation, executor
+from kubescript_sandbox.host import executor
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["Verdict", "replay"]
@@ -76,7 +76,7 @@ def _compare(
     document = store.document(folder, entry)
     script = store.script(folder, entry["script"])
     cluster = _RecordedCluster(folder, document)
-    session = evaluator.Evaluator(_with_limits(settings, document.limits), runner, cluster)
+    session = evaluator.Evaluator(_with_limits(settings, document.limits), evaluator.Host(runner), cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
         raise cluster.lost
@@ -159,7 +159,7 @@ class _RecordedCluster:
         return True
 
     def handle(
-        self, call: exchanges.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
         waiting = self._answers[capture.fingerprint(call)]
@@ -168,6 +168,7 @@ class _RecordedCluster:
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
             return exchanges.Reply(0, fault=fault), None
         seen = waiting.popleft()
+        tally = operation.summary
         for name, value in self.document.summary.items():
             if type(getattr(tally, name, None)) is type(value):
                 setattr(tally, name, value)

@@ -14,11 +14,10 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import config, errors, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["NoCluster", "Runner", "check"]
@@ -46,7 +45,7 @@ class NoCluster:
     is_named_by_data = False
 
     def handle(
-        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Refuses it."""
         return exchanges.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None

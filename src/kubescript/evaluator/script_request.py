@@ -12,7 +12,7 @@ from kubescript import types
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["MASKING_S", "Asked", "Report"]
+__all__ = ["MASKING_S", "Report", "ScriptRequest"]
 
 Report = Callable[[float, float | None, str], None]
 """Reports progress to the client from any thread: done, total, text."""
@@ -21,7 +21,7 @@ MASKING_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScriptRequest:
     """The script and who asked for it."""
 
     script: str

@@ -63,7 +63,7 @@ class Fleet:
 
 
 READ: Final = """
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 kinds, result = frozenset(protocol.FrameType), b""
 while True:
     kind, payload = link._frames.receive(kinds)

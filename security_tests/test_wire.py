@@ -473,7 +473,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
 
 
 ASK = """
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 sock.sendall(frame(4, {payload!r}))
 while link._frames.receive(frozenset(protocol.FrameType))[0] is not protocol.FrameType.END:
     pass

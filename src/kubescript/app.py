@@ -35,7 +35,6 @@ __all__ = ["Application", "opened"]
 
 log = logging.getLogger(__name__)
 
-_MASK_LOG_S: Final = 0.5
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit is only there should the host fail."""
 _READYZ: Final = request.Request("GET", "/readyz", (), "get", is_resource=False)
@@ -87,7 +86,7 @@ class Application:
         """None where nobody can ask."""
         self._exporter: otlp.Exporter | None = None
         # Attack: a credential plugin whose error has the token in it. `kubescript run` once logged it as it was.
-        logs.mask_with(self._mask_log_line)
+        logs.mask_with(self.redaction.log_line)
 
     @property
     def settings(self) -> config.Settings:
@@ -208,13 +207,6 @@ class Application:
         if self.settings.needs_cluster:
             self.executor.start()
         self.redaction.prepare()
-
-    def _mask_log_line(self, line: str) -> str:
-        """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.
-
-        The time is short, since other lines wait behind this one.
-        """
-        return self.redaction.text(line, lambda _: None, cancellation.Patience(_MASK_LOG_S))
 
     def _kept(self) -> recovery.Keeper:
         with self._lock:

@@ -257,7 +257,7 @@ def _unparsed(asked: exchanges.Call) -> request.Request:
 
 def _send_as(parsed: request.Request) -> request.Request:
     """Returns the request that is sent for this one. Raises RequestError."""
-    if releases.is_release(parsed):
+    if parsed.is_release:
         return releases.stored(parsed)
     return logview.canonical(parsed) if answer.is_log(parsed) else parsed
 

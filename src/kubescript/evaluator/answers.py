@@ -100,9 +100,8 @@ class Answers:
 
     def style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
         """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
-        mask = self._mask
-        masked = None if mask is None else lambda text: mask(text, calls.found, patience)
-        return render.Style(masked, self._output.mark_untrusted, self._output.structured)
+        mask = None if self._mask is None else render.TimedMask(self._mask, calls.found, patience)
+        return render.Style(mask, self._output.mark_untrusted, self._output.structured)
 
     def _render(
         self,

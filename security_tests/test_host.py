@@ -120,7 +120,7 @@ def test_no_clock_of_an_api_server_withholds_a_log(clock: str) -> None:
     """A Date that is none counts as no Date."""
     call = request.parse(exchanges.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
     line = b"2026-01-31T12:00:00Z ready\n"
-    assert b"".join(logview.shaped(call, iter([line]), clock)) == b"ready\n"
+    assert b"".join(logview.shape(call, iter([line]), clock)) == b"ready\n"
 
 
 # API servers

@@ -885,7 +885,7 @@ def _same(call: request.Request) -> request.Request:
 
 
 WRITE_MUTATIONS: Final[dict[str, tuple[object, str, Callable[..., object], tuple[str, str, str]]]] = {
-    "the rules": (writes, "permitted", lambda _call, _rules: None, ("DELETE", "api/v1/namespaces/a/pods", "")),
+    "the rules": (writes, "find_objection", lambda _call, _rules: None, ("DELETE", "api/v1/namespaces/a/pods", "")),
     "the dry run": (request_writes, "dry_run", _same, ("PATCH", "api/v1/namespaces/a/configmaps/x", "")),
     "the precondition": (attempt.Attempt, "guard", lambda tried: tried.asked, ("DELETE", "api/v1/namespaces/a/pods/p", "")),
     "what a dry run is": (request_writes, "is_dry_run", lambda _call: True, ("PUT", "api/v1/namespaces/a/configmaps/x", "")),

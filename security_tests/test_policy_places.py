@@ -87,10 +87,10 @@ def test_a_write_has_no_more_rights_under_another_group() -> None:
     limits = writes.Policy(verbs={"deployments.apps": ("patch",), "*": ("create", "update", "patch", "delete")})
     for path in (("apis", "apps", "v1"), EXTENSIONS):
         found = request.parse(exchanges.Call("DELETE", (*path, "namespaces", "a", "deployments", "web")))
-        denied = writes.permitted(found, limits)
+        denied = writes.find_objection(found, limits)
         assert denied is not None and denied.rule == "writes.verbs", path
     policies = request.parse(exchanges.Call("DELETE", (*EXTENSIONS, "podsecuritypolicies", "strict")))
-    denied = writes.permitted(policies, writes.Policy())
+    denied = writes.find_objection(policies, writes.Policy())
     assert denied is not None and denied.rule == "writes.rbac"
     pods = request.parse(exchanges.Call("DELETE", ("api", "v1", "namespaces", "a", "pods", "p")))
-    assert writes.permitted(pods, limits) is None
+    assert writes.find_objection(pods, limits) is None

@@ -35,12 +35,12 @@ _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 
 
-def _unread(_asked: request.Request, _chunks: Iterator[bytes], _report: redaction.Report) -> NoReturn:
+def _read_nothing(_asked: request.Request, _chunks: Iterator[bytes], _report: redaction.Report) -> NoReturn:
     # What masks also leaves out everything but metadata, and says whether the answer is whole.
     raise errors.RedactionError("nothing reads answers here, so this one was withheld")
 
 
-def _unmasked(text: str, _found: call.Found, _check: call.Check) -> str:
+def _mask_nothing(text: str, _found: call.Found, _check: call.Check) -> str:
     return text
 
 
@@ -85,9 +85,9 @@ class Broker:
         rules: policy.Policy,
         *,
         resolve: discovery.KindResolver | None = None,
-        redact: answer.Redactor = _unread,
+        redact: answer.Redactor = _read_nothing,
         redact_echo: answer.Redactor | None = None,
-        mask: call.Mask = _unmasked,
+        mask: call.Mask = _mask_nothing,
         record: call.Log = log_record,
         writer: Writer | None = None,
         gzip: bool = False,
@@ -116,23 +116,23 @@ class Broker:
         KubescriptError; the answer then counts as broken off.
         """
         operation.summary.count_call()
-        made = call.Call(_unparsed(asked), operation, self._log, self._mask, self._context)
+        made = call.Call(_begin_request(asked), operation, self._log, self._mask, self._context)
         try:
             return self._answer_in_any_case(made, asked, timeout_s)
         except errors.AuditError as error:  # a call that cannot be recorded is not made, or its answer is withheld
             made.close()
-            return _unrecorded(operation, error), None
+            return _refuse_unrecorded(operation, error), None
 
     def refuse(
         self, asked: exchanges.Call, operation: operation.Operation, error: errors.PolicyDenied
     ) -> exchanges.Reply:
         """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
         operation.summary.count_call()
-        made = call.Call(_unparsed(asked), operation, self._log, self._mask)
+        made = call.Call(_begin_request(asked), operation, self._log, self._mask)
         try:
             made.misdirect(error.code)
         except errors.AuditError as worse:
-            return _unrecorded(operation, worse)
+            return _refuse_unrecorded(operation, worse)
         return _fault(error)
 
     def _answer_in_any_case(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
@@ -245,12 +245,12 @@ class Broker:
         redact = self._redact_echo if echoes else self._redact
         shape: answer.Shape = iter
         if answer.is_log(asked) and response.status == 200:
-            shape = functools.partial(logview.shaped, asked, date=response.date)
+            shape = functools.partial(logview.shape, asked, date=response.date)
         body = answer.Body(call, response)
         return replace(response, chunks=body.mask(redact, shape), close=body.close, gzip=False)
 
 
-def _unparsed(asked: exchanges.Call) -> request.Request:
+def _begin_request(asked: exchanges.Call) -> request.Request:
     """Returns what stands for the request of a call until the call is parsed: one without a path."""
     return request.Request(asked.method, "", (), "", is_resource=False)
 
@@ -272,7 +272,7 @@ def _check_masks(parsed: request.Request) -> None:
         )
 
 
-def _unrecorded(operation: operation.Operation, error: errors.AuditError) -> exchanges.Reply:
+def _refuse_unrecorded(operation: operation.Operation, error: errors.AuditError) -> exchanges.Reply:
     operation.summary.refuse(error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)

@@ -189,7 +189,7 @@ class Call:
         request, summary = self.request, self.operation.summary
         if request.namespace and request.verb in _READS:
             is_empty = request.verb != "get" and not trailer.items
-            summary.listed_namespaces.listed(self.cluster, request.namespace, empty=is_empty)
+            summary.listed_namespaces.note(self.cluster, request.namespace, empty=is_empty)
         if request.verb == "list":
             summary.pages.read(request, self.cluster, self._locate(self.what), trailer)
 

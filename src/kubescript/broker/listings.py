@@ -71,7 +71,7 @@ class Pages:
             number = before.number + 1 if before else 1
             self._open[(*place, trailer.next)] = _Page(what, number, query.get("limit", ""), trailer.remaining)
 
-    def unfinished(self) -> dict[notes.Note, int]:
+    def list_unfinished(self) -> dict[notes.Note, int]:
         """Returns the lists that were not read to their end → how often."""
         with self._lock:
             found = Counter(_note(page) for page in self._open.values())
@@ -93,7 +93,7 @@ class Namespaces:
         """(cluster, namespace) → whether any list showed an object in it."""
         self._lock = threading.Lock()
 
-    def listed(self, context: str, namespace: str, *, empty: bool) -> None:
+    def note(self, context: str, namespace: str, *, empty: bool) -> None:
         """Notes that a list in a namespace was answered."""
         key = context, namespace
         with self._lock:

@@ -138,20 +138,20 @@ def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     """Returns one note for each kind of thing that is missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
-    said = _missed_calls(summary, outcome)
+    said = _describe_missed_calls(summary, outcome)
     kinds = (
-        ("partial: ", summary.pages.unfinished()),
+        ("partial: ", summary.pages.list_unfinished()),
         ("no such namespace: ", summary.absent),
         ("empty, or no such namespace: ", summary.unknown),
         (notes.WARNING, summary.warnings),
     )
-    said += [_counted(found).within(kind) for kind, found in kinds if found]
+    said += [_count_alike(found).within(kind) for kind, found in kinds if found]
     if masks := _masks(outcome, summary.redacted):
         said.append(notes.Note(masks))
     return said
 
 
-def _missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
+def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     """Returns phrases about the calls that were denied or failed, unless the script's error is about the only one."""
     missed = {**summary.denied, **summary.failed}
     if not missed or _is_told(missed, outcome):
@@ -160,7 +160,7 @@ def _missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     for verb, found in (("denied", summary.denied), ("failed", summary.failed)):
         if found:
             count = sum(found.values())
-            said.append(_counted(found).within(f"{count} call{'s' if count > 1 else ''} {verb}: "))
+            said.append(_count_alike(found).within(f"{count} call{'s' if count > 1 else ''} {verb}: "))
     if outcome.fault is None:
         said.append(notes.Note(_INCOMPLETE))
     return said
@@ -189,7 +189,7 @@ def _masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
     return _SAW_MASKS if outcome.report is not None and outcome.report.saw_masks else ""
 
 
-def _counted(found: Mapping[notes.Note, int]) -> notes.Note:
+def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
     """Returns all notes of one kind as one. Those that differ only in the namespace are one phrase; of many phrases the
     first are named."""
     groups: dict[notes.Note, dict[notes.Note, int]] = {}

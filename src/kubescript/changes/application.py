@@ -199,26 +199,28 @@ class _Work:
         """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
         for index, step in enumerate(self._plan.steps):
             _tell(report, 0, len(self._plan.steps), f"looking at {step.target} again")
-            self._tried(cluster, index, step, self._call(step))
+            self._try_step(cluster, index, step, self._call(step))
             self._mark(index, record.Application())  # renews the lease
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
         for _ in range(_TRIES):
             call = self._call(step)
-            before = self._tried(cluster, index, step, call).before or inspection.Facts()
-            call = requests.guarded(call, before.uid, before.resource_version)
-            if self._sent(cluster, index, step, call, before.resource_version):
+            before = self._try_step(cluster, index, step, call).before or inspection.Facts()
+            call = requests.guard(call, before.uid, before.resource_version)
+            if self._send_step(cluster, index, step, call, before.resource_version):
                 return
         raise errors.PlanError(
             f"{step.verb} {step.target}: the object changes faster than it can be written", code="plan.changed"
         )
 
-    def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> inspection.Changes:
+    def _try_step(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request
+    ) -> inspection.Changes:
         """Tries a step. Raises KubescriptError unless it still does what was shown."""
         tried = cluster.try_again(self._current(cluster, call), self._operation)
         if isinstance(tried, attempt.Sent):
-            raise self._refused(index, step, tried, "failed")
+            raise self._mark_refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
         return tried.changes
 
@@ -228,9 +230,11 @@ class _Work:
         if not call.name or not requests.names_version(call):
             return call
         now = cluster.read_facts(call, self._operation)
-        return call if now is None else requests.guarded(call, now.uid, now.resource_version)
+        return call if now is None else requests.guard(call, now.uid, now.resource_version)
 
-    def _sent(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str) -> bool:
+    def _send_step(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
+    ) -> bool:
         """Sends a step. Returns False when its object got a new version in this moment. Raises KubescriptError."""
         sending = record.Application("sending", call.audit_id, version)
         self._mark(index, sending)
@@ -245,14 +249,14 @@ class _Work:
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
             # An API server that fails, or a proxy before it, may have carried it out all the same.
-            raise self._refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
+            raise self._mark_refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
         done = msgspec.structs.replace(sending, state="done", status=sent.status)
         self._mark(index, record.Application() if is_late else done)
         if sent.fault is not None:
             raise sent.fault
         return not is_late
 
-    def _refused(
+    def _mark_refused(
         self,
         index: int,
         step: plan.Step,

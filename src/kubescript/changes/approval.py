@@ -85,12 +85,12 @@ class Approvals:
         """Applies an approved plan, or goes on with one whose server died. Raises KubescriptError when that is not
         possible; the message says what was applied."""
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
-        on_end = _unrecorded if self._ledger is None else self._ledger.applied
+        on_end = _record_nowhere if self._ledger is None else self._ledger.applied
         return self._applier().apply(plan_id, journal, report, on_end)
 
-    def unreported(self, session: str) -> list[record.Record]:
+    def list_unreported(self, session: str) -> list[record.Record]:
         """Returns the plans of a session that ended without its model's knowledge. Raises PlanError."""
-        return self._plans().unreported(session)
+        return self._plans().list_unreported(session)
 
     def report(self, plan_id: str) -> None:
         """Notes that the model knows how a plan has ended. Raises PlanError."""
@@ -98,7 +98,7 @@ class Approvals:
 
     def recover(self) -> None:
         """Goes on with the plans whose server died while it applied them. Raises PlanError when the store fails."""
-        for plan_id in self._plans().unfinished():
+        for plan_id in self._plans().list_unfinished():
             if plan_id in self._left:
                 continue
             try:
@@ -120,5 +120,5 @@ def _untold(_done: int, _count: int, _text: str) -> None:
     """Tells nobody of the progress."""
 
 
-def _unrecorded(_ended: record.Record) -> None:
+def _record_nowhere(_ended: record.Record) -> None:
     """Keeps no record of an end: there is no audit."""

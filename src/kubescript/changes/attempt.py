@@ -62,7 +62,7 @@ class Attempt:
         """Returns the write with the precondition that its object is as the dry run has found it, or that there is
         none."""
         before = self.changes.before or inspection.Facts()
-        return requests.guarded(self.asked, before.uid, before.resource_version)
+        return requests.guard(self.asked, before.uid, before.resource_version)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,12 +106,12 @@ class Planning:
 
     def _page_or_none(self) -> _Page | None:
         try:
-            return self._opened_page()
+            return self._open_page()
         except errors.PlanError as error:  # its port is taken; the plan can be decided elsewhere
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
             return None
 
-    def _opened_page(self) -> _Page | None:
+    def _open_page(self) -> _Page | None:
         """Returns the page, which is served from the first plan on."""
         if not self._has_page:
             return None

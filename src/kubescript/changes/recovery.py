@@ -106,21 +106,21 @@ class Keeper:
                 self._store.close()
 
     def _recover(self) -> None:
-        first = self._known()
+        first = self._list_known()
         if first:
-            _logged(first[0].forget)
+            _log_failure(first[0].forget)
         while True:
-            for approvals in self._known():
-                _logged(approvals.recover)
+            for approvals in self._list_known():
+                _log_failure(approvals.recover)
             if self._closed.wait(_LOOK_S):
                 return
 
-    def _known(self) -> list[_Approvals]:
+    def _list_known(self) -> list[_Approvals]:
         with self._lock:
             return list(self._approvals)
 
 
-def _logged(work: Callable[[], None]) -> None:
+def _log_failure(work: Callable[[], None]) -> None:
     """Does what nobody waits for."""
     try:
         work()

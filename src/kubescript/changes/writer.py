@@ -175,7 +175,7 @@ class Writer:
         """Raises PolicyDenied when a rule objects to a write before anything of it is sent."""
         # Attack: DELETE of a collection with the body {} and ?dryRun=All, of which the API server ignores the query. It
         # asks for a dry run by itself, and is none.
-        objection = write_policy.permitted(call.request, self._rules)
+        objection = write_policy.find_objection(call.request, self._rules)
         if objection is not None:
             raise call.deny(objection)
 

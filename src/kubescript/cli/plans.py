@@ -127,7 +127,7 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
     with opening.application(context, given) as opened:
         planned = _planning(opened)
         found = planned.approvals.get(_whole(opened, plan))
-        made = links.found(private_files.state_folder(), planned.store().where)
+        made = links.find(private_files.state_folder(), planned.store().where)
         if made is None:
             raise click.ClickException(
                 "no page has this plan: a server that keeps its plans in the same store serves one from its own first "

@@ -205,7 +205,7 @@ def _judged_request(call: request.Request, judge: Judge) -> Result:
     """Judges the request alone."""
     decision = judge.calls.decide(call)
     if decision.verdict in {"plan", "direct"}:
-        decision = write_policy.permitted(call, judge.writes) or decision
+        decision = write_policy.find_objection(call, judge.writes) or decision
     if decision.verdict == "deny":
         return _denied(call, decision)
     return Result(request.describe(call), decision.verdict, decision.rule)

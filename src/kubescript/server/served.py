@@ -305,7 +305,7 @@ async def _with_plan(
     """Runs one call, and settles the plan that it leaves."""
     call = elicitation.Call(ctx, params, caller, on_progress)
     if params.request_state is not None:
-        return await asker.resumed(call)
+        return await asker.resume(call)
     answer = await run(on_progress)
     if answer.plan:
         return await asker.settle(call, answer)

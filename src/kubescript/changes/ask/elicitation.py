@@ -127,13 +127,13 @@ class Asker:
         try:
             found = await _in_thread(self.approvals.get, answer.plan)
             with _holding(call, answer, found):
-                return await self._settled(call, answer, found)
+                return await self._settle(call, answer, found)
         except errors.Busy as error:  # there is no room for what the script has answered either
-            return await self._failed(types.Answer("", plan=answer.plan), error)
+            return await self._tell_failure(types.Answer("", plan=answer.plan), error)
         except errors.KubescriptError as error:
-            return await self._failed(answer, error)
+            return await self._tell_failure(answer, error)
 
-    async def resumed(self, call: Call) -> types.Answer:
+    async def resume(self, call: Call) -> types.Answer:
         """Returns the answer of a call that comes again with a person's decision. Its script does not run again."""
         params, caller = call.params, call.caller
         asked = _STATE.decode(params.request_state or "")  # no client can make one up: see `state_guard`
@@ -152,24 +152,24 @@ class Asker:
             with _holding(call, answer, found):
                 # Attack: a client that approves in words what was not shown in its form.
                 if asked.is_link and response.action == "accept":
-                    return await self._awaited(answer, found, caller, call.on_progress)
-                return await self._decided(answer, found, response, caller, call.on_progress)
+                    return await self._wait_for_end(answer, found, caller, call.on_progress)
+                return await self._decide(answer, found, response, caller, call.on_progress)
         except errors.KubescriptError as error:
-            return await self._failed(answer, error)
+            return await self._tell_failure(answer, error)
 
     async def with_news(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
         """Returns the answer, with what became of earlier plans of this session that were decided elsewhere."""
         if not self.remembered.is_waiting(caller.session):
             return answer
         try:
-            for ended in await _in_thread(self.approvals.unreported, caller.session):
-                answer = await self._told(answer, ended)
+            for ended in await _in_thread(self.approvals.list_unreported, caller.session):
+                answer = await self._tell_end(answer, ended)
                 await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
         return answer
 
-    async def _settled(
+    async def _settle(
         self, call: Call, answer: types.Answer, found: record.Record
     ) -> types.Answer | mcp_types.InputRequiredResult:
         if self.by_argument:
@@ -195,7 +195,7 @@ class Asker:
             return self._question(call, answer, found, question, is_link=False)
         asking = call.ctx.session.elicit_form(text, form.SCHEMA, related_request_id=call.ctx.request_id)
         response = await self._response(asking)
-        return await self._decided(answer, found, response, call.caller, call.on_progress)
+        return await self._decide(answer, found, response, call.caller, call.on_progress)
 
     async def _by_link(
         self, call: Call, answer: types.Answer, found: record.Record, text: str, link: str
@@ -207,8 +207,8 @@ class Asker:
         asking = call.ctx.session.elicit_url(text, link, name, related_request_id=call.ctx.request_id)
         response = await self._response(asking)
         if response.action != "accept":
-            return await self._decided(answer, found, response, call.caller, call.on_progress)
-        return await self._awaited(answer, found, call.caller, call.on_progress)
+            return await self._decide(answer, found, response, call.caller, call.on_progress)
+        return await self._wait_for_end(answer, found, call.caller, call.on_progress)
 
     def _question(
         self,
@@ -242,7 +242,7 @@ class Asker:
             log.warning("the client's answer is not one of the protocol")
             return mcp_types.ElicitResult(action="cancel")
 
-    async def _decided(
+    async def _decide(
         self,
         answer: types.Answer,
         found: record.Record,
@@ -259,12 +259,12 @@ class Asker:
             reason=reason,
             at=time.time(),
         )
-        return await self._carried_out(answer, found, decision, caller, on_progress)
+        return await self._carry_out(answer, found, decision, caller, on_progress)
 
     async def _by_argument(self, call: Call, answer: types.Answer, found: record.Record) -> types.Answer:
         if (call.params.arguments or {}).get("approved") is not True:
             count = outcome.changes(found)
-            return outcome.said(answer, f"{count} tried, and nothing is made: it takes the argument approved=true")
+            return outcome.add_words(answer, f"{count} tried, and nothing is made: it takes the argument approved=true")
         decision = record.Decision(
             approver=self._approver(call.caller),
             channel="argument",
@@ -272,9 +272,9 @@ class Asker:
             hash=found.plan.hash,
             at=time.time(),
         )
-        return await self._carried_out(answer, found, decision, call.caller, call.on_progress)
+        return await self._carry_out(answer, found, decision, call.caller, call.on_progress)
 
-    async def _carried_out(
+    async def _carry_out(
         self,
         answer: types.Answer,
         found: record.Record,
@@ -288,9 +288,9 @@ class Asker:
             async with self.remembered.applying:
                 report = _reporter(on_progress)
                 decided = await _in_thread(self.approvals.apply, found.plan.id, report, limiter=_APPLYING)
-        return await self._ended(answer, decided, caller, on_progress)
+        return await self._answer_end(answer, decided, caller, on_progress)
 
-    async def _awaited(
+    async def _wait_for_end(
         self,
         answer: types.Answer,
         found: record.Record,
@@ -304,9 +304,9 @@ class Asker:
                 found = await _in_thread(self.approvals.get, found.plan.id)
         if found.state == "pending":
             return await _in_thread(self._elsewhere, answer, found, caller)
-        return await self._ended(answer, found, caller, on_progress)
+        return await self._answer_end(answer, found, caller, on_progress)
 
-    async def _ended(
+    async def _answer_end(
         self,
         answer: types.Answer,
         ended: record.Record,
@@ -314,39 +314,39 @@ class Asker:
         on_progress: types.OnProgress | None,
     ) -> types.Answer:
         """Returns the answer with the end of its plan, and follows what it has begun."""
-        said = replace(await self._told(answer, ended), applied=ended.state == "applied")
+        said = replace(await self._tell_end(answer, ended), applied=ended.state == "applied")
         if ended.state in _OPEN:  # it needs another person's approval, or is being applied
             if caller.lasts:
                 self.remembered.wait(caller.session)
             return said
-        await self._reported(ended)
+        await self._mark_reported(ended)
         if ended.state == "stopped":
             said = replace(said, is_error=True, code="plan.failed")
         if ended.state == "applied" and (followed := await self.follow(ended, caller, on_progress)) is not None:
-            said = outcome.added(said, followed)
+            said = outcome.add_answer(said, followed)
         return said
 
     def _approver(self, caller: types.Caller) -> str:
         client = f"client {form.line(caller.client, _MAX_NAME) or 'without a name'}, session {caller.session}"
         return f"{self.user}, {client}" if self.user else client
 
-    async def _reported(self, ended: record.Record) -> None:
+    async def _mark_reported(self, ended: record.Record) -> None:
         """Notes that the model knows the end of a plan. Where that fails it hears of it twice."""
         try:
             await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
-    async def _told(self, answer: types.Answer, ended: record.Record) -> types.Answer:
-        return await _in_thread(outcome.ended, answer, ended, self.quote)
+    async def _tell_end(self, answer: types.Answer, ended: record.Record) -> types.Answer:
+        return await _in_thread(outcome.add_end, answer, ended, self.quote)
 
-    async def _failed(self, answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
-        return await _in_thread(outcome.failed, answer, error, self.quote)
+    async def _tell_failure(self, answer: types.Answer, error: errors.KubescriptError) -> types.Answer:
+        return await _in_thread(outcome.add_failure, answer, error, self.quote)
 
     def _elsewhere(self, answer: types.Answer, found: record.Record, caller: types.Caller) -> types.Answer:
         """Returns the answer to a client that can ask nobody."""
         if self.as_author:
-            return outcome.said(
+            return outcome.add_words(
                 answer,
                 f"plan {found.plan.id}: nothing is changed, and nobody can approve this plan. It would be applied as "
                 "its author, whose own client must ask for it in a form; it cannot, or the plan is too long, too "
@@ -362,7 +362,7 @@ class Asker:
         waits = "waits" if len(found.plan.steps) == 1 else "wait"
         minutes = max(1, round((found.plan.expires - time.time()) / 60))
         count = outcome.changes(found)
-        return outcome.said(
+        return outcome.add_words(
             answer,
             f"plan {found.plan.id}: {count} {waits} for a person's approval; nothing is changed yet. Tell "
             f"the user to run `kubescript approve {words}`{page} within {minutes} minutes{later}",

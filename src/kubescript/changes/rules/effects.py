@@ -48,7 +48,7 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
     """
     objections = list(_objections(call, changes, rules))
     denials = (
-        *_created(call, changes, rules),
+        *_deny_creation(call, changes, rules),
         *_targets(call, changes, rules),
         *_counts(changes, rules),
         *_images(changes, rules),
@@ -59,7 +59,9 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
     return Findings(denials, notices)
 
 
-def _created(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _deny_creation(
+    call: request.Request, changes: inspection.Changes, rules: writes.Policy
+) -> Iterator[policy.Decision]:
     """Denies an apply that creates its object where only changes are permitted."""
     if changes.before is None and changes.after is not None:
         denied = writes.check_verb(call, "create", rules)

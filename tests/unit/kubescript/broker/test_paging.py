@@ -33,7 +33,7 @@ def door(kubeconfig: Path) -> Iterator[broker.Broker]:
 
 def counted(pages: listings.Pages) -> dict[str, int]:
     """The notes as texts."""
-    return {str(note): count for note, count in pages.unfinished().items()}
+    return {str(note): count for note, count in pages.list_unfinished().items()}
 
 
 def page(door: broker.Broker, tally: summary.Summary, path: tuple[str, ...], limit: int, token: str = "") -> str:

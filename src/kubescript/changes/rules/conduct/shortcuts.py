@@ -182,4 +182,4 @@ def _finalizers(change: transcript.Change) -> str:
     held = [name for name in change.finalizers if name.startswith(_PROTECTION) or not change.terminating]
     if not held:
         return ""
-    return f"removes finalizers of {change.target}: {findings.listed(held)}; what they stand for is not cleaned up"
+    return f"removes finalizers of {change.target}: {findings.shorten(held)}; what they stand for is not cleaned up"

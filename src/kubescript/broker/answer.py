@@ -16,11 +16,11 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import errors, redaction, types
-from kubescript.broker import call
+from kubescript.broker import call, logview
 from kubescript.request import request
 from kubescript_masking.wire import masking
 
-__all__ = ["NO_API_SERVER", "Body", "Masked", "Redactor", "Shape", "find_fault", "find_form", "is_log"]
+__all__ = ["NO_API_SERVER", "Body", "Masked", "Redactor", "find_fault", "find_form", "is_log"]
 
 log = logging.getLogger(__name__)
 
@@ -28,8 +28,6 @@ Masked = Generator[bytes, None, masking.Trailer | None]
 Redactor = Callable[[request.Request, Iterator[bytes], redaction.Report], Masked]
 """Masks secret values in a body on its way to the script, decompresses it when the request says `gzip`, and returns
 what a process without credentials has found the body to be."""
-Shape = Callable[[Iterator[bytes]], Iterator[bytes]]
-"""Cuts a masked body to what the script asked for."""
 
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
@@ -67,14 +65,15 @@ class Body:
         with contextlib.suppress(errors.AuditError):  # the journal knows that it lost a call, and withholds the answer
             self._end(call.CLOSED)
 
-    def mask(self, redact: Redactor, shape: Shape = iter) -> Iterator[bytes]:
-        """Yields the masked body, as `shape` cuts it. Raises KubescriptError when the body breaks off or cannot be
-        masked."""
+    def mask(self, redact: Redactor) -> Iterator[bytes]:
+        """Yields the masked body; of a log the lines that the script asked for. Raises KubescriptError when the body
+        breaks off or cannot be masked."""
         form = find_form(self._call.request, self._response)
         about = replace(self._call.sent, gzip=self._response.gzip, form=form)
         try:
             masked = redact(about, self._read_chunks(), self)
-            yield from shape(self._check_whole(masked))
+            whole = self._check_whole(masked)
+            yield from logview.shape(self._call.request, whole, self._response.date) if form == "log" else whole
         except errors.KubescriptError as error:
             self._end(error.code)
             raise

@@ -243,11 +243,8 @@ class Broker:
         # Errors and the answers to writes quote what the script itself sent.
         echoes = response.status >= 400 or asked.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
-        shape: answer.Shape = iter
-        if answer.is_log(asked) and response.status == 200:
-            shape = functools.partial(logview.shape, asked, date=response.date)
         body = answer.Body(call, response)
-        return replace(response, chunks=body.mask(redact, shape), close=body.close, gzip=False)
+        return replace(response, chunks=body.mask(redact), close=body.close, gzip=False)
 
 
 def _begin_request(asked: exchanges.Call) -> request.Request:

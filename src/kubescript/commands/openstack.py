@@ -54,9 +54,7 @@ class NoCluster:
 class Runner:
     """Runs one command line after the other. Many threads use it at once."""
 
-    def __init__(
-        self, settings: config.Settings, started: processes.Processes, later: Callable[[Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, settings: config.Settings, started: processes.Processes, later: Callable[..., None]) -> None:
         """`later` runs a function after an answer has been sent."""
         self._settings = settings.openstack
         self._processes = started

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -76,8 +75,8 @@ class Runner(Protocol):
     def run(self, job: types.Job) -> runs.Outcome:
         """Returns a job's outcome. Raises KubescriptError when it was not run at all."""
 
-    def later(self, chore: Callable[[], None]) -> None:
-        """Runs `chore` after the answer that is about to be given has been sent."""
+    def later(self, chore: Callable[..., object], *args: object) -> None:
+        """Calls `chore` after the answer that is about to be given has been sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +151,11 @@ class Evaluator:
         return await anyio.to_thread.run_sync(self.answers.write_failure, failure, "script not run")
 
     async def _evaluate_in_thread(self, request: script_request.ScriptRequest) -> types.Answer:
-        work = functools.partial(self._evaluate, request, request.ms_ago)
+        limiter = self._places.threads
         try:
-            return await anyio.to_thread.run_sync(work, limiter=self._places.threads, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(
+                self._evaluate, request, request.ms_ago, limiter=limiter, abandon_on_cancel=True
+            )
         except anyio.get_cancelled_exc_class():
             request.cancelled.set()
             request.switch.cancel()
@@ -172,7 +173,7 @@ class Evaluator:
             result = self._plan_writes(self._plans, drafted, request, outcome, own, entry)
             outcome = replace(outcome, fault=result.fault or outcome.fault)
         ended = time.time()  # the masking of the answer is no part of the script's time
-        self._host.runner.later(functools.partial(contextvars.copy_context().run, _log_outcome, outcome))
+        self._host.runner.later(contextvars.copy_context().run, _log_outcome, outcome)
         answer, missed = self.answers.write(request, outcome, own, deadline, result.note)
         refused = {record.rule for record in own.summary.call_records if record.verdict == "deny"}
         answer = replace(answer, refused=tuple(sorted(refused)))
@@ -286,7 +287,7 @@ class Evaluator:
     def _observe(self, done: evaluation.Evaluation) -> None:
         observers = tuple(self._host.observers)
         if observers:
-            self._host.runner.later(functools.partial(evaluation.notify, observers, done))
+            self._host.runner.later(evaluation.notify, observers, done)
 
 
 def _record_nowhere(_made: plan.Plan) -> None:

@@ -33,7 +33,7 @@ class Parts:
     contexts: contexts.Contexts
     evaluator: evaluator.Evaluator
     processes: processes.Processes
-    later: Callable[[Callable[[], None]], None]
+    later: Callable[..., None]
     """Runs a function after the answer that is about to be given has been sent."""
     evaluator_of: _EvaluatorOf
     """Returns an evaluator of command lines."""

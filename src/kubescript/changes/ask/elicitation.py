@@ -8,7 +8,6 @@ client that can ask nobody is told where a person can approve.
 from __future__ import annotations
 
 import contextlib
-import functools
 import hashlib
 import json
 import logging
@@ -415,4 +414,4 @@ def _reporter(on_progress: types.OnProgress | None) -> Callable[[int, int, str],
 
 
 async def _in_thread(work: Callable[..., _T], *args: Any, limiter: anyio.CapacityLimiter = _LOOKING) -> _T:
-    return await anyio.to_thread.run_sync(functools.partial(work, *args), limiter=limiter, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(work, *args, limiter=limiter, abandon_on_cancel=True)

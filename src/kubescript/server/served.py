@@ -29,7 +29,7 @@ from mcp.shared.exceptions import MCPError
 import kubescript
 from kubescript import errors, heartbeat, logs, types
 from kubescript.auth import user
-from kubescript.changes.ask import elicitation
+from kubescript.changes.ask import elicitation, question
 from kubescript.cluster import acting
 from kubescript.commands import given
 from kubescript.output import sanitizing
@@ -84,7 +84,7 @@ class Served:
         self.mcp.middleware.append(_with_headers)
         self.mcp.middleware.append(_without_texts_of_exceptions)
         self.mcp.middleware.append(_WarmUpMiddleware(self._warm_up))
-        self.mcp.middleware.append(elicitation.state_guard(self.mcp.name))
+        self.mcp.middleware.append(question.state_guard(self.mcp.name))
         self.stateless = _silent(self.mcp)
         """For those of the handshake era without sessions: no notification would reach them."""
 
@@ -303,7 +303,7 @@ async def _with_plan(
     on_progress: types.OnProgress | None,
 ) -> types.Answer | mcp_types.InputRequiredResult:
     """Runs one call, and settles the plan that it leaves."""
-    call = elicitation.Call(ctx, params, caller, on_progress)
+    call = question.Call(ctx, params, caller, on_progress)
     if params.request_state is not None:
         return await asker.resume(call)
     answer = await run(on_progress)

@@ -97,8 +97,7 @@ def _message(error: BaseException) -> str:
 
 
 def _own_text(error: BaseException) -> str:
-    """Return the guest's sentence in a KeyError without the quotes that `str` puts round it; empty when its argument is a
-    plain key."""
+    """Returns the guest's sentence in a KeyError, without the quotes that `str` puts round it; empty for a mere key."""
     if type(error) is not KeyError or len(error.args) != 1:
         return ""
     sentence = error.args[0]

@@ -49,7 +49,7 @@ def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -
 
 
 def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
-    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, objects of the guest become dicts."""
+    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, the guest's objects dicts."""
     parameters.require_plain(options)
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")

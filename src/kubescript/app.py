@@ -81,9 +81,9 @@ class Application:
             flags=flags,
         )
         self.operator = tenant.Tenant(settings, self._shared)
-        """What the person has who started this, and every caller where nobody has to say who he is."""
+        """What the person has who started this, and every caller where callers are not authenticated."""
         self._metrics: prometheus.Metrics | None = None
-        """None where nobody can ask."""
+        """None where metrics cannot be scraped."""
         self._exporter: otlp.Exporter | None = None
         # Attack: a credential plugin whose error has the token in it. `kubescript run` once logged it as it was.
         logs.mask_with(self.redaction.log_line)
@@ -131,7 +131,7 @@ class Application:
             answer.close()
         except errors.ClusterError as error:
             return error.message
-        # Whoever may not ask has an answer too.
+        # 401 and 403 are answers too.
         return "ok" if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR else f"it answers {answer.status}"
 
     def drain(self) -> None:
@@ -157,11 +157,11 @@ class Application:
             from kubescript.server import served  # noqa: F401 - the other half
         self._start_telemetry()
         if self.settings.transport == "http":
-            self.operator.recover()  # nobody may call this server for hours
+            self.operator.recover()  # the first call may come hours later
 
     def prepared(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
-        """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
-        before. Raises ConfigError when they cannot take effect."""
+        """Returns what `operator` will be under other settings, and what puts it in its place, which does not close the
+        one before. Raises ConfigError when they cannot take effect."""
         config.check_reload(self.settings, settings)
         if write_settings.expressions(settings) != write_settings.expressions(self.settings):
             raise errors.ConfigError("the expressions of write policies cannot change while the server runs")
@@ -188,8 +188,8 @@ class Application:
     def tenant(
         self, caller: user.User | None, settings: config.Settings, operator: backend.Tenant, route: str = ""
     ) -> tenant.Tenant:
-        """Returns what a caller has of this server at an endpoint, with the settings for him, on the cluster that this
-        operator has chosen. Raises ConfigError."""
+        """Returns what a caller has of this server at an endpoint, with that caller's settings, on the cluster that
+        this operator has chosen. Raises ConfigError."""
         assert isinstance(operator, tenant.Tenant)
         return tenant.Tenant(_pinned(settings, operator), self._shared, caller, route)
 
@@ -281,7 +281,7 @@ def opened(
 
 def _pinned(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
     """Returns the settings with the context that the operator has chosen, whatever `kubectl config use-context` has
-    done to the kubeconfig since: no caller reaches another cluster because he came earlier or later."""
+    done to the kubeconfig since: no caller reaches another cluster by coming earlier or later."""
     from kubescript.cluster import live
 
     cluster = operator.contexts.default.cluster

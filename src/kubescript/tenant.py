@@ -1,8 +1,7 @@
-"""What one caller has of a server: clusters under his own identity, plans, scripts and tools. `app` makes one for each.
+"""What one caller has of a server: clusters under its own identity, plans, scripts and tools. `app` makes one for each.
 
-Nothing here knows another caller, so nothing of his can come out here: no connection, no answer of discovery, no plan.
-What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either.
-"""
+Nothing here knows another caller, so nothing of another one can come out here: no connection, no answer of discovery,
+no plan. What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either. """
 
 from __future__ import annotations
 
@@ -71,7 +70,7 @@ class Tenant:
         caller: user.User | None = None,
         route: str = "",
     ) -> None:
-        """`settings` are those for this caller; None: nobody has to say who he is. `route` is the endpoint."""
+        """`settings` are those for this caller; None: callers are not authenticated. `route` is the endpoint."""
         self.settings = settings
         self._shared = shared
         self._caller = caller

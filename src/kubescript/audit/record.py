@@ -21,7 +21,7 @@ from kubescript_sandbox.host import cancellation
 __all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
 
 Check = Callable[[], None]
-"""Raises KubescriptError when nobody waits for the text any more."""
+"""Raises KubescriptError when the text is not waited for any more."""
 
 
 class Redact(Protocol):

@@ -37,7 +37,7 @@ _HEALTH: Final = ("/healthz", "/livez", "/readyz")
 """How the paths of the only documents begin that are no JSON."""
 _DONE: Final = frozenset({200, 201, 202})
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
-"""Forms that API servers know and nobody asked for."""
+"""Forms that API servers know and no request of ours asks for."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
 """What to do about an answer that no API server gives."""
 

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 Found = Callable[[str], None]
 """Called with the kind of each value that was masked."""
 Check = Callable[[], None]
-"""Raises KubescriptError when nobody waits for the text any more."""
+"""Raises KubescriptError when the text is not waited for any more."""
 Mask = Callable[[str, Found, Check], str]
 """Masks secret values in a text that leaves the server, and reports the kind of each. Raises what the check raises."""
 Log = Callable[[records.Record], None]

@@ -140,7 +140,7 @@ def _without_first(block: bytes, lines: int) -> bytes:
 
 
 class _View:
-    """Leaves out lines before a moment, lines that masking took out, and stamps that nobody asked for."""
+    """Leaves out lines before a moment, lines that masking took out, and stamps that were not asked for."""
 
     def __init__(self, since: float | None, *, stamps: bool) -> None:
         self._since = since

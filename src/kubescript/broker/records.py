@@ -43,7 +43,8 @@ class Journal(Protocol):
     """Names the script in the user agent of its requests."""
 
     def before(self, call: request.Request) -> None:
-        """Called before `call` is sent. Raises AuditError when the call must not be sent: nobody could prove it."""
+        """Called before `call` is sent. Raises AuditError when the call must not be sent, because it could not be
+        proven."""
 
     def record(self, record: Record) -> None:
         """Records a call that has ended. Raises AuditError when the record cannot be kept."""

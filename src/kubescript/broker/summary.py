@@ -68,7 +68,7 @@ class Summary:
     absent: dict[notes.Note, int] = field(default_factory=dict)
     """Namespaces that were listed and do not exist."""
     unknown: dict[notes.Note, int] = field(default_factory=dict)
-    """Namespaces that were listed, had nothing to show, and may not exist: nobody may look."""
+    """Namespaces that were listed, had nothing to show, and may not exist: they may not be looked up."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
     denials: list[tuple[str, notes.Note]] = field(default_factory=list)

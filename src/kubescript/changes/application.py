@@ -1,6 +1,6 @@
 """The application of an approved plan: exactly its requests, in their order, each on the object that was shown.
 
-Every step is written to the store before and after it is sent. Whoever takes a plan over from a server that died finds
+Every step is written to the store before and after it is sent. A server that takes a plan over from one that died finds
 out what was carried out, and neither loses nor repeats a request.
 """
 
@@ -45,7 +45,7 @@ _SHOWN: Final = 5
 _MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
-"""Errors after which a plan is somebody else's to go on with, as it is when the server ends."""
+"""After these errors, and when this server ends, another server may resume the plan."""
 _NOT_SENT: Final = record.Application()
 
 
@@ -70,7 +70,7 @@ class Applier:
         acts_for: str | None = None,
     ) -> None:
         """`targets` has the clusters by their names in plans; `is_closing` says that the server ends. With `acts_for`
-        it applies the plans of that author alone: its clusters are asked as him."""
+        it applies the plans of that author alone: its clusters are asked as that author."""
         self._plans = plans
         self._targets = targets
         self._is_closing = is_closing
@@ -86,7 +86,7 @@ class Applier:
     ) -> record.Record:
         """Applies an approved plan, or goes on with one whose server died. What happens is in the record.
 
-        Raises KubescriptError when this cannot apply it: it is not approved, somebody else applies it, its cluster is
+        Raises KubescriptError when this cannot apply it: it is not approved, another server applies it, its cluster is
         none of this server's or does not answer, or neither store nor audit can be written. The next one who calls this
         may go on then.
         """
@@ -163,7 +163,7 @@ class _Work:
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
-            if last.state in {"failed", "unknown"}:  # so the server that died was about to stop, or nobody knows
+            if last.state in {"failed", "unknown"}:  # the server that died was about to stop, or it is not known
                 raise errors.PlanError(f"{step.verb} {step.target}: {last.text}")
             _tell(report, index, count, f"{step.verb} {step.target}")
             if last.state != "done":
@@ -280,11 +280,11 @@ class _Work:
 
 
 def _tell(report: Report, done: int, count: int, text: str) -> None:
-    # Whoever asked may be gone: a client that cancelled its call must not leave a plan half applied.
+    # The client may be gone: one that cancelled its call must not leave a plan half applied.
     try:
         report(done, count, text)
     except Exception as error:  # of any kind: it is the reporter's, and not the plan's
-        log.debug("nobody hears of the progress any more: %r", error)
+        log.debug("no client hears of the progress any more: %r", error)
 
 
 def _check_policy(target: Target, approved: plan.Plan) -> None:
@@ -298,7 +298,7 @@ def _check_policy(target: Target, approved: plan.Plan) -> None:
 
 
 def _check_time(approved: plan.Plan) -> None:
-    """Raises PlanError when a plan whose server died has expired since: nobody expects it to be applied any more."""
+    """Raises PlanError when a plan whose server died has expired since: its application is not expected any more."""
     if time.time() > approved.expires:
         raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
 

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _KEPT_S: Final = 30 * 86_400.0
 """Seconds for which a plan that has ended can be looked at, and taken back."""
 _NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
-"""Errors of a plan for another server's cluster, and of one that somebody has changed in the store."""
+"""Errors of a plan for another server's cluster, and of one that was changed in the store."""
 
 
 class Ledger(Protocol):
@@ -69,12 +69,12 @@ class Approvals:
         return self._plans().newest(limit)
 
     def check(self, planned: plan.Plan) -> None:
-        """Raises PlanError where nobody here could carry out an approval of the plan."""
+        """Raises PlanError where an approval of the plan could not be carried out."""
         self._applier().check(planned)
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
         """Records a decision and counts it. Raises PlanError when it does not count, and AuditError."""
-        # An approval that nobody here can carry out would keep the plan waiting until it expires.
+        # An approval that cannot be carried out here would keep the plan waiting until it expires.
         if decision.approves:
             self._applier().check(self._plans().get(plan_id).plan)
         if self._ledger is not None:
@@ -117,7 +117,7 @@ class Approvals:
 
 
 def _untold(_done: int, _count: int, _text: str) -> None:
-    """Tells nobody of the progress."""
+    """Reports no progress."""
 
 
 def _record_nowhere(_ended: record.Record) -> None:

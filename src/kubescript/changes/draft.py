@@ -44,7 +44,7 @@ class Draft:
 
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. What comes later is refused."""
-        # Attack: a call of a script that is over, which would be part of a plan that nobody has seen.
+        # Attack: a call of a script that is over, which would be part of a plan that was never shown.
         with self._lock:
             self._closed = True
             return tuple(self._steps)

@@ -85,7 +85,8 @@ class Planner:
         review: Review,
         count: Count,
     ) -> None:
-        """`terms` has the clusters by name; `user` is who asks, where the server knows it. `count` bounds his plans."""
+        """`terms` has the clusters by name; `user` is who asks, where the server knows it. `count` bounds the user's
+        plans."""
         self._plans = plans
         self._terms = terms
         self._expires_s = expires_s
@@ -153,7 +154,7 @@ class Planner:
         )
 
     def keep(self, made: plan.Plan) -> None:
-        """Keeps a plan for somebody to approve. Raises PlanError."""
+        """Keeps a plan until a person decides on it. Raises PlanError."""
         self._count(made.expires, len(msgspec.json.encode(made)))
         self._plans().add(made)
 

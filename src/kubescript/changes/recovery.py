@@ -64,7 +64,7 @@ class Keeper:
             return self._store
 
     def count(self, caller: str, expires: float, size: int) -> None:
-        """Counts a new plan of a caller. Raises PlanError when he has too many."""
+        """Counts a new plan of a caller. Raises PlanError when there are too many."""
         now = time.time()
         with self._lock:
             for key, plans in list(self._made.items()):
@@ -121,7 +121,7 @@ class Keeper:
 
 
 def _log_failure(work: Callable[[], None]) -> None:
-    """Does what nobody waits for."""
+    """Does work in the background, whose failure is logged."""
     try:
         work()
     except errors.KubescriptError as error:

@@ -83,7 +83,7 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
     if not call.name:
         return call  # nothing may exist under the name; the API server answers 409 otherwise
     if not uid:
-        # Attack: somebody else makes the object first, and this apply changes what nobody was shown.
+        # Attack: another client makes the object first, and this apply changes what was never shown.
         resource_version = _ABSENT
     if call.content_type.startswith("application/json-patch"):
         # It comes last. Attack: an operation of the script's that takes the version away, and the precondition with it.

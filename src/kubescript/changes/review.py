@@ -1,4 +1,4 @@
-"""What the safety rules say of a plan. The planner asks before anybody is shown it.
+"""What the safety rules say of a plan. The planner asks before a person is shown it.
 
 The steps become a transcript of changes. What a request names is read from its body, which is the script's own words
 and has been checked; of the cluster's bytes only what a masking process has made of them is looked at.

@@ -24,7 +24,7 @@ def make(
     journal: records.Journal,
 ) -> plan.Plan:
     """Returns the reverse of what was applied of a plan, the last change first. Raises PlanError when nothing was
-    applied, or a part of it cannot be taken back. Nobody can approve it before it is kept."""
+    applied, or a part of it cannot be taken back. It cannot be approved before it is kept."""
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
     steps = [step for step, each in zip(done.plan.steps, done.steps, strict=True) if each.state == "done"]

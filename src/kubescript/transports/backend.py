@@ -82,12 +82,12 @@ class Backend(Protocol):
         """What every caller has where nobody has to say who he is."""
 
     def tenant(self, caller: user.User | None, settings: config.Settings, operator: Tenant, route: str = "") -> Tenant:
-        """Returns what a caller has at an endpoint, with the settings for him, on the cluster that this operator has
+        """Returns what a caller has at an endpoint, with that caller's settings, on the cluster that this operator has
         chosen. Raises ConfigError."""
 
     def prepared(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
-        """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
-        before. Raises ConfigError when they cannot take effect."""
+        """Returns what `operator` will be under other settings, and what puts it in its place, which does not close the
+        one before. Raises ConfigError when they cannot take effect."""
 
     def state(self) -> dict[str, object]:
         """Returns what the server is; nothing about a cluster."""

@@ -96,7 +96,7 @@ class Pool:
             with self._borrow(check, script, owner) as masker:
                 yield masker
         except (protocol.ProtocolError, OSError) as error:
-            # The report is masked too, by another masker: nobody may wait for that one and hold this one.
+            # The report is masked too, by another masker: a thread may not hold this one while it waits for that one.
             self._report(error)
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
@@ -213,7 +213,7 @@ class Pool:
             self._idle.insert(0, self._spawn())  # behind those that are ready
 
     def _provide(self) -> None:
-        """Starts one for the next caller who has none, so that he need not wait for it."""
+        """Starts one for the next caller that has none, which then need not wait for it."""
         if not self._closed and all(masker.owner is not None for masker in self._idle):
             self._idle.insert(0, self._spawn())
 

@@ -14,7 +14,7 @@ __all__ = ["Cancellation", "Patience"]
 
 
 class Cancellation:
-    """Thrown once, by whoever learns that nobody waits for the answer any more."""
+    """Thrown once, when the answer is not waited for any more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,7 +52,7 @@ class Cancellation:
 
 
 class Patience:
-    """How long somebody waits for a text that is being masked, from when the masking begins.
+    """How long a text may take that is being masked, from when the masking begins.
 
     The first call starts the clock: the rules may have to be compiled before it, for seconds on a busy machine.
     """
@@ -66,7 +66,7 @@ class Patience:
         self._deadline: float | None = None
 
     def __call__(self) -> None:
-        """Raises LimitExceeded (limit.time, cancelled) when nobody waits any more."""
+        """Raises LimitExceeded (limit.time, cancelled) when the time is over."""
         now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + self._seconds

@@ -2,7 +2,7 @@
 
 A client of the 2025 protocols is asked within the call: by a form, and by a link to the plan's page where the plan is
 too much for one. Since 2026-07-28 the call ends with the question, and the client sends it again with the answer. A
-client that can ask nobody is told where a person can approve.
+client that cannot ask is told where a person can approve.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _MAX_NAME: Final = 100
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
 _LOOKING: Final = anyio.CapacityLimiter(8)
 _APPLYING: Final = anyio.CapacityLimiter(32)
-"""Attack: plans that wait, or whose cluster is slow, in all 40 threads that a process has by default; then nobody else
-got an answer."""
+"""Attack: plans that wait, or whose cluster is slow, in all 40 threads that a process has by default; then no other
+call got an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Asker:
     user: str = ""
     """Who calls, where that is proven."""
     as_author: bool = False
-    """Whether plans are applied as who has asked for them, so that nobody else can approve them."""
+    """Whether plans are applied as their author, so that no other caller can approve them."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     remembered: remembered.Remembered = field(default_factory=remembered.Remembered)
@@ -269,7 +269,7 @@ class Asker:
         words = found.plan.id + self.flags
         if caller.lasts:
             self.remembered.wait(caller.session)
-        else:  # nobody knows which of the later calls is this client's
+        else:  # the later calls of this client cannot be told from those of others
             later = f"; `kubescript plans show {words}` then tells the user what became of it"
         page = f", or open what `kubescript plans link {words}` prints," if self.has_page() else ""
         waits = "waits" if len(found.plan.steps) == 1 else "wait"

@@ -74,7 +74,7 @@ def _targets(call: request.Request, changes: inspection.Changes, rules: writes.P
     if matches is None or changes.before is None:
         return
     states = [changes.before]
-    # Attack: a change that takes the label away, after which the object is nobody's. A Scale has no labels.
+    # Attack: a change that takes the label away, after which the object has no owner by label. A Scale has no labels.
     if changes.after is not None and not call.subresource:
         states.append(changes.after)
     if not all(matches({"metadata": {"labels": state.labels}}) for state in states):

@@ -54,7 +54,7 @@ PLANS: Final = sqlalchemy.Table(
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _SCHEMA_LOCK: Final = 0x6B756265
-"""Of the two replicas that start first, one makes the tables. Any number that nobody else uses as a lock."""
+"""Of the two replicas that start first, one makes the tables. Any number that no other program uses as a lock."""
 _MAX_WHY: Final = 200
 _POSTGRES_CONNECTION: Final = {
     "connect_timeout": 5,
@@ -214,7 +214,7 @@ def _make_file(file: Path) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Checks that nobody else can put files beside the database: SQLite would read a journal of theirs into it."""
+    """Checks that no other user can put files beside the database: SQLite would read a planted journal into it."""
     try:
         private_files.check_folder(folder)
     except private_files.NotPrivate as error:

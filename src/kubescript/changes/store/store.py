@@ -1,6 +1,6 @@
 """The store of plans: what was planned, who decided, who applies it, and how far that has come.
 
-Whoever runs scripts, approves or applies asks here; several servers may share one store. A plan is used once: each
+Scripts, approvals and applications all go through it; several servers may share one store. A plan is used once: each
 change of its state is one UPDATE that names the state before, so that of any number of callers one succeeds. The
 UPDATE also locks the plan until its transaction ends, so what is read after it cannot change before it is written.
 """
@@ -103,7 +103,7 @@ class Store:
         return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
 
     def list_unfinished(self) -> list[str]:
-        """Returns the ids of plans whose application nobody carries on: its server has died. Raises PlanError."""
+        """Returns the ids of plans whose application has stopped because its server has died. Raises PlanError."""
         query = select(_PLANS.c.id).where(_is_abandoned(self._clock())).order_by(_PLANS.c.created)
         with self._database.reading() as connection:
             return list(connection.scalars(query))

@@ -46,7 +46,7 @@ class Shown:
     """A text as it is shown."""
 
     pieces: tuple[tuple[str, bool], ...]
-    """Parts of the text; True: an escape such as `\\u202e`, which stands for characters that nobody would see."""
+    """Parts of the text; True: an escape such as `\\u202e`, which stands for invisible characters."""
     remarks: tuple[str, ...] = ()
     """What a reader should know of its characters."""
 
@@ -87,8 +87,8 @@ def lookalikes(names: Iterable[str]) -> dict[str, str]:
 
 
 def skeleton(text: str) -> str:
-    """Returns what two texts have in common that look alike: without accents, case and what nobody sees, each letter as
-    the Latin one of its shape."""
+    """Returns what two texts have in common that look alike: without accents, case and invisible characters, each
+    letter as the Latin one of its shape."""
     if not text.isascii():
         # Marks go before too: the standard library sorts a run of them, which takes a minute for 100,000. Attack:
         # U+0F73, of class 0, which decomposes into two of them.

@@ -149,8 +149,8 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
 
 
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
-    """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, nobody
-    reads the second."""
+    """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, no
+    person reads the second."""
     counts = Counter(step.key for step in steps)
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for step in steps:

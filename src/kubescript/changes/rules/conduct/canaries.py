@@ -1,6 +1,6 @@
 """CANARY_CONTAMINATION: a healthy canary stays as it is while its stable twin is changed.
 
-A canary is a workload with a label that says so, or with the word in its name. Changes of a canary alone are nobody's
+A canary is a workload with a label that says so, or with the word in its name. Changes of a canary alone are no
 concern here; nor is shifting replicas between the two, nor promoting what the canary runs.
 """
 

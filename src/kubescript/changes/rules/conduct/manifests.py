@@ -2,7 +2,7 @@
 
 Naming fields that do not change is harmless in the apply of a whole manifest: that is what manifests in Git are for. It
 is harmful in a patch, and in a replace that says nothing of the version it was written for: both put back whatever
-somebody else has changed since the object was read. Where the task's fields are known (`goalFields`), every other
+another client has changed since the object was read. Where the task's fields are known (`goalFields`), every other
 field counts.
 """
 

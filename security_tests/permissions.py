@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 
-from kubescript.policy import policy
+from kubescript.policy import denied_resources
 from security_tests.recorder import Info
 
-NO_SECRETS = policy.DeniedResource("core", kind="Secret")
+NO_SECRETS = denied_resources.DeniedResource("core", kind="Secret")
 """The rule of an operator who wants nothing of Secrets to be served; of the default, see test_secrets_as_metadata."""
 TUNNELS = {"exec", "attach", "portforward", "proxy"}
 READABLE = {"", "log", "status", "scale", "approval", "ephemeralcontainers", "resize"}

@@ -20,8 +20,8 @@ from mcp.client.stdio import stdio_client
 from mcp_types import Implementation
 
 from kubescript import config, contexts, errors, evaluator, programs, redaction, types
-from kubescript.audit import denials, record, recorder, verify
-from kubescript.audit import plans as audit_plans
+from kubescript.audit import denials, recorder, script_records, verify
+from kubescript.audit import plan_records as audit_plans
 from kubescript.changes import attempt
 from kubescript.changes.store import record as plan_record
 from kubescript.cluster import live, snapshot
@@ -36,7 +36,7 @@ SECRET = "AKIAQ3EGRIKYCANARY42"
 _KEY = re.compile("AKIA[A-Z0-9]{16}")
 
 
-def masked_text(text: str, found: Callable[[str], None], _check: record.Check | None = None) -> str:
+def masked_text(text: str, found: Callable[[str], None], _check: script_records.Check | None = None) -> str:
     """A redactor of one rule: these tests are about what passes it, not about its rules."""
     if _KEY.search(text):
         found("aws")
@@ -61,7 +61,7 @@ class Server:
         **options: Any,
     ) -> None:
         settings = config.Audit(file=file, **options)
-        made = recorder.opened(settings, masked_text)
+        made = recorder.open_recorder(settings, masked_text)
         assert made is not None
         self.recorder = made
         rules = policy.Policy("off" if read_only else "direct")
@@ -150,11 +150,11 @@ def test_a_record_has_only_the_fields_that_are_listed(bench: benches.Bench, file
     names = {name for cell in listed for name in cell.replace("`", "").split(", ")}
     plan = stored_plans.made()
     ended = plan_record.Record(plan, "applied", (stored_plans.answer(plan),), (plan_record.Application("done"),))
-    text_filter = record.TextFilter(masked_text)
+    text_filter = script_records.TextFilter(masked_text)
     of_plans = (
-        audit_plans.made(plan, text_filter),
-        audit_plans.decided(plan.id, stored_plans.answer(plan), text_filter),
-        audit_plans.ended(ended, text_filter),
+        audit_plans.describe_plan(plan, text_filter),
+        audit_plans.describe_decision(plan.id, stored_plans.answer(plan), text_filter),
+        audit_plans.describe_application(ended, text_filter),
     )
     for one in (*trails.records(file), *of_plans):
         assert set(one) <= names, set(one) - names
@@ -462,7 +462,7 @@ def test_a_script_that_is_not_run_is_on_record(file: Path, tmp_path: Path) -> No
 @pytest.mark.promise("A-06")
 def test_a_script_cannot_reach_the_record(bench: benches.Bench, file: Path, tmp_path: Path) -> None:
     """What records are made of is not in a worker: neither the journal of a call nor its file."""
-    assert {one.name for one in dataclasses.fields(record.Subject)} == {
+    assert {one.name for one in dataclasses.fields(script_records.Subject)} == {
         "session", "client", "client_version", "tool", "user", "evaluation", "script",
     }  # fmt: skip
     server = Server(bench, snapshot.Snapshot(trails.snapshot(tmp_path)), file)

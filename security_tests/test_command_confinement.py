@@ -23,7 +23,7 @@ from typing import Final
 
 import pytest
 
-from kubescript.commands import process
+from kubescript.commands import confined_process
 from kubescript.wire import orders
 from kubescript_sandbox.confinement import landlock
 from kubescript_sandbox.host import spawner
@@ -46,18 +46,18 @@ class Attacker:
     source: spawner.Spawner
     name: str
 
-    def __call__(self, script: str, *, seconds: float = SECONDS, limit: int = 1 << 20) -> process.Output:
+    def __call__(self, script: str, *, seconds: float = SECONDS, limit: int = 1 << 20) -> confined_process.Output:
         """What the script writes, and how it ends."""
         with self.started(script) as running:
             return running.read(time.monotonic() + seconds, limit)
 
     @contextlib.contextmanager
-    def started(self, script: str) -> Iterator[process.Process]:
+    def started(self, script: str) -> Iterator[confined_process.Process]:
         order = orders.OpenShiftOrder(["-c", script], BASH, "default")
-        with process.started(self.source.spawn(MEMORY, 2), order, strict=True) as running:
+        with confined_process.start(self.source.spawn(MEMORY, 2), order, strict=True) as running:
             yield running
 
-    def check(self, script: str) -> process.Output:
+    def check(self, script: str) -> confined_process.Output:
         """Fails when the script reaches what it tries to reach, or when the next one does not run."""
         output = self(script)
         assert REACHED not in output.stdout, (script, output)

@@ -23,7 +23,7 @@ from typing import Final
 import pytest
 
 from kubescript import errors, types
-from kubescript.commands import connection, process, protobuf, proxy
+from kubescript.commands import confined_process, http_connection, protobuf, proxy
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
 from kubescript_sandbox.confinement import landlock
@@ -56,11 +56,11 @@ class Attacker:
             return running.read(time.monotonic() + SECONDS, 1 << 20).stdout.strip()
 
     @contextlib.contextmanager
-    def started(self, code: str) -> Iterator[process.Process]:
+    def started(self, code: str) -> Iterator[confined_process.Process]:
         order: orders.Order = orders.OpenShiftOrder([code], sys.executable, "default")
         if self.program == "openstack":
             order = orders.OpenStackOrder([code], "{}", "", "test", {}, [], allow_write=False, readable=[])
-        with process.started(self.source.spawn(MEMORY, 5), order, strict=True) as running:
+        with confined_process.start(self.source.spawn(MEMORY, 5), order, strict=True) as running:
             yield running
 
 
@@ -299,7 +299,7 @@ while True:
 def test_output_that_is_taken_back_delays_no_deadline(attacker: Attacker, attacks: Count) -> None:
     """A program opens its own output, where its user may, and reads what the host was just told is there."""
     attacks(1)
-    found: list[process.Output] = []
+    found: list[confined_process.Output] = []
     with attacker.started(STEAL) as running:
         deadline = time.monotonic() + 4
         reading = threading.Thread(target=lambda: found.append(running.read(deadline, 1000)), daemon=True)
@@ -646,8 +646,8 @@ def test_a_question_in_protobuf_is_read_only_if_it_is_small() -> None:
         return b"k8s\x00\x0a" + varint(len(about)) + about + b"\x12" + varint(len(metadata)) + metadata
 
     with pytest.raises(errors.RequestError):
-        connection.call("POST", path, kind, question(20_000), "secret")
-    asked = connection.call("POST", path, kind, question(20), "secret")
+        http_connection.call("POST", path, kind, question(20_000), "secret")
+    asked = http_connection.call("POST", path, kind, question(20), "secret")
     assert asked.body is not None and json.loads(bytes(asked.body))["kind"] == "SelfSubjectAccessReview"
 
 

@@ -25,10 +25,10 @@ import pytest
 from mcp.client import Client
 
 from kubescript import config, contexts, errors, evaluator, logs, redaction, types
-from kubescript.audit import record, recorder
+from kubescript.audit import recorder
 from kubescript.broker import answer, logview, operation, records
 from kubescript.cluster import snapshot
-from kubescript.policy import discovery, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation, spawner
@@ -63,7 +63,7 @@ class Server:
     def __init__(self, bench: benches.Bench, folder: Path, **hooks: Any) -> None:
         mask = hooks.pop("mask", None)
         self.file = folder / "audit.jsonl"
-        made = recorder.opened(config.Audit(file=self.file), hooks.pop("redact_records", record.unmasked))
+        made = recorder.open_recorder(config.Audit(file=self.file), hooks.pop("redact_records", lambda text, *_: text))
         assert made is not None
         cluster = snapshot.Snapshot(trails.snapshot(folder))
         door = reading.made(cluster, policy.Policy(), **hooks)
@@ -158,13 +158,13 @@ class Endless:
 def test_a_rule_is_not_looked_up_beyond_the_time_of_its_call() -> None:
     """The operator's rule names a resource of any group; a hostile API server has 2,000 groups that do not answer."""
     cluster = Endless()
-    resolve = discovery.KindResolver(cluster)
-    rule = policy.DeniedResource(kind="Certificate")
-    assert resolve.named(rule, 0.5) is None
+    resolve = kind_resolver.KindResolver(cluster)
+    rule = denied_resources.DeniedResource(kind="Certificate")
+    assert resolve.serves(rule, 0.5) is None
     assert len(cluster.asked) < 10
     switch = cancellation.Cancellation()
     switch.cancel()
-    assert resolve.named(rule, 0.5, switch) is None
+    assert resolve.serves(rule, 0.5, switch) is None
     assert len(cluster.asked) < 10
 
 

@@ -11,14 +11,14 @@ import pytest
 
 from kubescript import types
 from kubescript.broker import broker, operation
-from kubescript.policy import discovery, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
 from tests.kit import reading
 
 GRACE_S: Final = 20.0
-RULE: Final = policy.DeniedResource("*", kind="Certificate")
+RULE: Final = denied_resources.DeniedResource("*", kind="Certificate")
 REAL: Final = {"resources": [{"name": "widgets", "kind": "Widget"}, {"name": "certificates", "kind": "Certificate"}]}
 
 
@@ -77,7 +77,7 @@ def test_what_is_remembered_of_discovery_is_bounded(name: str) -> None:
     """A script invents versions of the core group, each of which the API server has, with names without end."""
     count, document = DOCUMENTS[name]
     cluster = Hostile([], document())
-    door = reading.made(cluster, policy.Policy(), resolve=discovery.KindResolver(cluster))
+    door = reading.made(cluster, policy.Policy(), resolve=kind_resolver.KindResolver(cluster))
     tracemalloc.start()
     try:
         for number in range(count):
@@ -113,9 +113,9 @@ def test_no_name_of_discovery_becomes_another_path(name: str, is_group: bool) ->
         # Attack: behind a version that is one.
         group = {"name": "g.example", "versions": [{"version": "v1"}, {"version": name}]}
     cluster = Hostile([group], {"resources": []})
-    resolve = discovery.KindResolver(cluster)
-    assert resolve.named(RULE, GRACE_S) is None
+    resolve = kind_resolver.KindResolver(cluster)
+    assert resolve.serves(RULE, GRACE_S) is None
     assert cluster.asked == ["/apis"]
     cluster.groups = json.dumps({"groups": [{"name": "g.example", "versions": [{"version": "v1"}]}]}).encode()
     cluster.document = json.dumps(REAL).encode()
-    assert resolve.named(RULE, GRACE_S) is True
+    assert resolve.serves(RULE, GRACE_S) is True

@@ -19,7 +19,7 @@ import pytest
 
 from kubescript import app, config, programs, types
 from kubescript.broker import operation, summary
-from kubescript.commands import process, processes, proxy
+from kubescript.commands import confined_process, processes, proxy
 from kubescript.wire import exchanges, orders
 from kubescript_safety.controlplane import audit
 from kubescript_sandbox import runs
@@ -46,7 +46,7 @@ PLACES: Final = ("/", "/tmp", "/var/tmp", "/dev/shm", "/root", "/.kube", "/root/
 class Ran:
     """What became of the lines."""
 
-    outputs: dict[str, process.Output] = field(default_factory=dict)
+    outputs: dict[str, confined_process.Output] = field(default_factory=dict)
     calls: int = 0
     """Requests that the proxy was asked."""
     writes: list[audit.Event] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Unchecked:
         self._processes = processes.Processes(settings)
         self.close = self._processes.close
 
-    def run(self, arguments: list[str]) -> tuple[process.Output, int]:
+    def run(self, arguments: list[str]) -> tuple[confined_process.Output, int]:
         """Returns what a line has written, and how many requests it has made."""
         seconds = ENDLESS_SECONDS if any(map(ENDLESS.fullmatch, arguments)) else SECONDS
         limits = runs.Limits(timeout_ms=int(seconds * 1000), memory_bytes=512 << 20)
@@ -80,7 +80,7 @@ class Unchecked:
         )
         order = orders.OpenShiftOrder(arguments, str(kubectl.program()), "default")
         deadline = time.monotonic() + seconds
-        with process.started(self._processes.start("openshift", limits), order, strict=True) as running:
+        with confined_process.start(self._processes.start("openshift", limits), order, strict=True) as running:
             assert running.way_out is not None
             asked = proxy.Proxy(running.way_out, job, deadline)
             with asked.serving():

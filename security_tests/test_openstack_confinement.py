@@ -16,7 +16,7 @@ from typing import Final
 
 import pytest
 
-from kubescript.commands import process
+from kubescript.commands import confined_process
 from kubescript.wire import orders
 from kubescript_sandbox.host import spawner
 
@@ -41,9 +41,9 @@ def attack(warm: spawner.Spawner) -> Attack:
 
 def whole(
     source: spawner.Spawner, code: str, seconds: float = 20, output: int = 1 << 20, cpu_seconds: int = 5
-) -> process.Output:
+) -> confined_process.Output:
     order = orders.OpenStackOrder([code], SECRET, "", "test", {}, [], allow_write=False, readable=[])
-    with process.started(source.spawn(MEMORY, cpu_seconds), order, strict=True) as running:
+    with confined_process.start(source.spawn(MEMORY, cpu_seconds), order, strict=True) as running:
         return running.read(time.monotonic() + seconds, output)
 
 
@@ -156,6 +156,6 @@ def test_a_process_ends_with_its_host() -> None:
     source = spawner.Spawner(HOSTILE)
     worker = source.spawn(MEMORY, 5)
     order = orders.OpenStackOrder(["while True: pass"], SECRET, "", "test", {}, [], allow_write=False, readable=[])
-    with process.started(worker, order, strict=True):
+    with confined_process.start(worker, order, strict=True):
         source.close()
         assert worker.wait(20)

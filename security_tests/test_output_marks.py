@@ -278,15 +278,15 @@ def test_no_sentence_of_ours_carries_one_of_the_cluster_s(attacks: Callable[...,
     with_places = [parts for parts in SENTENCES if len(parts) > 1]
     attacks(len(with_places) * len(foreign) + len(SENTENCES) * 2)
     for parts in SENTENCES:
-        assert OWN.said("web".join(parts)), parts
-        assert not OWN.said("web".join(parts) + "; " + INSTRUCTION), parts
-        assert not OWN.said(INSTRUCTION + ": " + "web".join(parts)), parts
+        assert OWN.is_sentence("web".join(parts)), parts
+        assert not OWN.is_sentence("web".join(parts) + "; " + INSTRUCTION), parts
+        assert not OWN.is_sentence(INSTRUCTION + ": " + "web".join(parts)), parts
     for parts in with_places:
         for words in foreign:
-            assert not OWN.said(words.join(parts)), (parts, words)
+            assert not OWN.is_sentence(words.join(parts)), (parts, words)
     for name, texts in messages.CATALOGUE.items():
         for text in texts.values():
-            assert not OWN.said(text) and not OWN.said_by_tool("no_" + name, text), name
+            assert not OWN.is_sentence(text) and not OWN.is_tool_sentence("no_" + name, text), name
 
 
 TOLD_OUTSIDE: Final = {
@@ -367,7 +367,7 @@ def test_a_warning_of_the_cluster_is_marked(case: str, sandbox: benches.Bench) -
         assert "delete namespace prod" not in outside
         assert "denied: list secrets" in outside
         assert len(answer.text.encode()) <= limits.output_bytes
-        assert fencing.unfenced(answer.text).count("[untrusted") == 0
+        assert fencing.unfence(answer.text).count("[untrusted") == 0
     assert sandbox.works()
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 from kubescript import types
-from kubescript.output import fencing, notes, render
+from kubescript.output import fencing, notes, render, styles
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from security_tests import benches
@@ -139,7 +139,7 @@ def test_what_is_returned_is_always_json(hostile: benches.Bench) -> None:
     for value in ("[1e400,-1e400,1]", '{"a":1e999}', '[["x",1e400]]', "[" + "1e400," * 20_000 + "1]"):
         outcome = hostile(f"sock.sendall(frame(5, '{{\"result\":' + {value!r} + '}}'))")
         for limit in (1024, 2000, 65_536):
-            answer = render.render(outcome, runs.Limits(output_bytes=limit), style=render.Style(structured=True))
+            answer = render.render(outcome, runs.Limits(output_bytes=limit), style=styles.Style(structured=True))
             body = answer.text.partition("\n[")[0]
             json.loads(body, parse_constant=pytest.fail)
             json.dumps(answer.structured, allow_nan=False)
@@ -229,7 +229,7 @@ def test_no_value_keeps_the_server_busy(name: str, sandbox: benches.Bench) -> No
     assert outcome.result is not None, outcome.fault
     assert len(outcome.result) > 1_000_000
     started = time.thread_time()
-    answer = render.render(outcome, runs.Limits(), own=READ, style=render.Style(structured=True))
+    answer = render.render(outcome, runs.Limits(), own=READ, style=styles.Style(structured=True))
     assert time.thread_time() - started < CPU_S
     assert answer.cut
     assert sandbox.works()

@@ -30,7 +30,7 @@ from kubescript.changes.rules import writes
 from kubescript.cluster import live
 from kubescript.guest.sdk.values import operations as sdk_operations
 from kubescript.output import fencing
-from kubescript.policy import discovery, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import info, query, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
@@ -272,7 +272,7 @@ def test_every_method_of_the_official_client(form: str, product: Product, attack
         }
         looked = set().union(*(looks(verb, path) for verb, path in expected))
         assert expected <= reached <= expected | looked, (reached ^ expected, answer.text)
-        answered += len(json.loads(fencing.unfenced(answer.text).splitlines()[0])["answered"])
+        answered += len(json.loads(fencing.unfence(answer.text).splitlines()[0])["answered"])
     assert answered > (100 if product.parts.settings.mode == "off" or form == "watch" else 250)
 
 
@@ -803,8 +803,8 @@ REMEMBERED = 1000
 def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool], tmp_path: Path) -> None:
     """A rule names a kind, and calls name ever new groups: what the server remembers of them is bounded."""
     cluster = live.Live(door[1].kubeconfig(tmp_path))
-    kinds = discovery.KindResolver(cluster)
-    rules = policy.Policy(rules=(policy.DeniedResource(kind="Secret"),), resolve=kinds)
+    kinds = kind_resolver.KindResolver(cluster)
+    rules = policy.Policy(rules=(denied_resources.DeniedResource(kind="Secret"),), resolve=kinds)
     handler = reading.made(cluster, rules)
     for number in range(INVENTED):
         call = exchanges.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))

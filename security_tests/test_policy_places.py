@@ -14,7 +14,7 @@ import pytest
 from kubescript.broker import operation
 from kubescript.changes.rules import writes
 from kubescript.cluster import live
-from kubescript.policy import policy
+from kubescript.policy import denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from security_tests.recorder import Recorder
@@ -50,13 +50,13 @@ def group_of(path: tuple[str, ...]) -> str:
     return "core" if path[0] == "api" else path[1]
 
 
-def rules(kind: str, path: tuple[str, ...]) -> tuple[policy.DeniedResource, ...]:
+def rules(kind: str, path: tuple[str, ...]) -> tuple[denied_resources.DeniedResource, ...]:
     """The ways in which an operator may deny what a path leads to."""
     group = group_of(path)
     return (
-        policy.DeniedResource(group, kind=kind),
-        policy.DeniedResource(group, resource=path[-1]),
-        policy.DeniedResource(group, kind=path[-1]),
+        denied_resources.DeniedResource(group, kind=kind),
+        denied_resources.DeniedResource(group, resource=path[-1]),
+        denied_resources.DeniedResource(group, kind=path[-1]),
     )
 
 

@@ -15,7 +15,7 @@ import anyio
 import pytest
 
 from kubescript import app, config, contexts, evaluator, types
-from kubescript.policy import discovery, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript_sandbox.host import spawner
 from security_tests.redaction import judge, planted
 from security_tests.redaction.asking import PREFACE, Ask, asked, rebuilt, undone
@@ -42,8 +42,8 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
     with app.opened(settings, source) as parts:
         door = reading.made(
             parts.operator.contexts.default.cluster,
-            policy.Policy("off", (), policy.DEFAULT_RULES),
-            resolve=discovery.KindResolver(parts.operator.contexts.default.cluster),
+            policy.Policy("off", (), denied_resources.DEFAULT_RULES),
+            resolve=kind_resolver.KindResolver(parts.operator.contexts.default.cluster),
         )
         yield asked(
             evaluator.Evaluator(

@@ -26,7 +26,7 @@ from kubescript import app, config, programs, types
 from kubescript.broker import operation
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
-from kubescript.inspection import metadata
+from kubescript.inspection import metadata_bodies
 from kubescript.policy import policy
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.host import spawner
@@ -246,8 +246,8 @@ def test_the_pieces_of_a_list_change_nothing(attacks: Count) -> None:
     def reduced(body: bytes, size: int) -> bytes:
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
         try:
-            return b"".join(metadata.of_list(served, pieces))
-        except metadata.ShapeError:
+            return b"".join(metadata_bodies.of_list(served, pieces))
+        except metadata_bodies.ShapeError:
             return b"refused"
 
     for name, text in ANSWERS.items():
@@ -288,7 +288,7 @@ def test_a_copy_of_a_secret_in_any_annotation_is_left_out(attacks: Count) -> Non
     for name, copy in (COPIES | {f"{name}, encoded": text for name, text in ENCODED.items()}).items():
         annotations = {"example.com/written-by-a-tool": copy, **NO_COPIES}
         whole = json.dumps({"metadata": {"name": "one", "annotations": annotations}})
-        (reduced,) = metadata.of_object(served, [whole.encode()])
+        (reduced,) = metadata_bodies.of_object(served, [whole.encode()])
         assert json.loads(reduced)["metadata"]["annotations"] == NO_COPIES, name
 
 

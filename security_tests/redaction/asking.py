@@ -31,7 +31,7 @@ def asked(evaluate: evaluator.Evaluator) -> Ask:
             progress.append((done, text))
 
         answer: types.Answer = anyio.run(evaluate.evaluate, script, 20_000, on_progress)
-        return Answered(fencing.unfenced(answer.text), progress)
+        return Answered(fencing.unfence(answer.text), progress)
 
     return ask
 

@@ -47,7 +47,7 @@ class InProcess(redaction.Engine):
         return self._rules.text(text.encode("utf-8", "surrogatepass"), found).decode("utf-8", "surrogatepass")
 
     def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> host.Masked:
-        about = redactor.described(call, echo=echo)
+        about = redactor.describe(call, echo=echo)
         check = completeness.Check(about.form)
         try:
             yield from self._rules.body(about, _watched(check, chunks), report.found, check.ends)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript.broker import broker, operation
-from kubescript.cluster import snapshot, store
+from kubescript.cluster import saved_cluster, snapshot
 from kubescript.policy import policy
 from kubescript.wire import exchanges
 from security_tests.redaction import engine
@@ -35,7 +35,7 @@ class Logs:
             {"metadata": {"name": name, "namespace": "a"}, "spec": {"containers": [{"name": "c"}]}} for name in texts
         ]
         kind = {"group": "", "version": "v1", "resource": "pods", "kind": "Pod", "namespaced": True}
-        _write(folder / "snapshot.json", {"format": store.FORMAT, "capturedAt": CAPTURED, "resources": [kind]})
+        _write(folder / "snapshot.json", {"format": saved_cluster.FORMAT, "capturedAt": CAPTURED, "resources": [kind]})
         _write(folder / "resources/core/v1/pods.json", {"kind": "PodList", "apiVersion": "v1", "items": pods})
         for name, text in texts.items():
             lines = text.removesuffix("\n").split("\n")

@@ -57,7 +57,7 @@ class Application:
         """Those with which a command finds this application's plans, with a blank before."""
         self._source, self._masking = source, masking
         self.redaction = _redaction_engine(settings, masking)
-        self.audit = recorder.opened(settings.audit, self.redaction.text_or_withheld)
+        self.audit = recorder.open_recorder(settings.audit, self.redaction.text_or_withheld)
         self.executor = executor.Executor(
             source,
             programs.SCRIPTS,

@@ -16,8 +16,8 @@ from kubescript.changes import writer
 from kubescript.changes.rules import write_settings
 from kubescript.cluster import acting
 from kubescript.cluster import base as cluster_base
-from kubescript.policy import discovery, policy
-from kubescript.policy import rules as policy_rules
+from kubescript.policy import denied_resources, kind_resolver, policy
+from kubescript.policy import rule_checks as policy_rules
 
 __all__ = ["accesses", "check_rules", "one", "policy_of"]
 
@@ -54,7 +54,7 @@ def _access(
     except errors.ClusterError as error:
         where = f"context {name}: " if name else ""
         raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
-    resolve = discovery.KindResolver(cluster)
+    resolve = kind_resolver.KindResolver(cluster)
     where = name if several else ""
     own_writer = writer.Writer(cluster, masking.changes, write_settings.read(own.write_policy), masking.text, where)
     cluster_broker = broker.Broker(
@@ -112,7 +112,7 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
 def policy_of(settings: config.Settings) -> policy.Policy:
     """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
-    defaults = policy.DEFAULT_RULES if settings.deny_defaults else ()
+    defaults = denied_resources.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.mode, rules, defaults, releases="helm" in settings.toolsets)
 
 
@@ -132,7 +132,7 @@ def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Findi
     except errors.ClusterError:  # `doctor` reports what is wrong with the cluster by itself
         return []
     with contextlib.closing(cluster):
-        return policy_rules.examine(rules, discovery.KindResolver(cluster), _DISCOVERY_S, name)
+        return policy_rules.examine(rules, kind_resolver.KindResolver(cluster), _DISCOVERY_S, name)
 
 
 def _cluster(

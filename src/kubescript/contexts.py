@@ -15,7 +15,7 @@ from typing import Final
 from kubescript import errors, types
 from kubescript.broker import broker, operation
 from kubescript.cluster import base
-from kubescript.policy import rules
+from kubescript.policy import rule_checks
 from kubescript.wire import exchanges
 
 __all__ = ["ClusterAccess", "Contexts"]
@@ -36,7 +36,7 @@ class ClusterAccess:
 
     cluster: base.Cluster
     broker: broker.Broker
-    denials: rules.Denials | None = None
+    denials: rule_checks.Denials | None = None
     """Checks the cluster's rules once the cluster has answered."""
 
 
@@ -91,7 +91,7 @@ class Contexts:
         if access is None:
             return self.default.broker.refuse(call, operation, self._unknown(call.context)), None
         reply, response = access.broker.handle(call, operation, timeout_s * self._share)
-        answered = response is not None or (reply.fault is not None and reply.fault.code == rules.MISTAKEN)
+        answered = response is not None or (reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN)
         if answered and access.denials is not None:
             access.denials.check_later()
         return reply, response

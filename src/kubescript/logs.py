@@ -98,7 +98,7 @@ class _JsonLines(logging.Formatter):
 
     def _written(self, line: dict[str, object], record: logging.LogRecord) -> str:
         """Returns the fields as one line."""
-        return sanitizing.escaped(orjson.dumps(line, default=_cleaned).decode())
+        return sanitizing.escape_line(orjson.dumps(line, default=_cleaned).decode())
 
 
 class _TextLines(_JsonLines):

@@ -1,7 +1,7 @@
 """What one caller has of a server: clusters under its own identity, plans, scripts and tools. `app` makes one for each.
 
 Nothing here knows another caller, so nothing of another one can come out here: no connection, no answer of discovery,
-no plan. What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either. """
+no plan. What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either."""
 
 from __future__ import annotations
 

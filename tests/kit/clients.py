@@ -187,7 +187,7 @@ _ONLY_MASKED: Final = re.compile(r"\n\[redacted: [^;\]]*\]\Z")
 def text(result: mcp_types.CallToolResult) -> str:
     """The answer's text, without the lines that mark prose of the cluster (see test_fencing), nor the note of a script
     that missed nothing but masked values (see test_redaction_live)."""
-    return _ONLY_MASKED.sub("", fencing.unfenced(whole(result)))
+    return _ONLY_MASKED.sub("", fencing.unfence(whole(result)))
 
 
 def whole(result: mcp_types.CallToolResult) -> str:

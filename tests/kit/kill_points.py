@@ -47,7 +47,7 @@ def plant(reached: Reached) -> None:
     store.Store.add = _then(store.Store.add, reached, "add")  # type: ignore[method-assign]
     for owner, name in ((store.Store, "claim"), (store.Store, "mark"), (store.Store, "finish")):
         setattr(owner, name, _first(getattr(owner, name), reached, name))
-    recorder.Recorder.applied = _first(recorder.Recorder.applied, reached, "applied")  # type: ignore[method-assign]
+    recorder.Recorder.record_application = _first(recorder.Recorder.record_application, reached, "applied")  # type: ignore[method-assign]
     _plant_in_requests(reached)
 
 
@@ -213,7 +213,7 @@ def _live(parts: app.Application, audit: Path, plan: str, dies_at: int, writer: 
                 die()
 
         plant(reached)
-        ledger = recorder.opened(config.Audit(file=audit), parts.redaction.text_or_withheld)
+        ledger = recorder.open_recorder(config.Audit(file=audit), parts.redaction.text_or_withheld)
         access = parts.operator.contexts.default
         assert isinstance(access, WritableAccess)
         approvals = planning.Planning(

@@ -2,7 +2,7 @@
 
 The log seals each record here; `verify` and the readers parse lines here. A line is canonical JSON (keys sorted, no
 spaces, UTF-8). `hash` is the last key, against the order of the alphabet: it is the SHA-256 of the line without it, so
-anybody can check it on the very bytes of the file. With a key it is HMAC-SHA256.
+it can be checked on the very bytes of the file. With a key it is HMAC-SHA256.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def parse(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, A
 
 
 def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Whether this has what every record has; the rest of a stranger's record may be anything."""
+    """Says whether this has what every record has; the rest of a stranger's record may be anything."""
     if not isinstance(value, dict):
         return False
     seq = value.get("seq")
@@ -91,6 +91,7 @@ def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _digest(body: bytes, key: bytes | None) -> str:
+    """Returns the hash of a line without its own, keyed where there is a key."""
     if key is None:
         return hashlib.sha256(body).hexdigest()
     return hmac.digest(key, body, "sha256").hex()

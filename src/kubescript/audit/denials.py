@@ -39,7 +39,8 @@ class Denials:
             if key not in self._written and len(self._written) < _IN_FULL:
                 self._written.add(key)
                 return False
-            self._count(record if key in self._written else _without(record, _NAMES))
+            is_known = key in self._written
+            self._count(record if is_known else _without(record, _NAMES))
             return True
 
     def repeats(self) -> list[_Record]:
@@ -49,7 +50,8 @@ class Denials:
         return groups
 
     def _count(self, record: _Record) -> None:
-        if _key(record) not in self._groups and len(self._groups) >= _MAX_GROUPS:
+        is_new = _key(record) not in self._groups
+        if is_new and len(self._groups) >= _MAX_GROUPS:
             record = _without(record, _NAMES + _KINDS)
         new = record | {"audit_id": "", "count": 0, "first": record["time"]}
         group = self._groups.setdefault(_key(record), new)
@@ -58,9 +60,12 @@ class Denials:
 
 
 def _without(record: _Record, names: tuple[str, ...]) -> _Record:
-    return record | {name: "" for name in names if name in record}
+    """Returns the record with these of its fields empty."""
+    empty = {name: "" for name in names if name in record}
+    return record | empty
 
 
 def _key(record: _Record) -> _Key:
+    """Returns what is equal in denials that count as the same."""
     fields = [(name, str(value)) for name, value in record.items() if name not in _OF_ONE_CALL]
     return tuple(sorted(fields))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubescript import errors
-from kubescript.audit import reader, rotation, store
+from kubescript.audit import attachments, reader, rotation
 
 __all__ = ["export"]
 
@@ -23,15 +23,15 @@ def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
         raise errors.ConfigError(f"{out} exists already; name a new folder")
     out.mkdir(mode=0o700, parents=True)
     _copy_chain(path, target)
-    kept_files = store.folder_of(target)
-    for folder in store.FOLDERS:
+    kept_files = attachments.folder_of(target)
+    for folder in attachments.FOLDERS:
         (kept_files / folder).mkdir(mode=0o700, parents=True)
     count = 0
     for entry in reader.records(path, record_filter):
         if entry["type"] != "script":
             continue
-        with contextlib.suppress(store.Skipped, store.Changed):
-            _copy_evaluation(store.folder_of(path), kept_files, entry)
+        with contextlib.suppress(attachments.Skipped, attachments.Changed):
+            _copy_evaluation(attachments.folder_of(path), kept_files, entry)
             count += 1
     return count
 
@@ -56,7 +56,7 @@ def _copy_evaluation(source: Path, target: Path, entry: dict[str, Any]) -> None:
     """Copies every file of one evaluation. Raises Skipped or Changed."""
     for folder, digest, suffix in _files(source, entry):
         # `read` has checked that the name is a hash, so the copy cannot lie outside the folder.
-        data = store.read(source / folder, digest, suffix)
+        data = attachments.read(source / folder, digest, suffix)
         name = target / folder / (digest + suffix)
         with contextlib.suppress(FileExistsError):  # two scripts may have read the same body
             descriptor = os.open(name, _NEW_FILE)
@@ -66,7 +66,7 @@ def _copy_evaluation(source: Path, target: Path, entry: dict[str, Any]) -> None:
 
 def _files(source: Path, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Yields folder, hash and suffix of each file that replaying the evaluation needs."""
-    document = store.document(source, entry)
+    document = attachments.document(source, entry)
     yield "scripts", entry["script"], ".py"
     yield "replays", entry["replay"], ".json"
     for call in document.calls:

@@ -43,8 +43,8 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def raw(record: dict[str, Any]) -> str:
-    """Returns the record as JSON on one line, with escapes for what a terminal obeys or nobody sees."""
-    return sanitizing.escaped(orjson.dumps(record).decode())
+    """Returns the record as JSON on one line, with escapes for what a terminal obeys or a reader cannot see."""
+    return sanitizing.escape_line(orjson.dumps(record).decode())
 
 
 def target(record: dict[str, Any]) -> str:
@@ -53,16 +53,16 @@ def target(record: dict[str, Any]) -> str:
         return str(record["what"])
     if "path" in record:
         return f"{record['verb']} {record['path']}"
-    resource = _joined("/", record["resource"], record["subresource"])
+    resource = _join("/", record["resource"], record["subresource"])
     if record["group"]:
         resource += f".{record['group']}"
-    object_name = _joined("/", record["namespace"], record["name"])
+    object_name = _join("/", record["namespace"], record["name"])
     return f"{record['verb']} {resource} {object_name}".rstrip()
 
 
 def client(record: dict[str, Any]) -> str:
     """Returns what the client of a script calls itself, with its version; `?` when it said nothing."""
-    name = _joined(" ", record["client"], record["client_version"])
+    name = _join(" ", record["client"], record["client_version"])
     return name or "?"
 
 
@@ -87,10 +87,14 @@ def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         return f"{name}: {count} changes", "waits for a decision"
     if kind == "decision":
         verdict = "approved" if record["approves"] else "declined"
-        return f"{name}: {verdict} by {record['approver']}", _joined(" ", record["channel"], record["reason"])
-    done = sum(step["state"] == "done" for step in record["steps"])
-    more = f", {record['more_steps']} more not listed" if record.get("more_steps") else ""
-    return f"{name}: {done} of {len(record['steps'])} changes made{more}", str(record["state"])
+        outcome = _join(" ", record["channel"], record["reason"])
+        return f"{name}: {verdict} by {record['approver']}", outcome
+    steps = record["steps"]
+    done = sum(step["state"] == "done" for step in steps)
+    made = f"{done} of {len(steps)} changes made"
+    if record.get("more_steps"):
+        made += f", {record['more_steps']} more not listed"
+    return f"{name}: {made}", str(record["state"])
 
 
 def _file_text(record: dict[str, Any]) -> str:
@@ -102,9 +106,9 @@ def _file_text(record: dict[str, Any]) -> str:
 
 def _script_text(record: dict[str, Any]) -> str:
     """Describes a script by its tool, its calls and its client."""
-    calls = record["calls"]
     not_allowed = record.get("not_allowed", 0)
-    return _joined(" ", record.get("tool", ""), f"{calls} calls, {not_allowed} not allowed, by {client(record)}")
+    calls = f"{record['calls']} calls, {not_allowed} not allowed, by {client(record)}"
+    return _join(" ", record.get("tool", ""), calls)
 
 
 def _script_outcome(record: dict[str, Any]) -> str:
@@ -122,13 +126,13 @@ def _call_outcome(record: dict[str, Any]) -> str:
         reason = record["rule"] or record["fault"]
         count = record.get("count", 0)
         times = f"x{count} since {record['first']}" if count else ""
-        return _joined(" ", record["decision"], reason, times)
+        return _join(" ", record["decision"], reason, times)
     # The status is 0 when no answer came.
     status = str(record["status"] or "")
-    return _joined(" ", status, record["fault"], _masked(record))
+    return _join(" ", status, record["fault"], _count_masks(record))
 
 
-def _masked(record: dict[str, Any]) -> str:
+def _count_masks(record: dict[str, Any]) -> str:
     """Returns how many values of the answer were masked; empty when none was."""
     redactions = record.get("redactions", {})
     count = sum(redactions.values())
@@ -136,12 +140,13 @@ def _masked(record: dict[str, Any]) -> str:
 
 
 def _size(record: dict[str, Any]) -> str:
+    """Returns the bytes of an answer as a column."""
     size = record.get("bytes", record.get("answer_bytes", 0))
     if size < 100_000:
         return f"{size:>9}"
     return f"{size / 1024:>7.0f}Ki"
 
 
-def _joined(separator: str, *parts: str) -> str:
+def _join(separator: str, *parts: str) -> str:
     """Joins the parts that are not empty."""
     return separator.join(part for part in parts if part)

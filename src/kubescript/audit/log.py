@@ -21,13 +21,12 @@ from typing import Any, Final
 
 import kubescript
 from kubescript import errors
-from kubescript.audit import chain, paths, rotation
+from kubescript.audit import chain, chain_end, file_checks, rotation
 
-__all__ = ["AuditLog", "check_end"]
+__all__ = ["AuditLog"]
 
 log = logging.getLogger(__name__)
 
-_END_BYTES: Final = 2 * chain.MAX_LINE
 _LOCK_TIMEOUT_S: Final = 10.0
 _LOCK_RETRY_S: Final = 0.0005
 """Seconds between two tries; a record takes a tenth of that."""
@@ -58,7 +57,7 @@ class AuditLog:
     def check(self) -> None:
         """Opens the file if it is closed. Raises AuditError when it cannot; the record to come then counts as lost."""
         try:
-            with self._locked_file():
+            with self._hold_file():
                 pass
         except errors.AuditError:
             with self._lock:
@@ -69,7 +68,7 @@ class AuditLog:
         """Writes one record; with `sync`, returns when it is on the disk. Raises AuditError when it is not."""
         waiting = None
         try:
-            with self._locked_file() as descriptor:
+            with self._hold_file() as descriptor:
                 self._prepare_end(descriptor)
                 self._write(fields)
                 if sync:
@@ -80,7 +79,7 @@ class AuditLog:
         except OSError as error:
             with self._lock:
                 self._lost_records += 1
-            raise paths.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
+            raise file_checks.unavailable(self.path, os.strerror(error.errno or 0), _REMEDY) from None
         except errors.AuditError:
             with self._lock:
                 self._lost_records += 1
@@ -94,7 +93,7 @@ class AuditLog:
             self._descriptor, self._size = None, -1
 
     @contextlib.contextmanager
-    def _locked_file(self) -> Iterator[int]:
+    def _hold_file(self) -> Iterator[int]:
         """Yields the file at `path`, locked for this thread alone."""
         with self._lock:
             descriptor = self._lock_current_file()
@@ -108,7 +107,7 @@ class AuditLog:
         """Locks the file that is at `path` now: another process may have rotated the one that was."""
         while True:
             if self._descriptor is None:
-                self._descriptor, self._size = paths.open_append(self.path), -1
+                self._descriptor, self._size = file_checks.open_append(self.path), -1
             self._lock_file(self._descriptor)
             if _is_same_file(self._descriptor, self.path):
                 return self._descriptor
@@ -125,7 +124,7 @@ class AuditLog:
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     why = "another process keeps it locked"
-                    raise paths.unavailable(self.path, why, f"see who: fuser {self.path}") from None
+                    raise file_checks.unavailable(self.path, why, f"see who: fuser {self.path}") from None
                 time.sleep(_LOCK_RETRY_S)
             else:
                 return
@@ -166,7 +165,7 @@ class AuditLog:
 
     def _check_changed(self, descriptor: int, size: int) -> None:
         """Notes a missing record when what we wrote last no longer stands where we wrote it."""
-        # Nobody cuts what is written: a torn write is taken back before the lock is released.
+        # No server cuts what is written: a torn write is taken back before the lock is released.
         if size < self._size:
             self._missing_head = self._head
             return
@@ -178,7 +177,7 @@ class AuditLog:
             self._missing_head = self._head
 
     def _record_missing(self) -> None:
-        """Records a missing record, and logs its hash: the log is kept elsewhere, and nobody else knows that hash."""
+        """Records a missing record, and logs its hash: no file here has it any more."""
         if self._missing_head is None:
             return
         lost = self._missing_head
@@ -190,14 +189,15 @@ class AuditLog:
         self._missing_head = None
 
     def _catch_up(self, descriptor: int, size: int) -> None:
-        """Continues where the file ends, whoever wrote it. Ends a torn line with a newline and names it in a record."""
+        """Continues where the file ends, also after another process. Ends a torn line with a newline and names it in a
+        record."""
         self._check_changed(descriptor, size)
-        torn, whole, last = _read_end(self.path, descriptor, size, self._key)
+        torn, whole, last = chain_end.read(self.path, descriptor, size, self._key)
         previous = None
         if last is not None:
             self._continue_from(chain.Head(last["seq"] + 1, last["hash"]))
         else:
-            previous = _last(rotation.rotated(self.path))
+            previous = _last(rotation.list_rotated(self.path))
             self._continue_from(rotation.last_head(previous, self._key) if previous else chain.Head())
         self._size = size
         if torn:
@@ -255,7 +255,7 @@ class AuditLog:
         """Writes one record behind the end of the chain. Raises AuditError or OSError; the end then stays."""
         line, head = chain.seal(fields, self._head, self._key)
         if len(line) > chain.MAX_LINE:
-            raise paths.unavailable(self.path, "a record is too long", "report this")
+            raise file_checks.unavailable(self.path, "a record is too long", "report this")
         self._append(line)
         self._head = head
 
@@ -278,48 +278,9 @@ class AuditLog:
         self._size += written
 
 
-def check_end(path: Path, key: bytes | None) -> None:
-    """Checks whether a chain could continue from the end of the file at `path`, which is not touched. Raises
-    AuditError."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise paths.unavailable(path, os.strerror(error.errno or 0), "let the server's user read it") from None
-    try:
-        _read_end(path, descriptor, os.fstat(descriptor).st_size, key)
-    finally:
-        os.close(descriptor)
-
-
-def _read_end(path: Path, descriptor: int, size: int, key: bytes | None) -> tuple[bytes, bool, dict[str, Any] | None]:
-    """Returns what stands behind the last newline, whether that is a whole record, and the last whole record if any.
-
-    Raises AuditError for an end that no crash has made.
-    """
-    start = max(0, size - _END_BYTES)
-    data = os.pread(descriptor, size - start, start)
-    *lines, torn = data.split(b"\n")
-    whole = _parse_or_none(torn, key) if torn else None
-    last = whole
-    if last is None and lines:
-        last = _parse_or_none(lines[-1], key)
-    is_empty = not lines and not start
-    if last is None and not is_empty:
-        why = "its last record is damaged, or sealed with another key"
-        raise paths.unavailable(path, why, "run `kubescript audit verify`, then move the file away")
-    return torn, whole is not None, last
-
-
 def _last(files: list[Path]) -> Path | None:
     """Returns the newest of the rotated files; None when there is none."""
     return files[-1] if files else None
-
-
-def _parse_or_none(line: bytes, key: bytes | None) -> dict[str, Any] | None:
-    try:
-        return chain.parse(line, key)
-    except chain.Damaged:
-        return None
 
 
 def _sync(descriptor: int) -> None:

@@ -74,7 +74,7 @@ def _left_out(calls: set[str]) -> str:
 
 
 def _was_allowed(record: dict[str, Any]) -> bool:
-    """Whether the policy here and RBAC there let the call through."""
+    """Says whether the policy here and RBAC there let the call through."""
     if record["decision"] != "allow":
         return False
     status = record["status"]
@@ -101,6 +101,7 @@ def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
 
 
 def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
+    """Returns the roles of one context, each as YAML."""
     everywhere = namespaces.get("", _Used())
     documents = []
     for namespace, used in sorted(namespaces.items()):

@@ -30,10 +30,10 @@ class Filter:
     plan: str = ""
     """The beginning of a plan's id: its decisions, its application, and the script that has made it."""
     evaluations: frozenset[str] = frozenset()
-    """Those that have made the plan."""
+    """The evaluations that made the plan."""
 
     def __call__(self, record: dict[str, Any]) -> bool:
-        """Whether the filter lets this record through."""
+        """Says whether the filter lets this record through."""
         if self.session and not _starts(record, "session", self.session):
             return False
         if self.script and not self._is_of_script(record):
@@ -47,7 +47,9 @@ class Filter:
         return True
 
     def _is_of_plan(self, record: dict[str, Any]) -> bool:
-        return _starts(record, "plan", self.plan) or record.get("evaluation") in self.evaluations
+        if _starts(record, "plan", self.plan):
+            return True
+        return record.get("evaluation") in self.evaluations
 
     def _is_of_script(self, record: dict[str, Any]) -> bool:
         if _starts(record, "script", self.script):
@@ -56,7 +58,7 @@ class Filter:
 
 
 def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
-    """Whether the text of this field starts so."""
+    """Says whether the text of this field begins with `beginning`."""
     value = record.get(key, "")
     return str(value).startswith(beginning)
 
@@ -64,7 +66,8 @@ def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
 def of_plan(path: Path, plan: str) -> Filter:
     """Returns the filter for all that became of a plan."""
     made = records(path, Filter(plan=plan))
-    return Filter(plan=plan, evaluations=frozenset(record["evaluation"] for record in made if "evaluation" in record))
+    evaluations = frozenset(record["evaluation"] for record in made if "evaluation" in record)
+    return Filter(plan=plan, evaluations=evaluations)
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:

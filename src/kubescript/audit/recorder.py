@@ -16,7 +16,7 @@ from typing import Any
 
 import kubescript
 from kubescript import config, errors, types
-from kubescript.audit import capture, chain, denials, paths, plans, record, store
+from kubescript.audit import attachments, chain, chain_end, denials, file_checks, plan_records, replays, script_records
 from kubescript.audit import log as audit_log
 from kubescript.broker import records, summary
 from kubescript.changes import plan
@@ -25,12 +25,12 @@ from kubescript.output import notes
 from kubescript.request import request
 from kubescript_sandbox import runs
 
-__all__ = ["Recorder", "opened", "state"]
+__all__ = ["Recorder", "open_recorder", "state"]
 
 log = logging.getLogger(__name__)
 
 
-def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
+def open_recorder(settings: config.Audit, redact: script_records.Redact) -> Recorder | None:
     """Opens the recorder that the settings ask for; None when they ask for none. Raises AuditError."""
     if settings.file is None:
         return None
@@ -39,13 +39,13 @@ def opened(settings: config.Audit, redact: record.Redact) -> Recorder | None:
         path,
         max_bytes=settings.max_mib * config.MIB,
         keep=settings.keep,
-        key=paths.read_key(settings.key_file),
+        key=file_checks.read_key(settings.key_file),
     )
-    warning = paths.key_warning(settings.key_file)
+    warning = file_checks.key_warning(settings.key_file)
     if warning:
         log.warning("%s", warning, extra={"event": "audit.key"})
-    kept_files = store.Store(path, scripts=settings.scripts, responses=settings.responses)
-    text_filter = record.TextFilter(redact)
+    kept_files = attachments.Store(path, scripts=settings.scripts, responses=settings.responses)
+    text_filter = script_records.TextFilter(redact)
     return Recorder(log_file, kept_files, text_filter, settings.fsync)
 
 
@@ -62,19 +62,19 @@ def state(settings: config.Audit) -> tuple[bool, str]:
         text += " with scripts and responses"
     elif settings.scripts:
         text += " with scripts"
-    warning = paths.key_warning(settings.key_file)
+    warning = file_checks.key_warning(settings.key_file)
     return True, f"{text}; {warning}" if warning else text
 
 
 def _check_files(settings: config.Audit, path: Path) -> None:
     """Checks everything that a server needs before its first record. Raises AuditError."""
-    key = paths.read_key(settings.key_file)
-    paths.check(path)
+    key = file_checks.read_key(settings.key_file)
+    file_checks.check(path)
     if path.exists():
-        audit_log.check_end(path, key)
+        chain_end.check(path, key)
     if settings.scripts or settings.responses:
-        store.Store.check(path)
-    paths.check_space(path)
+        attachments.Store.check(path)
+    file_checks.check_space(path)
 
 
 class Recorder:
@@ -83,8 +83,8 @@ class Recorder:
     def __init__(
         self,
         log_file: audit_log.AuditLog,
-        kept_files: store.Store,
-        text_filter: record.TextFilter,
+        kept_files: attachments.Store,
+        text_filter: script_records.TextFilter,
         fsync: str,
     ) -> None:
         self._log = log_file
@@ -123,34 +123,34 @@ class Recorder:
         subject = self._subject(caller, "")
         return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False)
 
-    def made(self, new: plan.Plan) -> None:
+    def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script has made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
-        self.write(fields | plans.made(new, self.text_filter), final=True)
+        self.write(fields | plan_records.describe_plan(new, self.text_filter), final=True)
 
-    def decided(self, plan_id: str, decision: plan_record.Decision) -> None:
-        """Records what somebody has decided on a plan, before it counts. Raises AuditError."""
-        self.write(plans.decided(plan_id, decision, self.text_filter), final=True)
+    def record_decision(self, plan_id: str, decision: plan_record.Decision) -> None:
+        """Records a decision on a plan, before it counts. Raises AuditError."""
+        self.write(plan_records.describe_decision(plan_id, decision, self.text_filter), final=True)
 
-    def applied(self, ended: plan_record.Record) -> None:
+    def record_application(self, ended: plan_record.Record) -> None:
         """Records how the application of a plan ended. Raises AuditError."""
-        self.write(plans.ended(ended, self.text_filter), final=True)
+        self.write(plan_records.describe_application(ended, self.text_filter), final=True)
 
     def application(self, plan: str, user: str) -> Entry:
         """Opens an entry for the calls that apply a plan."""
         return self.journal(types.Caller(client=f"plan {plan}", user=user))
 
-    def refused(self, script: str, caller: types.Caller, code: str) -> None:
+    def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that was not run. Raises AuditError."""
         subject = self._subject(caller, _digest(script))
         size = _size(script)
-        fields = record.refused(subject, size, code)
+        fields = script_records.describe_refusal(subject, size, code)
         self.write(fields, final=True)
 
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
         """Writes one record. Raises AuditError.
 
-        A `final` record ends something that somebody waits for: with `fsync = "answer"` it and all records before it
+        A `final` record ends something that a caller waits for: with `fsync = "answer"` it and all records before it
         are on the disk when this returns.
         """
         sync = self._fsync == "record"
@@ -168,9 +168,9 @@ class Recorder:
             log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
         self._log.close()
 
-    def _subject(self, caller: types.Caller, digest: str) -> record.Subject:
-        check = record.patience()
-        return record.Subject(
+    def _subject(self, caller: types.Caller, digest: str) -> script_records.Subject:
+        check = script_records.patience()
+        return script_records.Subject(
             session=caller.session,
             client=self.text_filter(caller.client, check),
             client_version=self.text_filter(caller.version, check),
@@ -181,7 +181,7 @@ class Recorder:
         )
 
     def _log_head(self, event: str) -> None:
-        """Logs the head of the chain: whoever keeps it elsewhere can prove that nothing was cut off the end."""
+        """Logs the head of the chain: a copy of it elsewhere proves that nothing was cut off the end."""
         head = self._log.head
         text = "audit %s: %d records, head %s"
         log.info(text, self._log.path, head.seq, head.hash, extra={"event": event})
@@ -193,7 +193,7 @@ class Entry:
     def __init__(
         self,
         recorder: Recorder,
-        subject: record.Subject,
+        subject: script_records.Subject,
         script: str,
         limits: runs.Limits,
         where: tuple[tuple[str, ...], str],
@@ -207,9 +207,9 @@ class Entry:
         self._limits = limits
         self._where = where
         self._denials = denials.Denials() if counts_denials else None
-        self._capture: capture.Capture | None = None
+        self._capture: replays.Capture | None = None
         if recorder.store.responses:
-            self._capture = capture.Capture(recorder.store, recorder.text_filter.redact)
+            self._capture = replays.Capture(recorder.store, recorder.text_filter.redact)
         self._first_error: errors.AuditError | None = None
         """Why the first record that is missing could not be written."""
         self.agent = f"evaluation={subject.evaluation}"
@@ -220,7 +220,7 @@ class Entry:
         """Records a call that may change something, and waits for the disk before it is sent. Raises AuditError."""
         if call.method == "GET":
             return
-        fields = record.sent(self._subject, call, self._recorder.text_filter)
+        fields = script_records.describe_sending(self._subject, call, self._recorder.text_filter)
         self._recorder.write(fields, final=True)
 
     def record(self, done: records.Record) -> None:
@@ -228,7 +228,7 @@ class Entry:
 
         A denial that repeats is counted, and recorded with the end of the script.
         """
-        fields = record.call(self._subject, done, self._recorder.text_filter)
+        fields = script_records.describe_call(self._subject, done, self._recorder.text_filter)
         if self._denials is not None and done.verdict != "allow" and self._denials.is_repeat(fields):
             return
         self._write(fields)
@@ -241,15 +241,15 @@ class Entry:
             self._first_error = self._first_error or error
             raise
 
-    def captured(self, on_call: types.OnCall) -> types.OnCall:
+    def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
         """Returns `on_call`, which also saves what the worker gets where the operator asked for that."""
         if self._capture is None:
             return on_call
         return self._capture.wrap(on_call)
 
-    def planned(self, made: plan.Plan) -> None:
+    def record_plan(self, made: plan.Plan) -> None:
         """Records the plan that the script has made. Raises AuditError."""
-        fields = self._subject.fields("plan") | plans.made(made, self._recorder.text_filter)
+        fields = self._subject.fields("plan") | plan_records.describe_plan(made, self._recorder.text_filter)
         self._recorder.write(fields, final=True)
 
     def close(
@@ -260,7 +260,7 @@ class Entry:
         missed: Sequence[notes.Note],
     ) -> None:
         """Records the end of the script. Raises AuditError when this record, or one of its calls, is missing."""
-        fields = record.script(self._subject, self._size, outcome, answer, summary)
+        fields = script_records.describe_script(self._subject, self._size, outcome, answer, summary)
         try:
             for repeats in self._denials.repeats() if self._denials is not None else ():
                 self._write(repeats)

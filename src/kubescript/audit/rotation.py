@@ -1,6 +1,6 @@
 """The files of one chain: FILE.1, FILE.2, … set aside in this order, and FILE, which is written.
 
-The log finds the next name and the last hash here; whoever reads a chain freezes its files here.
+The log finds the next name and the last hash here; readers of a chain freeze its files here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ __all__ = [
     "frozen",
     "is_rotated",
     "last_head",
+    "list_rotated",
     "next_name",
-    "rotated",
     "surplus",
 ]
 
@@ -54,7 +54,7 @@ class Part:
 
     def lines(self) -> Iterator[bytes]:
         """Yields the lines with their newlines, at most two records long. May be called again."""
-        with self._opened() as stream:
+        with self._open() as stream:
             if stream.seekable():
                 stream.seek(0)
             left = self.size
@@ -70,7 +70,8 @@ class Part:
                     left -= len(line)
                 yield line
 
-    def _opened(self) -> contextlib.AbstractContextManager[BinaryIO]:
+    def _open(self) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Opens the file, unless it is open already."""
         if self.stream is None:
             return self.path.open("rb")
         return contextlib.nullcontext(self.stream)
@@ -97,14 +98,14 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
             stream = path.open("rb")
         except FileNotFoundError:
             # A server that rotates leaves no FILE for a moment.
-            if late or not rotated(path):
+            if late or not list_rotated(path):
                 raise
             time.sleep(_LOCK_RETRY_S)
             continue
         status = os.fstat(stream.fileno())
         if not stat.S_ISREG(status.st_mode):
             return Part(path, stream=held.enter_context(stream))
-        is_locked = _locked(stream, deadline)
+        is_locked = _lock_shared(stream, deadline)
         if late or (is_locked and _same(stream, path)):
             size = os.fstat(stream.fileno()).st_size
             return Part(path, size, held.enter_context(stream))
@@ -114,7 +115,7 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
 def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
     """Yields the rotated files. Only regular files are read: in a stranger's folder a pipe, which has no end, or a link
     to a secret may have the name of one."""
-    for number, one in enumerate(rotated(path)):
+    for number, one in enumerate(list_rotated(path)):
         if not stat.S_ISREG(one.lstat().st_mode):
             continue
         if number >= _MAX_OPEN_FILES:
@@ -135,7 +136,8 @@ def _regular(path: Path) -> BinaryIO:
     raise OSError(errno.EINVAL, "is not a regular file", str(path))
 
 
-def _locked(stream: BinaryIO, deadline: float) -> bool:
+def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
+    """Locks a file against writers. Returns False when one holds it beyond the deadline."""
     while True:
         try:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -157,14 +159,14 @@ def _unlock(part: Part) -> None:
 
 
 def _same(stream: BinaryIO, path: Path) -> bool:
-    """Whether the open file is still the one at `path`: a server may have rotated it meanwhile."""
+    """Says whether the open file is still the one at `path`: a server may have rotated it meanwhile."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:
         return False
 
 
-def rotated(path: Path) -> list[Path]:
+def list_rotated(path: Path) -> list[Path]:
     """Returns the files that were set aside, oldest first."""
     numbers = {}
     for one in path.parent.iterdir():
@@ -177,7 +179,7 @@ def rotated(path: Path) -> list[Path]:
 def next_name(path: Path) -> Path:
     """Returns the name that the full file gets."""
     number = 1
-    before = rotated(path)
+    before = list_rotated(path)
     if before:
         number += _number(path, before[-1])
     return path.with_name(f"{path.name}.{number}")
@@ -185,12 +187,12 @@ def next_name(path: Path) -> Path:
 
 def surplus(path: Path, keep: int) -> list[Path]:
     """Returns the oldest rotated files, as many as there are beyond `keep`; 0 keeps all."""
-    return rotated(path)[:-keep] if keep else []
+    return list_rotated(path)[:-keep] if keep else []
 
 
 def first_record(path: Path) -> int | None:
     """Returns the number of the first record of the chain; None when it has none."""
-    for one in (*rotated(path), path):
+    for one in (*list_rotated(path), path):
         number = first_record_of(one)
         if number is not None:
             return number
@@ -206,8 +208,8 @@ def first_record_of(path: Path) -> int | None:
 
 
 def is_rotated(path: Path, status: os.stat_result) -> bool:
-    """Whether the file with this status is one of those set aside, whoever moved it there."""
-    for one in rotated(path):
+    """Says whether the file with this status is one of those set aside, by this process or another."""
+    for one in list_rotated(path):
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(one.lstat(), status):
                 return True

@@ -10,7 +10,7 @@ from typing import Any
 from kubescript.audit import format as audit_format
 from kubescript.output import sanitizing
 
-__all__ = ["as_text", "summed"]
+__all__ = ["as_text", "sum_up"]
 
 
 class _Sums:
@@ -44,6 +44,7 @@ class _Sums:
         self.script_ms.append(record.get("ms", 0.0))
 
     def _add_call(self, record: dict[str, Any]) -> None:
+        """Counts one call, or the denials that one record stands for."""
         # Denials that repeat within a script are one record.
         count = record.get("count", 1)
         self.asked[_target_kind(record)] += count
@@ -61,7 +62,7 @@ class _Sums:
             self.failed[str(record["status"])] += 1
 
 
-def summed(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def sum_up(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Returns counts, sizes and latencies of these records."""
     sums = _Sums()
     for record in records:

@@ -86,7 +86,7 @@ def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break
         line_number = error.line or number
         kind = error.kind
         if kind == "removed":
-            kind = _removed_or_reordered(part, line_number, report.head)
+            kind = _classify_gap(part, line_number, report.head)
         return Break(part.path.name, line_number, kind, error.why)
     return None
 
@@ -128,6 +128,7 @@ class _Checker:
         raise _Broken("torn", "the last line is incomplete; the server repairs this when it starts next", number)
 
     def _check_repair(self, record: dict[str, Any]) -> None:
+        """Lets a repair record excuse the torn line before it, if it names that line. Raises _Broken."""
         if self._torn is None:
             return
         torn = self._torn[1].removesuffix(b"\n")
@@ -173,11 +174,12 @@ class _Checker:
 
 
 def _says_keyed(line: bytes) -> bool:
+    """Says whether a line, which is not yet checked, is the first of a file whose hashes are keyed."""
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 
-def _removed_or_reordered(part: rotation.Part, number: int, head: chain.Head) -> str:
-    """Whether what is missing at a line comes later in the same file."""
+def _classify_gap(part: rotation.Part, number: int, head: chain.Head) -> str:
+    """Says whether what is missing at a line was removed, or comes later in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:
             record = chain.parse(line.removesuffix(b"\n"), None, keyed=True)

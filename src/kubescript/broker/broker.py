@@ -20,7 +20,7 @@ from typing import Final, NoReturn, Protocol
 from kubescript import errors, redaction, types
 from kubescript.broker import answer, call, logview, operation, records
 from kubescript.cluster import base
-from kubescript.policy import discovery, policy
+from kubescript.policy import kind_resolver, policy
 from kubescript.request import metadata, releases, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
@@ -84,7 +84,7 @@ class Broker:
         cluster: base.Cluster,
         rules: policy.Policy,
         *,
-        resolve: discovery.KindResolver | None = None,
+        resolve: kind_resolver.KindResolver | None = None,
         redact: answer.Redactor = _read_nothing,
         redact_echo: answer.Redactor | None = None,
         mask: call.Mask = _mask_nothing,
@@ -206,7 +206,7 @@ class Broker:
             return self._policy
         cancel = call.operation.cancellation
         resolve = functools.partial(self._resolve, timeout_s=call.seconds_left, cancel=cancel)
-        named = functools.partial(self._resolve.named, timeout_s=call.seconds_left, cancel=cancel)
+        named = functools.partial(self._resolve.serves, timeout_s=call.seconds_left, cancel=cancel)
         return replace(self._policy, resolve=resolve, named=named)
 
     def _perform(self, call: call.Call) -> None:
@@ -255,14 +255,14 @@ def _begin_request(asked: exchanges.Call) -> request.Request:
 def _send_as(parsed: request.Request) -> request.Request:
     """Returns the request that is sent for this one. Raises RequestError."""
     if parsed.is_release:
-        return releases.stored(parsed)
+        return releases.resolve(parsed)
     return logview.canonical(parsed) if answer.is_log(parsed) else parsed
 
 
 def _check_masks(parsed: request.Request) -> None:
     """Raises RequestError for a body that holds a mask."""
     # A mask that is written back would overwrite the secret that it stands for.
-    if parsed.body is not None and redaction.carried(parsed.body):
+    if parsed.body is not None and redaction.has_placeholder(parsed.body):
         raise errors.RequestError(
             "the body holds a mask («redacted:…»); patch only the fields you change",
             code="request.masked",

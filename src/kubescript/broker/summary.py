@@ -97,7 +97,7 @@ class Summary:
         found = []
         for message, ours in self.denials:
             names = [name if name in script or name in operators else _ELIDED for name in ours.values]
-            found.append((message, notes.filled(ours, names)))
+            found.append((message, notes.fill(ours, names)))
         return found
 
     def found(self, kind: str, times: int = 1) -> None:

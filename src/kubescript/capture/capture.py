@@ -19,7 +19,7 @@ import msgspec
 from kubescript import errors
 from kubescript.broker import broker, records
 from kubescript.capture import client, directory, logs
-from kubescript.cluster import store
+from kubescript.cluster import saved_cluster
 from kubescript.kube import kinds
 
 __all__ = ["Report", "capture"]
@@ -224,7 +224,7 @@ class _Capture:
             missing[f"log {log}"] = why
         captured_at = started.isoformat(timespec="seconds").replace("+00:00", "Z")
         info = {
-            "format": store.FORMAT,
+            "format": saved_cluster.FORMAT,
             "capturedAt": captured_at,
             "cluster": cluster,
             "namespace": namespace,

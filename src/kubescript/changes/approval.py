@@ -29,13 +29,13 @@ _NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
 class Ledger(Protocol):
     """The audit record, as far as plans write it."""
 
-    def made(self, new: plan.Plan) -> None:
+    def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script has made. Raises AuditError."""
 
-    def decided(self, plan_id: str, decision: record.Decision) -> None:
+    def record_decision(self, plan_id: str, decision: record.Decision) -> None:
         """Records a decision, before it counts. Raises AuditError."""
 
-    def applied(self, ended: record.Record) -> None:
+    def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
 
     def application(self, plan: str, user: str) -> records.Journal:
@@ -78,14 +78,14 @@ class Approvals:
         if decision.approves:
             self._applier().check(self._plans().get(plan_id).plan)
         if self._ledger is not None:
-            self._ledger.decided(plan_id, decision)
+            self._ledger.record_decision(plan_id, decision)
         return self._plans().decide(plan_id, decision)
 
     def apply(self, plan_id: str, report: application.Report) -> record.Record:
         """Applies an approved plan, or goes on with one whose server died. Raises KubescriptError when that is not
         possible; the message says what was applied."""
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
-        on_end = _record_nowhere if self._ledger is None else self._ledger.applied
+        on_end = _record_nowhere if self._ledger is None else self._ledger.record_application
         return self._applier().apply(plan_id, journal, report, on_end)
 
     def list_unreported(self, session: str) -> list[record.Record]:

@@ -87,7 +87,7 @@ class Planning:
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
         made = undo.make(done, target.writer, self.planner, caller, run, journal)
         if self._ledger is not None:
-            self._ledger.made(made)
+            self._ledger.record_plan(made)
         self.planner.keep(made)
         return made
 

@@ -1,6 +1,6 @@
 """Forms of one write: its dry run, the read of the object that it is for, and the write with its precondition.
 
-The broker and the plans send these. Bodies here are canonical JSON that `body` has checked.
+The broker and the plans send these. Bodies here are canonical JSON that `request.json_body` has checked.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _orphans(body: Any) -> bool:
 
 def _name_fields(body: Any) -> tuple[str, ...]:
     try:
-        return field_paths.named(body)
+        return field_paths.list_named(body)
     except field_paths.TooManyError:
         # Attack: many fields below long keys, of which the paths alone would take all of the host's memory.
         raise errors.PlanError(

@@ -10,7 +10,7 @@ from kubescript import errors, types
 from kubescript.broker import operation, records
 from kubescript.changes import calls, dependents, plan, planner, writer
 from kubescript.changes.store import record
-from kubescript.request import body, request
+from kubescript.request import json_body, request
 
 __all__ = ["make"]
 
@@ -47,6 +47,6 @@ def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request
     call = calls.of(step, step.undo, operation)
     if call.verb == "patch":
         # A masking process has written it. Attack: one that was taken over, with operations that copy a secret.
-        _, checked = body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
+        _, checked = json_body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
         call = replace(call, body=checked)
     return call

@@ -94,10 +94,10 @@ def verify(context: click.Context, file: Path, key_file: Path | None, anchor: st
 
 def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
     """The exit code of `verify`, and what it says."""
-    from kubescript.audit import paths
+    from kubescript.audit import file_checks
     from kubescript.audit import verify as checking
 
-    key = paths.read_key(key_file)
+    key = file_checks.read_key(key_file)
     report = checking.verify(file, key, anchor)
     if not report.whole:
         return _BROKEN, checking.as_text(report)
@@ -194,7 +194,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     from kubescript.audit import stats as summing
 
     _refuse_unverified(code)
-    sums = summing.summed(_records(file, chosen))
+    sums = summing.sum_up(_records(file, chosen))
     click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
 
 
@@ -237,15 +237,15 @@ def rules(
     """Judge how the cluster was changed. Exit code 1: a critical finding."""
     import msgspec
 
+    from kubescript.audit import judgement as judging
     from kubescript.audit import reader
-    from kubescript.audit import rules as judging
     from kubescript.changes.rules.conduct import configuration
     from kubescript.output import sanitizing
 
     _refuse_unverified(code)
     settings = configuration.read(config_file) if config_file is not None else configuration.Configuration()
-    judgement = judging.judged(reader.records(file), settings, planned=planned)
-    as_line = sanitizing.escaped(msgspec.json.encode(judgement).decode())
+    judgement = judging.judge(reader.records(file), settings, planned=planned)
+    as_line = sanitizing.escape_line(msgspec.json.encode(judgement).decode())
     click.echo(as_line if as_json else judging.as_text(judgement))
     context.exit(_CRITICAL if judgement.is_critical else 0)
 

@@ -20,7 +20,7 @@ from kubescript.cli import connection
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.output import sanitizing
-from kubescript.policy import rules
+from kubescript.policy import rule_checks
 from kubescript.toolsets import builtin
 from kubescript_sandbox.host import executor, layers, spawner
 from kubescript_sandbox.wire import protocol
@@ -67,7 +67,7 @@ class Cluster:
     metadata_only: tuple[str, ...] = ()
     """Rules that leave their objects' metadata."""
     problem: str = ""
-    rules: tuple[rules.Finding, ...] = ()
+    rules: tuple[rule_checks.Finding, ...] = ()
     """What is to be said of the rules."""
     asked: bool = True
     """Whether all there is to know was looked at; False when a live cluster has not been connected to."""
@@ -223,7 +223,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
         masker=_masker_layers(settings),
         connect=connect,
         commands=tuple(
-            (name, *examination.examined(settings, name)) for name in config.ROUTES if name in settings.toolsets
+            (name, *examination.examine(settings, name)) for name in config.ROUTES if name in settings.toolsets
         ),
     )
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import anyio
 
 from kubescript import config, errors, evaluator, types
-from kubescript.audit import capture, reader, record, store
+from kubescript.audit import attachments, reader, replays, script_records
 from kubescript.broker import operation
 from kubescript.output import fencing, notes
 from kubescript.wire import exchanges
@@ -52,7 +52,11 @@ class Verdict:
 
 
 def replay(
-    path: Path, runner: executor.Executor, settings: config.Settings, wanted: reader.Filter, redact: record.Redact
+    path: Path,
+    runner: executor.Executor,
+    settings: config.Settings,
+    wanted: reader.Filter,
+    redact: script_records.Redact,
 ) -> Iterator[Verdict]:
     """Run every script on record that can be run again."""
     for entry in reader.records(path, wanted):
@@ -60,21 +64,25 @@ def replay(
             continue
         try:
             state, why = _compare(path, entry, runner, settings, redact)
-        except store.Changed as error:
+        except attachments.Changed as error:
             state, why = "damaged", str(error)
-        except store.Skipped as error:
+        except attachments.Skipped as error:
             state, why = "skipped", str(error)
         yield Verdict(entry["evaluation"], entry["script"], state, why)
 
 
 def _compare(
-    path: Path, entry: dict[str, Any], runner: executor.Executor, settings: config.Settings, redact: record.Redact
+    path: Path,
+    entry: dict[str, Any],
+    runner: executor.Executor,
+    settings: config.Settings,
+    redact: script_records.Redact,
 ) -> tuple[str, str]:
     if entry["code"] == "cancelled":
-        raise store.Skipped("it was cancelled and has no answer")
-    folder = store.folder_of(path)
-    document = store.document(folder, entry)
-    script = store.script(folder, entry["script"])
+        raise attachments.Skipped("it was cancelled and has no answer")
+    folder = attachments.folder_of(path)
+    document = attachments.document(folder, entry)
+    script = attachments.script(folder, entry["script"])
     cluster = _RecordedCluster(folder, document)
     session = evaluator.Evaluator(_with_limits(settings, document.limits), evaluator.Host(runner), cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
@@ -90,7 +98,7 @@ def _compare(
 def _unmarked(answer: str) -> str:
     """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
     there is one, on a line of its own."""
-    return _JOINT.sub(" ", fencing.unfenced(answer))
+    return _JOINT.sub(" ", fencing.unfence(answer))
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
@@ -132,14 +140,14 @@ class _RecordedCluster:
     """A cluster that answers each call as it was answered when the script was recorded."""
 
     folder: Path
-    document: store.Document
+    document: attachments.Document
     unknown: list[str] = field(default_factory=list)
     """Calls that were not made then."""
-    lost: store.Changed | store.Skipped | None = None
+    lost: attachments.Changed | attachments.Skipped | None = None
     """Why a body could not be given again."""
 
     def __post_init__(self) -> None:
-        self._answers: defaultdict[str, deque[store.CapturedCall]] = defaultdict(deque)
+        self._answers: defaultdict[str, deque[attachments.CapturedCall]] = defaultdict(deque)
         for call in self.document.calls:
             self._answers[call.request].append(call)
 
@@ -162,7 +170,7 @@ class _RecordedCluster:
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
-        waiting = self._answers[capture.fingerprint(call)]
+        waiting = self._answers[replays.fingerprint(call)]
         if not waiting:
             self.unknown.append(f"{call.method} /{'/'.join(call.path)}")
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
@@ -176,7 +184,7 @@ class _RecordedCluster:
         reply = seen.reply
         return reply, self._response(reply, seen) if reply.fault is None else None
 
-    def _response(self, reply: exchanges.Reply, seen: store.CapturedCall) -> types.Response:
+    def _response(self, reply: exchanges.Reply, seen: attachments.CapturedCall) -> types.Response:
         return types.Response(
             status=reply.status,
             reason=reply.reason,
@@ -186,10 +194,10 @@ class _RecordedCluster:
             headers=reply.headers,
         )
 
-    def _body(self, seen: store.CapturedCall) -> Iterator[bytes]:
+    def _body(self, seen: attachments.CapturedCall) -> Iterator[bytes]:
         try:
-            data = store.read(self.folder / "bodies", seen.body) if seen.body else b""
-        except (store.Changed, store.Skipped) as error:
+            data = attachments.read(self.folder / "bodies", seen.body) if seen.body else b""
+        except (attachments.Changed, attachments.Skipped) as error:
             self.lost = error
             raise errors.ClusterError("the recorded answer is no longer there", code="cluster.broken") from None
         for start in range(0, len(data), _PIECE):

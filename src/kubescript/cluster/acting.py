@@ -1,4 +1,5 @@
-"""As whom requests are sent to a cluster, where that is not the server itself. `live` asks for the headers.
+"""The identity with which requests are sent to a cluster, where that is not the server's own. `live` asks for the
+headers.
 
 A name comes from a token that was verified, and from its issuer's own people: what it may be is bounded here once more.
 """
@@ -41,7 +42,7 @@ _token: contextvars.ContextVar[Callable[[], str]] = contextvars.ContextVar("toke
 
 @contextlib.contextmanager
 def using(token: Callable[[], str]) -> Iterator[None]:
-    """Within it, and in threads that get this context, a caller's requests are sent with this token."""
+    """Has a caller's requests sent with this token, within the block and in threads that get this context."""
     # Attack: a caller's weak token, whose requests were sent with a stronger one of the same user.
     given = _token.set(token)
     try:
@@ -69,18 +70,18 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Impersonated:
-    """A caller whom the server names to the cluster, which asks whether the server may."""
+    """A caller that the server names to the cluster; the cluster checks whether the server may."""
 
     user: str
     groups: tuple[str, ...] = ()
     with_credentials: bool = True
 
     def headers(self) -> Sequence[tuple[str, str]]:
-        """Returns the names of the user and of his groups."""
+        """Returns the names of the user and of the user's groups."""
         if not _is_name(self.user):
-            raise _unnamed("the user's name", "auth.user_claim or impersonation.user_prefix")
+            raise _naming_error("the user's name", "auth.user_claim or impersonation.user_prefix")
         if len(self.groups) > _MAX_GROUPS or not all(map(_is_name, self.groups)):
-            raise _unnamed("a group's name", "impersonation.groups")
+            raise _naming_error("a group's name", "impersonation.groups")
         return (("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups))
 
 
@@ -90,11 +91,12 @@ def _is_name(text: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Says whether no identity provider's word makes anybody this user, or a member of this group."""
+    """Says whether a name is Kubernetes' own: no identity provider may make a caller this user, or a member of this
+    group."""
     return name.lower().startswith(_RESERVED)
 
 
-def _unnamed(what: str, setting: str) -> errors.ClusterError:
+def _naming_error(what: str, setting: str) -> errors.ClusterError:
     return errors.ClusterError(
         f"you cannot be named to the cluster: {what} is too long, not plain ASCII, or one of Kubernetes' own",
         code="cluster.auth",

@@ -1,4 +1,4 @@
-"""Unpacks the archive of a saved cluster, .tar.gz or .zip, into a folder. Called by `store`.
+"""Unpacks the archive of a saved cluster, .tar.gz or .zip, into a folder. Called by `saved_cluster`.
 
 An archive may be a stranger's. Of a tar archive only the header of each entry is left to `tarfile`: its reader of whole
 archives holds extended headers of any size in memory, and takes quadratic time for some.
@@ -23,6 +23,7 @@ _MAX_UNPACKED: Final = 8 * 1024**3
 _MAX_ENTRIES: Final = 500_000
 _MAX_DEPTH: Final = 32
 _BLOCK: Final = 512
+"""Bytes of a block of tar: headers have one, contents are filled up to the next."""
 _CHUNK: Final = 256 * 1024
 _MAX_EXTENDED: Final = 64 * 1024
 """Bytes of an extended header; the longest names have 4 KiB."""
@@ -79,6 +80,7 @@ class _Target:
                 out.write(piece)
 
     def _place(self, name: str) -> Path:
+        """Returns where a file is unpacked to. Raises UnpackError for a name that leads out of the folder."""
         self._entries += 1
         if self._entries > _MAX_ENTRIES:
             raise UnpackError(f"holds more than {_MAX_ENTRIES} files and folders")
@@ -126,10 +128,10 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
         is_empty = False
         _check_size(entry)
         if entry.type in (tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE):
-            target.skip(_padded(entry.size))
-            extended |= _extended(stream, entry)
+            target.skip(_pad(entry.size))
+            extended |= _read_extended(stream, entry)
         elif entry.type == tarfile.XGLTYPE:
-            _discard(stream, _padded(entry.size), target)
+            _discard(stream, _pad(entry.size), target)
         else:
             entry.name = extended.get("path", entry.name)
             entry.size = int(extended.get("size", entry.size))
@@ -148,11 +150,11 @@ def _check_size(entry: tarfile.TarInfo) -> None:
         raise UnpackError(f"gives {entry.name[:200]!r} a negative size")
 
 
-def _extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
+def _read_extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
     """Reads the name, and perhaps the size, of the next entry, where its own header has no room for them."""
     if entry.size > _MAX_EXTENDED:
         raise UnpackError("holds an extended header that is too long")
-    data = b"".join(_exactly(stream, _padded(entry.size)))[: entry.size]
+    data = b"".join(_exactly(stream, _pad(entry.size)))[: entry.size]
     if entry.type == tarfile.GNUTYPE_LONGNAME:
         return {"path": data.rstrip(b"\0").decode("utf-8", "surrogateescape")}
     return dict(_records(data))
@@ -185,10 +187,12 @@ def _exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
         yield piece
 
 
-def _padded(size: int) -> int:
+def _pad(size: int) -> int:
+    """Returns the bytes that a file takes in whole blocks."""
     return size + -size % _BLOCK
 
 
 def _discard(stream: IO[bytes], size: int, target: _Target) -> None:
+    """Passes over bytes of the stream. They count as unpacked."""
     for piece in _exactly(stream, size):
         target.skip(len(piece))

@@ -24,11 +24,11 @@ class Cluster(Protocol):
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether name and namespace are part of what was saved, and so the text of whoever saved it."""
+        """Whether name and namespace are part of what was saved, and so text of a stranger."""
 
     @property
     def address(self) -> str:
-        """Where the last call went, and whom it trusted: the API server's URL and a digest of its CA."""
+        """Where the last call went, and what it trusted: the API server's URL and a digest of its CA."""
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
         """Sends `call`; returns as soon as the head of the answer has arrived. Raises ClusterError when there is no

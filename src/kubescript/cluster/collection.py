@@ -1,5 +1,5 @@
-"""The saved objects of one resource: raw JSON items, indexed by namespace and name. `store` and `manifests` make them,
-and `snapshot` reads them.
+"""The saved objects of one resource: raw JSON items, indexed by namespace and name. `saved_cluster` and
+`manifest_files` make them, and `snapshot` reads them.
 
 An item is decoded no further than a request needs.
 """
@@ -25,7 +25,7 @@ __all__ = [
 ]  # fmt: skip
 
 Check = Callable[[], None]
-"""Asked again and again while a request is answered; raises ClusterError when nobody waits for the answer any more."""
+"""Called again and again while a request is answered; raises ClusterError once the answer is no longer needed."""
 
 MAX_BYTES: Final = 512 * 1024**2
 """Bytes of one file of objects in JSON."""
@@ -114,7 +114,7 @@ class Collection:
     metadata_only: bool = False
     """Whether nothing but the metadata of the objects was saved."""
     is_selection: bool = False
-    """Whether objects were saved one by one: nobody knows which others there were."""
+    """Whether objects were saved one by one: which others there were is not known."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -166,11 +166,11 @@ class Collection:
         """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError; the
         iterator raises what `check` raises."""
         by_label = selectors.labels(label_selector)
-        known = selectors.indexed(self.resource.group, self.resource.plural)
+        known = selectors.list_indexed(self.resource.group, self.resource.plural)
         by_field, deep = selectors.fields(field_selector, known)
         # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
         return (
-            item for item in _checked(self.items, check)
+            item for item in _check_each(self.items, check)
             if (not namespace or item.namespace == namespace)
             and (by_label is None or by_label(item.view(deep=False)))
             and (by_field is None or by_field(item.view(deep=deep)))
@@ -184,7 +184,7 @@ class Collection:
 
 
 def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
-    """Does `work` in a thread of its own, which goes on when nobody waits for it any more."""
+    """Does `work` in a thread of its own, which goes on when its result is no longer needed."""
     future: futures.Future[None] = futures.Future()
 
     def run() -> None:
@@ -198,7 +198,7 @@ def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
     return future
 
 
-def _checked(items: Iterable[Item], check: Check) -> Iterator[Item]:
+def _check_each(items: Iterable[Item], check: Check) -> Iterator[Item]:
     # Attack: a selector of eight thousand terms, which no object of a large snapshot matches.
     for item in items:
         check()
@@ -242,5 +242,6 @@ def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
 
 
 def _item(raw: msgspec.Raw) -> Item:
+    """Decodes the metadata of an object, and nothing else of it."""
     metadata = _OBJECT.decode(raw).metadata
     return Item(metadata.namespace, metadata.name, metadata.labels, raw)

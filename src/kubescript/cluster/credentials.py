@@ -10,8 +10,6 @@ from __future__ import annotations
 import atexit
 import collections
 import contextlib
-import functools
-import hashlib
 import logging
 import os
 import shutil
@@ -26,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kubescript import errors
-from kubescript.cluster import kubeconfig, temporary
+from kubescript.cluster import kubeconfig, temporary, tls
 
 if TYPE_CHECKING:
     import urllib3
@@ -55,7 +53,7 @@ class ApiServer:
     url: str
     """Without a slash at its end."""
     authority: str
-    """SHA-256 of the CA's certificates, in hexadecimal; empty where they are the system's, or nobody verifies."""
+    """SHA-256 of the CA's certificates, in hexadecimal; empty where they are the system's, or nothing is verified."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
     """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
 
@@ -78,9 +76,11 @@ def load(
     try:
         with _renewal_lock(path, context):
             configuration = _configuration(path, context, str(folder), tokens, anonymous=anonymous)
-            tls_context = _tls_context(configuration)
+            tls_context = tls.make_context(configuration)
+            if not configuration.verify_ssl:
+                log.warning("the API server's certificate is not verified (insecure-skip-tls-verify)")
             pool = _connection_pool(configuration, tls_context)
-            authority = _authority(configuration, tls_context)
+            authority = tls.authority(configuration, tls_context)
     except errors.ClusterError:
         raise
     except Exception as error:
@@ -217,69 +217,6 @@ def _check_plugin(server: ApiServer, context: kubeconfig.Context | None) -> None
         )
 
 
-def _tls_context(configuration: Any) -> ssl.SSLContext:
-    """Returns the TLS context of the kubeconfig: with its CA, or the system's when it names none."""
-    # Only the kubeconfig counts: REQUESTS_CA_BUNDLE is never used.
-    if configuration.verify_ssl and not configuration.ssl_ca_cert and not configuration.cert_file:
-        return _context_of_system(_version_of_system())
-    context = _new_context()
-    if not configuration.verify_ssl:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        log.warning("the API server's certificate is not verified (insecure-skip-tls-verify)")
-    elif configuration.ssl_ca_cert:
-        with _blame("certificate-authority(-data)"):
-            context.load_verify_locations(configuration.ssl_ca_cert)
-    else:
-        context.load_default_certs()
-    if configuration.cert_file:
-        with _blame("client-certificate(-data) and client-key(-data)"):
-            context.load_cert_chain(configuration.cert_file, configuration.key_file)
-    return context
-
-
-def _new_context() -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-@functools.lru_cache(maxsize=1)
-def _context_of_system(_version: int) -> ssl.SSLContext:
-    """Returns a TLS context with the system's CAs and no credentials, which all callers share: 150 CAs take 0.8 MiB,
-    and longer than all else that a caller needs."""
-    context = _new_context()
-    context.load_default_certs()
-    return context
-
-
-def _version_of_system() -> int:
-    """Returns what is another one once the system's CAs have changed."""
-    file = ssl.get_default_verify_paths().cafile
-    return Path(file).stat().st_mtime_ns if file is not None else 0
-
-
-def _authority(configuration: Any, context: ssl.SSLContext) -> str:
-    """Returns what `ApiServer.authority` is."""
-    if not configuration.verify_ssl or not configuration.ssl_ca_cert:
-        return ""
-    return hashlib.sha256(b"".join(sorted(context.get_ca_certs(binary_form=True)))).hexdigest()
-
-
-@contextlib.contextmanager
-def _blame(what: str) -> Iterator[None]:
-    """Raises ClusterError that names the entry at fault, and quotes nothing of its content."""
-    try:
-        yield
-    except (OSError, ValueError):
-        raise errors.ClusterError(
-            f"{what} of the kubeconfig cannot be used",
-            code="cluster.config",
-            remedy="it must be readable PEM, and the key must match the certificate; `kubectl version` says more",
-        ) from None
-
-
 def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.PoolManager:
     """Returns the connection pool, through the configured proxy unless the host is exempt from it."""
     import urllib3
@@ -287,7 +224,7 @@ def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.Poo
 
     from kubescript.cluster import connections
 
-    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # logged once, by _tls_context
+    warnings.simplefilter("ignore", urllib3.exceptions.InsecureRequestWarning)  # logged once, by `load`
     options: dict[str, Any] = {"ssl_context": context, "cert_reqs": context.verify_mode, "maxsize": _POOL}
     if configuration.tls_server_name:
         options["server_hostname"] = configuration.tls_server_name
@@ -302,7 +239,7 @@ def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.Poo
 
 
 def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
-    """A pool behind the proxy. Raises ClusterError when urllib3 does not know the proxy's scheme."""
+    """Returns a pool behind the proxy. Raises ClusterError when urllib3 does not know the proxy's scheme."""
     import urllib3
 
     proxy = urllib.parse.urlsplit(configuration.proxy)

@@ -1,6 +1,6 @@
 """Tokens for GKE clusters: from google-auth and its application-default credentials, or from GKE's credential plugin.
 
-Called by `identity`. A token stays in this process, and goes to nobody but the API server that it is for. The texts of
+Called by `identity`. A token stays in this process, and goes to no server but the one that it is for. The texts of
 Google's library and of the plugin are never passed on, because they may quote credentials.
 """
 
@@ -78,7 +78,8 @@ class Tokens:
     def attach(self, configuration: Any) -> None:
         """Makes a configuration of the official client ask for the token with each call.
 
-        Raises ClusterError for a server that nobody has proven: Google's token is good for more than this cluster.
+        Raises ClusterError for a server that no certificate has proven: Google's token is good for more than this
+        cluster.
         """
         if not (configuration.host.startswith("https://") and configuration.verify_ssl):
             raise errors.ClusterError(
@@ -97,7 +98,7 @@ class _Unavailable(Exception):
 
 
 def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
-    """Returns the tokens of the first source that gives one. `plugin` is None for a user who is not of GKE. Raises
+    """Returns the tokens of the first source that gives one. `plugin` is None for a user that is not of GKE. Raises
     ClusterError."""
     if plugin is None:
         raise errors.ClusterError(
@@ -154,7 +155,7 @@ def _google_auth() -> Fetch:
 def _plugin(plugin: kubeconfig.Plugin) -> Fetch:
     """Returns what runs GKE's credential plugin, as kubectl does."""
     path = shutil.which(plugin.command)
-    # Attack: an MCP client starts the server in a folder that somebody else has filled, and in which a relative path,
+    # Attack: an MCP client starts the server in a folder that a stranger has filled, and in which a relative path,
     # or one of PATH's, finds a program.
     if path is None or not Path(path).is_absolute():
         raise _Unavailable(messages.text("gke_no_plugin", program=plugin.command))

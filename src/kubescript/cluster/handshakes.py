@@ -7,7 +7,7 @@ from typing import Final
 
 from kubescript import errors
 
-__all__ = ["failed", "plain_text_refused"]
+__all__ = ["explain", "explain_plain_text"]
 
 _REMEDIES: Final = (
     ("expired", "renew the API server's certificate, or set this machine's clock"),
@@ -28,18 +28,18 @@ _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENG
 """What OpenSSL says when the first bytes are no TLS."""
 
 
-def failed(error: Exception, host: str) -> errors.ClusterError:
+def explain(error: Exception, host: str) -> errors.ClusterError:
     """Returns the error of a failed handshake, with the reason that OpenSSL gives."""
-    reason = _said(error, "reason")
+    reason = _find_text(error, "reason")
     if reason in _NO_TLS:
         return _no_tls(host)
-    why = (_said(error, "verify_message") or reason or "handshake failed")[:200]
+    why = (_find_text(error, "verify_message") or reason or "handshake failed")[:200]
     return errors.ClusterError(
         f"no TLS connection to the API server at {host}: {why}", code="cluster.tls", remedy=_remedy(why)
     )
 
 
-def plain_text_refused(host: str) -> errors.ClusterError:
+def explain_plain_text(host: str) -> errors.ClusterError:
     """Returns the error of a server that answers a request without TLS with 400 and no length, as Go's TLS servers
     do."""
     return errors.ClusterError(
@@ -57,7 +57,7 @@ def _no_tls(host: str) -> errors.ClusterError:
     )
 
 
-def _said(error: Exception, name: str) -> str:
+def _find_text(error: Exception, name: str) -> str:
     """Returns the text that OpenSSL's error has under this name."""
     # urllib3 wraps the error of OpenSSL several times.
     cause: object = error

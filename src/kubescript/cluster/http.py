@@ -97,7 +97,7 @@ class _Body:
             return
         headers = self._raw.headers
         # Without a length, the end looks like a broken connection.
-        # Attack: a length that is none (`abc`, -1), or chunks in a coding that nobody reads (`gzip, chunked`).
+        # Attack: a length that is none (`abc`, -1), or chunks in a coding that no client reads (`gzip, chunked`).
         framed = self._raw.length_remaining is not None or headers.get("transfer-encoding", "").lower() == "chunked"
         if not framed:
             self._refuse("the answer has no length, so that its end cannot be told from a broken connection")
@@ -110,7 +110,7 @@ class _Body:
     def _refuse(self, message: str) -> NoReturn:
         self.close()
         if self._raw.status == 400 and self._url.startswith("http://"):
-            raise handshakes.plain_text_refused(_host(self._url))
+            raise handshakes.explain_plain_text(_host(self._url))
         raise errors.ClusterError(
             message,
             code="cluster.broken",
@@ -118,7 +118,7 @@ class _Body:
         )
 
     def chunks(self, *, live: bool) -> Iterator[bytes]:
-        """The body in pieces of up to 256 KiB, of a compressed one 16; of a live one, whatever has arrived.
+        """Yields the body in pieces of up to 256 KiB, of a compressed one 16; of a live one, whatever has arrived.
 
         Raises ClusterError when it breaks off, is aborted or takes too long.
         """
@@ -143,7 +143,7 @@ class _Body:
                 self._reading.release()
 
     def _read(self, live: bool) -> bytes:
-        """The next piece; empty at the end. Raises ClusterError."""
+        """Returns the next piece; empty at the end. Raises ClusterError."""
         with self._reading:
             try:
                 # `read` waits for all the bytes that it asks for, and a watch must not wait for its next event.
@@ -185,7 +185,7 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
 
 
 def _host(url: str) -> str:
-    """Host and port, without a password in the URL."""
+    """Returns host and port, without a password in the URL."""
     return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
 
 
@@ -196,12 +196,12 @@ def _timeout(host: str) -> errors.ClusterError:
     )
 
 
-def _unresolved(_error: Exception, host: str) -> errors.ClusterError:
+def _name_error(_error: Exception, host: str) -> errors.ClusterError:
     return _unreachable(f"the name of the API server {host} does not resolve")
 
 
-def _refused(error: Exception, host: str) -> errors.ClusterError:
-    """No connection, with the system's words for it if urllib3 quotes them."""
+def _refusal(error: Exception, host: str) -> errors.ClusterError:
+    """Returns the error of a connection that failed, with the system's words for it if urllib3 quotes them."""
     message = f"the API server at {host} cannot be reached"
     system_text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
     if system_text:
@@ -227,17 +227,18 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
 _ABORTED_WHILE_CONNECTING: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
 """Errors of a connection that was aborted before it stood: its certificates are not at fault."""
 _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
-    (exceptions.NameResolutionError, _unresolved),
-    (exceptions.NewConnectionError, _refused),
-    (exceptions.ConnectTimeoutError, _refused),
-    (exceptions.SSLError, handshakes.failed),
-    (ssl.SSLError, handshakes.failed),
+    (exceptions.NameResolutionError, _name_error),
+    (exceptions.NewConnectionError, _refusal),
+    (exceptions.ConnectTimeoutError, _refusal),
+    (exceptions.SSLError, handshakes.explain),
+    (ssl.SSLError, handshakes.explain),
     (exceptions.URLSchemeUnknown, _proxy),
 )
 """Exception of urllib3 → the error that we raise. The first that fits counts."""
 
 
 def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
+    """Returns the headers of an answer that a script may see."""
     visible = {}
     for name in _VISIBLE_HEADERS:
         if name in raw.headers:
@@ -246,7 +247,7 @@ def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
 
 
 def _clean(text: str) -> str:
-    """A header's text, capped, with a space for each character that cannot be printed."""
+    """Returns a header's text, capped, with a space for each character that cannot be printed."""
     capped = text[:_MAX_HEADER]
     if capped.isprintable():
         return capped

@@ -172,7 +172,7 @@ def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
 
 
 def _result_in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
-    """The result. Raises ClusterError when it does not come in time or the call is cancelled."""
+    """Returns the result. Raises ClusterError when it does not come in time or the call is cancelled."""
     stopped: futures.Future[None] = futures.Future()
     with cancel.closing(lambda: stopped.set_result(None)):
         left = min(_PLUGIN_S, deadline - time.monotonic())

@@ -66,11 +66,12 @@ def source(path: Path | None = None) -> str | None:
 
 
 def _with_home(path: str) -> str:
-    return os.path.expanduser(path)  # noqa: PTH111  whoever has no home has no such file
+    return os.path.expanduser(path)  # noqa: PTH111  a user without a home has no such file
 
 
 def contexts(path: Path | None = None) -> list[Context]:
-    """Every context, in file order. Raises ClusterError (cluster.config) when there is no readable kubeconfig."""
+    """Returns every context, in file order. Raises ClusterError (cluster.config) when there is no readable
+    kubeconfig."""
     files = source(path)
     if files is None:
         raise _config_error(
@@ -83,8 +84,8 @@ def contexts(path: Path | None = None) -> list[Context]:
 
 
 def choose(path: Path | None, name: str | None) -> Context:
-    """The context of that name, or the current one. Raises ClusterError that names the nearest, or the cluster that the
-    context lacks."""
+    """Returns the context of that name, or the current one. Raises ClusterError that names the nearest, or the cluster
+    that the context lacks."""
     offered = contexts(path)
     for context in offered:
         if context.name == name or (name is None and context.current):
@@ -103,7 +104,7 @@ def choose(path: Path | None, name: str | None) -> Context:
 
 
 def _whole(context: Context) -> Context:
-    """The context, unless its cluster is not in the kubeconfig."""
+    """Returns the context, unless its cluster is not in the kubeconfig."""
     if context.defined:
         return context
     raise _config_error(
@@ -113,7 +114,7 @@ def _whole(context: Context) -> Context:
 
 
 def _existing(files: str) -> list[str]:
-    """Those files of a $KUBECONFIG that exist; like kubectl, it passes over the others."""
+    """Returns those files of a $KUBECONFIG that exist; like kubectl, it passes over the others."""
     parts = [part for part in files.split(os.pathsep) if part]
     existing = [part for part in parts if Path(part).is_file()]
     if not existing:
@@ -169,7 +170,7 @@ def _check_depth(content: bytes) -> None:
 
 
 def _merge(files: list[dict[str, Any]]) -> list[Context]:
-    """The contexts of all files; the first file to name something wins, as with kubectl."""
+    """Returns the contexts of all files; the first file to name something wins, as with kubectl."""
     current = ""
     users: dict[str, dict[str, Any]] = {}
     clusters: set[str] = set()
@@ -189,7 +190,7 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
 def _context(
     entry: dict[str, Any], current: str, users: Mapping[str, dict[str, Any]], clusters: Container[str]
 ) -> Context:
-    """One entry of `contexts:`, with what its user's entry says of the credentials."""
+    """Returns one entry of `contexts:`, with what its user's entry says of the credentials."""
     name = str(entry.get("name"))
     section = _section(entry, "context")
     user = str(section.get("user") or "")
@@ -226,7 +227,7 @@ def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """A list of the file. Raises ClusterError when it is none, or holds something else than mappings."""
+    """Returns a list of the file. Raises ClusterError when it is none, or holds something else than mappings."""
     entries = data.get(key) or []
     is_list = isinstance(entries, list)
     if not is_list or not all(isinstance(entry, dict) for entry in entries):
@@ -237,7 +238,7 @@ def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
-    """A mapping inside an entry; empty when there is none."""
+    """Returns a mapping inside an entry; empty when there is none."""
     section = entry.get(key)
     return section if isinstance(section, dict) else {}
 

@@ -229,7 +229,7 @@ class Live:
         deadline: float,
         cancel: cancellation.Cancellation,
     ) -> Mapping[str, str]:
-        """Every header of the request; none comes from a script."""
+        """Returns every header of the request; none comes from a script."""
         from urllib3 import HTTPHeaderDict  # urllib3 is part of what start-up must not pay
 
         encoding = "gzip" if call.gzip else "identity"
@@ -268,14 +268,14 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
 
 
 def _user_agent(call: request.Request) -> str:
-    """Our name, and in brackets what the broker says of the script."""
+    """Returns our name, and in brackets what the broker says of the script."""
     if not call.agent:
         return _USER_AGENT
     return f"{_USER_AGENT} ({call.agent})"
 
 
 def _retry_after(call: request.Request, response: types.Response) -> float | None:
-    """Seconds the server asks to wait before the same GET is sent again; None when it does not ask."""
+    """Returns the seconds that the server asks to wait before the same GET is sent again; None when it does not ask."""
     after = response.headers.get("retry-after", "")
     is_overloaded = response.status == 429 or response.status >= 500
     if call.method != "GET" or not is_overloaded:

@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, responses, store, tree
+from kubescript.cluster import collection, responses, saved_cluster, tree
 from kubescript.kube import times
 from kubescript.request import request
 from kubescript_masking.wire import loglines
@@ -49,9 +49,9 @@ _POD: Final = msgspec.json.Decoder(_Pod)
 
 
 def answer(
-    saved: store.SavedCluster, call: request.Request, pod: collection.Item, check: collection.Check
+    saved: saved_cluster.SavedCluster, call: request.Request, pod: collection.Item, check: collection.Check
 ) -> types.Response:
-    """The log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
+    """Returns the log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
     names = _containers(pod)
     container = options.get("container") or (names[0] if len(names) == 1 else "")
@@ -61,20 +61,20 @@ def answer(
     if names and container not in names:
         return responses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
     previous = options.get("previous") in {"true", "1"}
-    stream = _opened(saved, _log_file(saved, pod, container, previous))
+    stream = _open(saved, _log_file(saved, pod, container, previous))
     if stream is None:
         which = "previous log" if previous else "log"
         raise errors.ClusterError(
             f"pods were captured, but the {which} of {pod.namespace}/{pod.name} container {container} was not",
             code="cluster.not_captured",
         )
-    captured = _captured(saved)
-    response = responses.text(_limit_bytes(_selected_lines(stream, options, saved, check), options))
+    captured = _capture_time(saved)
+    response = responses.text(_limit_bytes(_select_lines(stream, options, saved, check), options))
     return response if captured is None else replace(response, date=format_datetime(captured))
 
 
 def _containers(pod: collection.Item) -> list[str]:
-    """The names of all containers, of every kind."""
+    """Returns the names of all containers, of every kind."""
     try:
         spec = _POD.decode(pod.raw).spec
     except msgspec.MsgspecError:
@@ -86,8 +86,10 @@ def _containers(pod: collection.Item) -> list[str]:
     return [container.name for containers in lists for container in containers or ()]
 
 
-def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, previous: bool) -> tree.Name | None:
-    """The file of one log; None when there can be none."""
+def _log_file(
+    saved: saved_cluster.SavedCluster, pod: collection.Item, container: str, previous: bool
+) -> tree.Name | None:
+    """Returns the file of one log; None when there can be none."""
     for part in (pod.namespace, pod.name, container):
         # Attack: the names come from saved files, and one such as `..` would lead out of the log folder.
         if part in {"", ".", ".."} or "/" in part or "\0" in part:
@@ -101,23 +103,23 @@ def _log_file(saved: store.SavedCluster, pod: collection.Item, container: str, p
     return None
 
 
-def _opened(saved: store.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
+def _open(saved: saved_cluster.SavedCluster, file: tree.Name | None) -> BinaryIO | None:
     """Opens a log; None when it was not captured. Raises ClusterError (cluster.broken)."""
     if file is None:
         return None
     try:
         return saved.files.open(file, _MAX_LOG)
     except tree.Refused as error:
-        raise store.broken(file, error.why) from None
+        raise saved_cluster.file_error(file, error.why) from None
     except OSError:
         return None
 
 
-def _selected_lines(
-    stream: BinaryIO, options: dict[str, str], saved: store.SavedCluster, check: collection.Check
+def _select_lines(
+    stream: BinaryIO, options: dict[str, str], saved: saved_cluster.SavedCluster, check: collection.Check
 ) -> Iterator[bytes]:
-    """The last so many lines, those of them since the asked time, with timestamps only when asked. A very long line
-    comes in pieces."""
+    """Yields the last so many lines, those of them since the asked time, with timestamps only when asked. A very long
+    line comes in pieces."""
     since = _since(options, saved)
     keeps_stamps = options.get("timestamps") in {"true", "1"}
     last = int(options["tailLines"]) if "tailLines" in options else None
@@ -127,7 +129,7 @@ def _selected_lines(
 
 
 def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -> Iterator[tuple[bool, bytes]]:
-    """Each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
+    """Yields each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
     is_start = is_wanted = True
     while piece := stream.readline(_MAX_PIECE):
         check()  # Attack: a log of a gigabyte, all of it older.
@@ -139,7 +141,7 @@ def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -
 
 
 def _tail_start(stream: BinaryIO, lines: int) -> int:
-    """Where the last so many lines begin, as kubelets count: a last line without an end is one too."""
+    """Returns where the last so many lines begin, as kubelets count: a last line without an end is one too."""
     place = size = stream.seek(0, os.SEEK_END)
     left = lines
     while place and left:
@@ -158,8 +160,9 @@ def _tail_start(stream: BinaryIO, lines: int) -> int:
     return 0 if left else size
 
 
-def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | None:
-    """`sinceSeconds` counts back from the moment of the capture: that is "now" in a snapshot."""
+def _since(options: dict[str, str], saved: saved_cluster.SavedCluster) -> datetime | None:
+    """Returns the time from which lines are asked for. `sinceSeconds` counts back from the moment of the capture: that
+    is "now" in a snapshot."""
     if "sinceTime" in options:
         when = times.parse(options["sinceTime"])
         if when is None:
@@ -170,7 +173,7 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
         return when
     if "sinceSeconds" not in options:
         return None
-    captured = _captured(saved)
+    captured = _capture_time(saved)
     if captured is None:
         raise errors.ClusterError(
             "sinceSeconds needs the time of the capture, which is not saved here; use sinceTime or tailLines",
@@ -182,7 +185,7 @@ def _since(options: dict[str, str], saved: store.SavedCluster) -> datetime | Non
         return None
 
 
-def _captured(saved: store.SavedCluster) -> datetime | None:
+def _capture_time(saved: saved_cluster.SavedCluster) -> datetime | None:
     return times.parse(saved.info.captured_at) if saved.info is not None else None
 
 
@@ -197,6 +200,7 @@ def _is_after(line: bytes, since: datetime) -> bool:
 
 
 def _limit_bytes(lines: Iterator[bytes], options: dict[str, str]) -> Iterator[bytes]:
+    """Yields the lines in larger pieces, up to `limitBytes`."""
     room = int(options.get("limitBytes", 1 << 62))
     pending = bytearray()
     for line in lines:

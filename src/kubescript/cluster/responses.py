@@ -1,5 +1,5 @@
 """Responses in the API server's format: Status objects, list documents, watch events. Called by `snapshot`, `podlogs`
-and `discovery`."""
+and `discovery_documents`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 
 def document(value: Any, status: int = 200) -> types.Response:
-    """A small JSON answer. `value` may hold msgspec.Raw."""
+    """Returns a small JSON answer. `value` may hold msgspec.Raw."""
     data = msgspec.json.encode(value)
     return _response(iter([data]), status)
 
 
 def text(chunks: Iterable[bytes]) -> types.Response:
-    """A text answer, as logs are."""
+    """Returns a text answer, as logs are."""
     return _response(iter(chunks), 200, "text/plain")
 
 
 def failure(status: int, reason: str, message: str, details: dict[str, Any] | None = None) -> types.Response:
-    """The Status object of a request that the API server would refuse."""
+    """Returns the Status object of a request that the API server would refuse."""
     body = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -46,7 +46,7 @@ def failure(status: int, reason: str, message: str, details: dict[str, Any] | No
 
 
 def not_found(resource: collection.Resource, name: str) -> types.Response:
-    """404 for an object that was not there when its kind was captured."""
+    """Returns 404 for an object that was not there when its kind was captured."""
     full = resource.plural
     if resource.group:
         full += f".{resource.group}"
@@ -70,13 +70,13 @@ def listing(
 
 
 def events(objects: Iterable[bytes]) -> types.Response:
-    """A watch that reports every object as ADDED and ends."""
+    """Returns a watch that reports every object as ADDED and ends."""
     lines = (b'{"type":"ADDED","object":' + item + b"}\n" for item in objects)
     return _response(_chunks(lines), 200)
 
 
 def partial(raw: msgspec.Raw) -> bytes:
-    """The object's metadata alone, as PartialObjectMetadata."""
+    """Returns the object's metadata alone, as PartialObjectMetadata."""
     fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     metadata = fields.get("metadata", msgspec.Raw(b"{}"))
     document = {"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata}
@@ -84,7 +84,7 @@ def partial(raw: msgspec.Raw) -> bytes:
 
 
 def _list_parts(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
-    """The document in its parts, one item after the other."""
+    """Yields the document in its parts, one item after the other."""
     yield head
     for number, item in enumerate(items):
         if number:
@@ -94,7 +94,7 @@ def _list_parts(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """The same bytes in pieces of about 256 KiB."""
+    """Yields the same bytes in pieces of about 256 KiB."""
     pending = bytearray()
     for part in parts:
         pending += part

@@ -21,7 +21,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import errors, types
-from kubescript.cluster import collection, discovery, podlogs, responses, store
+from kubescript.cluster import collection, discovery_documents, podlogs, responses, saved_cluster
 from kubescript.kube import kinds, selectors
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
@@ -40,7 +40,7 @@ class Snapshot:
     """One saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve at `path`."""
 
     def __init__(self, path: Path) -> None:
-        self._store = store.load(path)
+        self._store = saved_cluster.load(path)
 
     @property
     def name(self) -> str:
@@ -68,14 +68,17 @@ class Snapshot:
         self._store.close()
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """See `base.Cluster`. Raises ClusterError (cluster.not_captured) for what the capture does not hold."""
+        """Answers a call, as `base.Cluster` says. Raises ClusterError (cluster.not_captured) for what the capture does
+        not hold."""
         if call.method != "GET":
             raise _not_captured(
                 f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read"
             )
         check = collection.Deadline(time.monotonic() + timeout_s, cancel)
         try:
-            response = self._resource(call, check) if call.is_resource else discovery.answer(self._store, call)
+            response = (
+                self._resource(call, check) if call.is_resource else discovery_documents.answer(self._store, call)
+            )
         except RecursionError:
             raise _too_deep() from None
         if response is None:
@@ -106,7 +109,7 @@ class Snapshot:
         return responses.document(collection.as_object(item.raw, saved.resource))
 
     def _collection(self, call: request.Request) -> collection.Collection:
-        """The objects of the call's resource. Raises ClusterError that says why there are none."""
+        """Returns the objects of the call's resource. Raises ClusterError that says why there are none."""
         collections = self._store.collections
         saved = collections.get((call.group, call.version, call.resource))
         if saved is not None:
@@ -124,7 +127,7 @@ class Snapshot:
         raise _not_captured(f"{full} were not captured{self._nearest(call.resource)}")
 
     def _nearest(self, plural: str) -> str:
-        """A suggestion to end an error with."""
+        """Returns a suggestion to end an error with."""
         known = sorted({name for _, _, name in self._store.collections})[:_MAX_NAMES]
         short = [name for name in known if len(name) <= _MAX_NAME]
         close = difflib.get_close_matches(plural[:_MAX_NAME], short, n=1)
@@ -133,6 +136,7 @@ class Snapshot:
         return f"; captured are: {', '.join(known[:40])}"
 
     def _check_covered(self, saved: collection.Collection, call: request.Request) -> None:
+        """Raises ClusterError when the call's namespace was not captured."""
         if saved.covers(call.namespace):
             return
         scope = ", ".join(sorted(saved.scope or ())) or "none"
@@ -160,14 +164,14 @@ class Snapshot:
         return ", ".join(sorted(found))
 
     def _list(self, call: request.Request, saved: collection.Collection, check: collection.Check) -> types.Response:
-        """A list or a watch of the objects that both selectors pick."""
+        """Returns a list or a watch of the objects that both selectors pick."""
         if call.namespace and saved.resource.namespaced:
             self._check_covered(saved, call)
         options = dict(call.query)
         by_label = options.get("labelSelector", "")
         by_field = options.get("fieldSelector", "")
         try:
-            known = selectors.indexed(call.group, call.resource)
+            known = selectors.list_indexed(call.group, call.resource)
             if saved.metadata_only and selectors.fields(by_field, known)[1]:
                 raise _not_captured(
                     f"only metadata of {saved.resource.plural} was captured: select by labels, metadata.name or "
@@ -186,7 +190,7 @@ class Snapshot:
     def _events(
         call: request.Request, saved: collection.Collection, picked: Iterator[collection.Item]
     ) -> types.Response:
-        """A watch that reports each object as added."""
+        """Returns a watch that reports each object as added."""
         if "PartialObjectMetadata" in call.accept:
             return responses.events(responses.partial(item.raw) for item in picked)
         return responses.events(bytes(collection.as_object(item.raw, saved.resource)) for item in picked)
@@ -198,7 +202,7 @@ class Snapshot:
         picked: Iterator[collection.Item],
         options: dict[str, str],
     ) -> types.Response:
-        """The page of the list that `limit` and `continue` ask for."""
+        """Returns the page of the list that `limit` and `continue` ask for."""
         try:
             start = _start_of(options.get("continue", ""))
         except ValueError:
@@ -246,7 +250,7 @@ def _too_deep() -> errors.ClusterError:
 
 
 def _in_time(response: types.Response, check: collection.Check) -> types.Response:
-    """Returns the response; its body ends with an error when nobody waits for it any more."""
+    """Returns the response; its body ends with an error once it is no longer needed."""
 
     def chunks() -> Iterator[bytes]:
         try:

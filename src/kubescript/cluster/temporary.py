@@ -11,7 +11,7 @@ __all__ = ["folder"]
 
 
 def folder(name: str) -> Path:
-    """A new folder that only this user may enter. Raises ClusterError."""
+    """Returns a new folder that only this user may enter. Raises ClusterError."""
     try:
         return Path(tempfile.mkdtemp(prefix=f"kubescript-{name}-"))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""YAML as Kubernetes writes it: mappings, sequences and scalars. Called by `manifests`.
+"""YAML as Kubernetes writes it: mappings, sequences and scalars. Called by `manifest_files`.
 
 The objects are built from the parser's events, so that time and memory grow with the text, and a hostile file is
 refused where it begins. Merge keys, tags and directives are refused; aliases may double a file at most.

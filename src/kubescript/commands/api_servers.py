@@ -25,7 +25,7 @@ class ApiServers:
     @property
     def names(self) -> tuple[str, ...]:
         """The server of the present request. Raises AuthError."""
-        url, _ = self._asked()
+        url, _ = self._read_credentials()
         return (url,)
 
     @property
@@ -43,7 +43,7 @@ class ApiServers:
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Answers one call with the token of the present request."""
         try:
-            url, token = self._asked()
+            url, token = self._read_credentials()
         except (errors.AuthError, errors.RequestError) as error:
             return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
         with acting.using(lambda: token):
@@ -54,8 +54,8 @@ class ApiServers:
         for server in self._servers.values():
             server.close()
 
-    def _asked(self) -> tuple[str, str]:
+    def _read_credentials(self) -> tuple[str, str]:
         """Returns the URL and the token of the present request. Raises AuthError and RequestError."""
         request = given.current()
-        url = given.checked_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
+        url = given.check_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
         return url, request.ocp_token

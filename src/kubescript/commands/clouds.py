@@ -60,7 +60,8 @@ def of(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
-    url = given.checked_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
+    """Returns the cloud that a request names, with its token."""
+    url = given.check_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
     auth = {"auth_url": url, "token": request.os_token}
     project = {
         "project_id": request.os_project_id,
@@ -74,22 +75,24 @@ def _of_request(settings: config.OpenStack, request: given.Given) -> Cloud:
 
 
 def _of_operator(settings: config.OpenStack) -> Cloud:
-    path = settings.clouds_file or _found()
+    """Returns the operator's cloud. Raises ConfigError."""
+    path = settings.clouds_file or _find_file()
     entries = _entries(path)
-    name = settings.cloud or (next(iter(entries)) if len(entries) == 1 else _DEFAULT_NAME)
+    name = settings.cloud or _DEFAULT_NAME
+    if not settings.cloud and len(entries) == 1:
+        (name,) = entries
     if name not in entries:
-        raise errors.ConfigError(
-            f"{path} has no cloud `{name}`", remedy=f"name one with openstack.cloud: {', '.join(entries) or 'none'}"
-        )
+        known = ", ".join(entries) or "none"
+        raise errors.ConfigError(f"{path} has no cloud `{name}`", remedy=f"name one with openstack.cloud: {known}")
     secure = path.with_name(_SECURE)
     secrets = _entries(secure).get(name) if secure.is_file() else None
     return _cloud(settings, name, entries[name], secrets)
 
 
-def _found() -> Path:
+def _find_file() -> Path:
     """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError when there is none."""
-    # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and whoever has written
-    # a file in there would name the files that the process may read.
+    # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and a file in
+    # there would name the files that the process may read.
     folders = (Path.home() / ".config" / "openstack", Path("/etc/openstack"))
     for folder in folders:
         if (folder / _CLOUDS).is_file():
@@ -126,7 +129,11 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
     if settings.insecure:
         changed["verify"] = False
     # A process of openstack has another folder than this one.
-    files = {key: str(section.with_home(Path(str(changed[key]))).absolute()) for key in _FILES if changed.get(key)}
+    files = {}
+    for key in _FILES:
+        if changed.get(key):
+            file = section.with_home(Path(str(changed[key])))
+            files[key] = str(file.absolute())
     changed |= files
     auth = changed.get("auth")
     auth = auth if isinstance(auth, dict) else {}
@@ -141,4 +148,6 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
 
 
 def _project(auth: Mapping[str, Any]) -> list[str]:
-    return [f"{key}={value}" for key, value in sorted(auth.items()) if key.startswith("project_")]
+    """Returns what an entry says of its project, in a fixed order."""
+    pairs = sorted(auth.items())
+    return [f"{key}={value}" for key, value in pairs if key.startswith("project_")]

@@ -7,45 +7,58 @@ import time
 from typing import Final
 
 from kubescript import config, errors
-from kubescript.commands import clouds, given, openshift, process, processes
+from kubescript.commands import clouds, confined_process, given, oc_runner, processes
 from kubescript.wire import orders
 
-__all__ = ["examined"]
+__all__ = ["examine"]
 
 _WITHIN_S: Final = 60.0
 _SHOWN: Final = 200
 """Bytes of a version."""
 
 
-def examined(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
+def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
     """Returns whether a program says its version, confined by all layers that are required, and what there is to say
     of it and its credentials."""
-    order: orders.Order
     try:
         if program == "openshift":
-            binary = openshift.program(settings.openshift)
-            where = f"{binary}, {_source('the kubeconfig', settings.openshift.urls)}"
-            if openshift.is_stand_in(settings.openshift, binary):
-                where += "; oc is not installed"
-            order = orders.OpenShiftOrder(["version", "--client"], str(binary), "default")
+            order, where = _ask_oc(settings.openshift)
         else:
-            named = settings.openstack.auth_urls or (clouds.of(settings.openstack, given.Given()).auth_url,)
-            where = _source(f"clouds.yaml for {named[0]}", settings.openstack.auth_urls)
-            order = orders.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
+            order, where = _ask_openstack(settings.openstack)
         output = _run(settings, program, order)
     except errors.KubescriptError as error:
         return False, error.explained
     text = output.stdout if output.status == 0 else f"it fails: {output.stderr or output.status}"
-    return output.status == 0, f"{next(iter(text.strip().splitlines()), 'it says nothing')[:_SHOWN]} ({where})"
+    lines = text.strip().splitlines() or ["it says nothing"]
+    return output.status == 0, f"{lines[0][:_SHOWN]} ({where})"
+
+
+def _ask_oc(settings: config.OpenShift) -> tuple[orders.Order, str]:
+    """Returns the order that asks `oc` for its version, and which program and whose credentials are used."""
+    binary = oc_runner.program(settings)
+    where = f"{binary}, {_source('the kubeconfig', settings.urls)}"
+    if oc_runner.is_stand_in(settings, binary):
+        where += "; oc is not installed"
+    return orders.OpenShiftOrder(["version", "--client"], str(binary), "default"), where
+
+
+def _ask_openstack(settings: config.OpenStack) -> tuple[orders.Order, str]:
+    """Returns the same for `openstack`."""
+    urls = settings.auth_urls or (clouds.of(settings, given.Given()).auth_url,)
+    where = _source(f"clouds.yaml for {urls[0]}", settings.auth_urls)
+    order = orders.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
+    return order, where
 
 
 def _source(operators: str, urls: tuple[str, ...]) -> str:
-    return f"credentials: of each request, for {', '.join(urls)}" if urls else f"credentials: {operators}"
+    if urls:
+        return f"credentials: of each request, for {', '.join(urls)}"
+    return f"credentials: {operators}"
 
 
-def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> process.Output:
+def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> confined_process.Output:
     """Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
         worker = started.start(program, settings.limits.for_script(None))
-        with process.started(worker, order, strict=True) as running:
+        with confined_process.start(worker, order, strict=True) as running:
             return running.read(time.monotonic() + _WITHIN_S, _SHOWN)

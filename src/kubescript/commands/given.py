@@ -1,6 +1,6 @@
 """The credentials that a request brings in its headers, for the command lines that answer it.
 
-`server` says which headers the request being answered has; whoever needs credentials asks for them here. Each request
+`server` says which headers the request being answered has; code that needs credentials asks for them here. Each request
 of a session has its own: never those of the request that began the session, and never another caller's.
 """
 
@@ -15,7 +15,7 @@ from typing import Final
 
 from kubescript import config, errors
 
-__all__ = ["Given", "checked_url", "current", "using"]
+__all__ = ["Given", "check_url", "current", "using"]
 
 _MAX_TOKEN: Final = 16_384
 """Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
@@ -50,7 +50,7 @@ class Given:
         return bool(self.ocp_token or self.ocp_url)
 
 
-def checked_url(token: str, url: str, allowed: Container[str], prefix: str, what: str) -> str:
+def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: str) -> str:
     """Returns the URL that a request brings with its token, as the settings write it. Raises AuthError where one of the
     two is missing, and for a URL that is not allowed; `prefix` is that of their headers, and `what` is there."""
     if not token or not url:
@@ -73,7 +73,7 @@ _headers: contextvars.ContextVar[_Headers] = contextvars.ContextVar("headers", d
 
 @contextlib.contextmanager
 def using(headers: _Headers) -> Iterator[None]:
-    """Within it, and in threads that get this context, these are the headers of the request."""
+    """Makes these the headers of the request, within the block and in threads that get this context."""
     before = _headers.set(headers)
     try:
         yield
@@ -92,11 +92,11 @@ def current() -> Given:
         # Attack: a proxy checks one of two headers, and the other counts.
         if key in found:
             raise _unusable(key, "it is there twice; OS_TOKEN and OS-TOKEN are the same header")
-        found[key] = _checked(key, value.decode("latin-1"))
+        found[key] = _check_value(key, value.decode("latin-1"))
     return Given(**found)
 
 
-def _checked(key: str, value: str) -> str:
+def _check_value(key: str, value: str) -> str:
     is_token = key.endswith("_token")
     pattern, most = (_TOKEN, _MAX_TOKEN) if is_token else (_TEXT, _MAX_TEXT)
     if not value:

@@ -39,39 +39,40 @@ def split(command_str: str, program: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError:
-        raise _refused("a quote is not closed, or the line ends in a backslash; write '…' around the word") from None
+        raise _refusal("a quote is not closed, or the line ends in a backslash; write '…' around the word") from None
     _check_shell(text, words, program)
     if words and words[0] in _NAMES[program]:
         words = words[1:]
     if not words:
-        raise _refused(f"there is no command; nothing is interactive here, write one such as {_example(program)}")
+        raise _refusal(f"there is no command; nothing is interactive here, write one such as {_example(program)}")
     if len(words) > MAX_WORDS:
-        raise _refused(f"it has {len(words)} words, and at most {MAX_WORDS} are read; ask for less in one call")
+        raise _refusal(f"it has {len(words)} words, and at most {MAX_WORDS} are read; ask for less in one call")
     for word in words:
         _check_dash(word)
     return words
 
 
 def _check_characters(text: str) -> None:
+    """Refuses a line that is too long, or that has characters which a reader does not see."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise _refused(f"it is longer than {MAX_BYTES // 1024} KiB; ask for less in one call")
+        raise _refusal(f"it is longer than {MAX_BYTES // 1024} KiB; ask for less in one call")
     for character in text:
         if unicodedata.category(character) in _INVISIBLE:
-            raise _refused(f"it has the character U+{ord(character):04X}; write one line of visible characters")
+            raise _refusal(f"it has the character U+{ord(character):04X}; write one line of visible characters")
 
 
 def _check_shell(text: str, words: list[str], program: str) -> None:
     """Refuses what only a shell would understand: a pipe that arrives as a word makes another command of the line."""
     quoted_whole = (sign for sign in _SHELL if sign in words)
-    sign = next(quoted_whole, None) or next(_unquoted_signs(text), None)
+    sign = next(quoted_whole, None) or next(_find_unquoted_signs(text), None)
     if sign is not None:
-        raise _refused(
+        raise _refusal(
             f"there is no shell, so {sign} does nothing; {_INSTEAD[program]}; a {sign} inside of a value stands in '…'"
         )
 
 
-def _unquoted_signs(text: str) -> Iterator[str]:
-    """The shell syntax outside of quotes. The quotes are known to be closed."""
+def _find_unquoted_signs(text: str) -> Iterator[str]:
+    """Yields the shell syntax outside of quotes. The quotes are known to be closed."""
     quote, at = "", 0
     while at < len(text):
         character = text[at]
@@ -91,12 +92,12 @@ def _unquoted_signs(text: str) -> Iterator[str]:
 def _check_dash(word: str) -> None:
     """Refuses dashes that a word processor made of `-`: the program would take the flag for a name."""
     if word and word[0] != "-" and unicodedata.category(word[0]) == "Pd":
-        raise _refused(f"{word[:40]} begins with U+{ord(word[0]):04X}; write - for a flag")
+        raise _refusal(f"{word[:40]} begins with U+{ord(word[0]):04X}; write - for a flag")
 
 
 def _example(program: str) -> str:
     return "'get pods -n NAME'" if program == "oc" else "'server list'"
 
 
-def _refused(why: str) -> errors.RequestError:
+def _refusal(why: str) -> errors.RequestError:
     return errors.RequestError(f"The command line cannot be read: {why}.", code="request.command_line")

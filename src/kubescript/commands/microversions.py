@@ -1,4 +1,4 @@
-"""Which microversion a command uses unless somebody names one: the greatest that the cloud has, service by service."""
+"""Which microversion a command uses unless its line names one: the greatest that the cloud has, service by service."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Cloud:
     """What is known of one cloud."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while the cloud is asked: whoever comes meanwhile waits for the answer."""
+    """Held while the cloud is asked: other threads wait for the answer."""
     versions: dict[str, str] = field(default_factory=dict)
     until: float = 0.0
 
@@ -57,7 +57,7 @@ class Known:
         self._clouds: dict[str, _Cloud] = {}
 
     def of(self, name: str, ask: Callable[[], dict[str, str] | None]) -> dict[str, str]:
-        """Returns those of a cloud, by any name that tells it from others; none while nobody knows them. `ask` returns
+        """Returns those of a cloud, by any name that tells it from others; none while they are not known. `ask` returns
         None for an answer that is not to be kept."""
         with self._lock:
             if name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS:  # Attack: ever other projects
@@ -77,8 +77,8 @@ class Known:
 
 
 def parse(answer: str) -> dict[str, str]:
-    """The microversions in the answer of COMMAND, by destination of the option. Where regions differ, the least one
-    counts, which all of them know. Raises ValueError for an answer that is none."""
+    """Returns the microversions in the answer of COMMAND, by destination of the option. Where regions differ, the least
+    one counts, which all of them know. Raises ValueError for an answer that is none."""
     found: dict[str, tuple[int, int]] = {}
     for row in _rows(answer):
         option = _OPTIONS.get(str(row.get("Service Type")))
@@ -91,6 +91,7 @@ def parse(answer: str) -> dict[str, str]:
 
 
 def _rows(answer: str) -> list[dict[str, Any]]:
+    """Returns the rows of the client's table. Raises ValueError."""
     try:
         return msgspec.json.decode(answer, type=list[dict[str, Any]])
     except msgspec.MsgspecError as error:

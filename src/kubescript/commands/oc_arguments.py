@@ -1,7 +1,7 @@
 """Decides whether a command line of `oc` or `kubectl` is run: its command and each of its flags must be on a list.
 
-Everything is read as cobra and pflag read it: flags that both know, by exact names; an unknown one ends the reading.
-Behind this stand the proxy's policy and the process's confinement: this is the part that gives clear answers.
+Arguments are read as cobra and pflag read them: flags that both know, by exact names; an unknown one ends the reading.
+The proxy's policy and the process's confinement hold without this check: its purpose is clear answers.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
     Raises `PolicyDenied`: `policy.command` for what is not run, `policy.argument` for a flag or a value.
     """
     words, ended_by = _leading_words(arguments)
-    command = _checked_command(words, ended_by, rules)
+    command = _find_command(words, ended_by, rules)
     try:
         for item in _read(arguments, oc_commands.flags_of(words)):
             if isinstance(item, _Flag):
                 _check_value(item)
     except _UnknownFlagError as unknown:
-        raise _flag_denied(str(unknown), f"it is not one of the flags that {_shown(command)} may have here") from None
+        raise _flag_denial(str(unknown), f"it is not one of the flags that {_show(command)} may have here") from None
     _check_after_dashes(arguments)
     return command
 
 
 def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
-    """The words before the first flag that is not global, and that flag ("" for none).
+    """Returns the words before the first flag that is not global, and that flag ("" for none).
 
     cobra finds the command in these words alone: it takes what follows a flag that it does not know for its value.
     """
@@ -80,29 +80,30 @@ def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
     return oc_commands.canonical(tuple(words)), ""
 
 
-def _checked_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc_commands.Command:
+def _find_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc_commands.Command:
     """Returns the words that name the command; the rest of `words` are its arguments."""
     allowed_words = oc_commands.READS if rules.allowed is None else _entries(rules.allowed)
     allowed = oc_commands.longest(words, allowed_words)
     blocked = oc_commands.longest(words, [*oc_commands.BLOCKED, *_entries(rules.blocked)])
     if blocked and (rules.allowed is None or allowed <= blocked):
         instead = oc_commands.BLOCKED.get(words[:blocked], "the operator of this server has blocked it")
-        raise _command_denied(words[:blocked], instead)
+        raise _command_denial(words[:blocked], instead)
     writes = oc_commands.longest(words, oc_commands.WRITES)
     if writes >= allowed and writes and not rules.allow_write:
-        raise _command_denied(words[:writes], "this server only reads; return the command for a person to run")
+        raise _command_denial(words[:writes], "this server only reads; return the command for a person to run")
     if allowed or writes:
         return words[: max(allowed, writes, oc_commands.longest(words, oc_commands.READS))]
     if ended_by:
-        raise _flag_denied(
+        raise _flag_denial(
             ended_by, "only -n, -v and other global flags may stand before the words of a command; help is one"
         )
-    raise _command_denied(
+    raise _command_denial(
         words[:3], "only known commands run, and no plugins; reads such as get, describe, logs and events do"
     )
 
 
 def _entries(commands: Sequence[str]) -> list[oc_commands.Command]:
+    """Returns the operator's entries as kubectl names the commands."""
     return [oc_commands.canonical(tuple(command.split())) for command in commands]
 
 
@@ -121,6 +122,7 @@ def _read(arguments: Sequence[str], flags: oc_commands.Flags) -> Iterator[_Flag 
 
 
 def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> _Flag:
+    """Returns one flag that begins with `--`, with its value. Raises _UnknownFlagError."""
     spelling, equals, value = argument.partition("=")
     name = flags.names.get(spelling)
     if name is None:
@@ -131,7 +133,8 @@ def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) 
 
 
 def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> Iterator[_Flag]:
-    """A cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value takes the rest."""
+    """Yields the flags of a cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value
+    takes the rest."""
     for at, letter in enumerate(argument[1:], start=2):
         spelling = f"-{letter}"
         name = flags.names.get(spelling)
@@ -147,55 +150,66 @@ def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags
 
 
 def _next_value(spelling: str, waiting: Iterator[str]) -> str:
-    """The next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
+    """Returns the next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
     value = next(waiting, None)
     if value is None:
-        raise _flag_denied(spelling, "a value must follow")
+        raise _flag_denial(spelling, "a value must follow")
     if value.startswith("-"):
         joined = f"{spelling}={value}"
-        raise _flag_denied(spelling, f"a value that begins with - is written in the same word: {_quoted(joined)}")
+        raise _flag_denial(spelling, f"a value that begins with - is written in the same word: {_quote(joined)}")
     return value
 
 
 def _check_value(flag: _Flag) -> None:
     value = flag.value or ""
     if flag.name == "follow" and flag.value != "false":
-        raise _denied(
+        raise _denial(
             "Logs cannot be followed here: read the last lines with --tail=, or those of a time with --since=."
         )
     if flag.name == "output" and value not in _FORMATS and not value.startswith(_TEMPLATES):
         instead = f"{', '.join(sorted(_FORMATS))} or {'…, '.join(_TEMPLATES)}…"
-        raise _denied(f"-o {_quoted(value)} is refused; nothing is read from files: write one of {instead}")
-    if flag.name == "v" and not (value.isascii() and value.isdigit() and len(value) <= 2 and int(value) <= _MAX_LEVEL):
-        raise _denied(f"-v {_quoted(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
+        raise _denial(f"-o {_quote(value)} is refused; nothing is read from files: write one of {instead}")
+    if flag.name == "v" and not _is_level(value):
+        raise _denial(f"-v {_quote(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
+
+
+def _is_level(text: str) -> bool:
+    is_number = text.isascii() and text.isdigit() and len(text) <= 2
+    return is_number and int(text) <= _MAX_LEVEL
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
-    """Behind `--` all words are plain to kubectl; a flag that is refused before stays refused, to rely on less."""
-    after = list(arguments).index("--") + 1 if "--" in arguments else len(arguments)
-    for argument in arguments[after:]:
+    """Refuses the flags that are refused before `--` behind it too. To kubectl all words there are plain: this relies
+    on less."""
+    if "--" not in arguments:
+        return
+    start = arguments.index("--") + 1
+    for argument in arguments[start:]:
         spelling = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
         if spelling in oc_commands.REFUSED_FLAGS:
-            raise _flag_denied(spelling, "it is refused behind -- too")
+            raise _flag_denial(spelling, "it is refused behind -- too")
 
 
-def _flag_denied(spelling: str, why: str) -> errors.PolicyDenied:
+def _flag_denial(spelling: str, why: str) -> errors.PolicyDenied:
     instead = oc_commands.REFUSED_FLAGS.get(spelling, why)
-    return _denied(f"The flag {_quoted(spelling)} is refused: {instead}.")
+    return _denial(f"The flag {_quote(spelling)} is refused: {instead}.")
 
 
-def _denied(message: str) -> errors.PolicyDenied:
+def _denial(message: str) -> errors.PolicyDenied:
     return errors.PolicyDenied(message, code="policy.argument")
 
 
-def _command_denied(words: oc_commands.Command, instead: str) -> errors.PolicyDenied:
-    named = f"The command {_shown(words)} is refused" if words else "The line names no command"
+def _command_denial(words: oc_commands.Command, instead: str) -> errors.PolicyDenied:
+    named = f"The command {_show(words)} is refused" if words else "The line names no command"
     return errors.PolicyDenied(f"{named}: {instead}.", code="policy.command")
 
 
-def _shown(words: oc_commands.Command) -> str:
-    return _quoted(" ".join(words[:3]))
+def _show(words: oc_commands.Command) -> str:
+    """Returns the first words of a command for a message."""
+    return _quote(" ".join(words[:3]))
 
 
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+def _quote(text: str) -> str:
+    """Returns a word for a message, cut to a length that a reader takes in."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return repr(shown)

@@ -37,8 +37,9 @@ class Flags:
 
 
 def longest(words: Command, commands: Iterable[Command]) -> int:
-    """How many of the words the longest command has that they begin with; 0 if there is none."""
-    return max((len(command) for command in commands if command and words[: len(command)] == command), default=0)
+    """Returns how many words the longest of the commands has that the words begin with; 0 if there is none."""
+    lengths = [len(command) for command in commands if command and words[: len(command)] == command]
+    return max(lengths, default=0)
 
 
 def canonical(words: Command) -> Command:
@@ -48,15 +49,16 @@ def canonical(words: Command) -> Command:
 
 
 def flags_of(words: Command) -> Flags:
-    """The flags that may follow the command with which the words begin, beside the global ones."""
+    """Returns the flags that may follow the command with which the words begin, beside the global ones."""
     length = longest(words, _FLAGS)
     return GLOBAL_FLAGS | _HELP | _FLAGS[words[:length]] if length else GLOBAL_FLAGS
 
 
-def _parsed(text: str) -> Flags:
+def _parse_flags(text: str) -> Flags:
+    """Reads a list of flags such as `-w/watch -n/namespace=`; `=` says that a value must follow."""
     names: dict[str, str] = {}
     need_value: set[str] = set()
-    for word in _unfolded(text):
+    for word in _unfold(text):
         letter, _, long = word.rpartition("/")
         name = long.removesuffix("=")
         names[f"--{name}"] = name
@@ -67,24 +69,25 @@ def _parsed(text: str) -> Flags:
     return Flags(names, frozenset(need_value))
 
 
-def _unfolded(text: str) -> Iterator[str]:
-    """The words of a list of flags, with groups in place of their names."""
+def _unfold(text: str) -> Iterator[str]:
+    """Yields the words of a list of flags, with groups in place of their names."""
     for word in text.split():
         if word.startswith("@"):
-            yield from _unfolded(_FILE["flags"][word[1:]])
+            yield from _unfold(_FILE["flags"][word[1:]])
         else:
             yield word
 
 
 def _commands(section: str) -> dict[Command, Flags]:
-    return {tuple(words.split()): _parsed(flags) for words, flags in _FILE[section].items()}
+    """Returns the commands of a section, with the flags of each."""
+    return {tuple(words.split()): _parse_flags(flags) for words, flags in _FILE[section].items()}
 
 
 def _instead(section: str, key: str) -> dict[str, str]:
-    """What each entry of the section's lists has for an answer; the first one counts."""
+    """Returns what to do instead of each entry of the section's lists; the first one counts."""
     found: dict[str, str] = {}
     for row in _FILE[section]:
-        entries = row[key] if isinstance(row[key], list) else _parsed(row[key]).names
+        entries = row[key] if isinstance(row[key], list) else _parse_flags(row[key]).names
         for entry in entries:
             found.setdefault(entry, row["instead"])
     return found
@@ -102,5 +105,5 @@ BLOCKED: Final = {tuple(words.split()): instead for words, instead in _instead("
 """What is refused by default, whatever `allow_write` says, with what to do instead."""
 REFUSED_FLAGS: Final = _instead("refused", "flags")
 """By spelling, with what to do instead; a command's own list of flags goes first."""
-GLOBAL_FLAGS: Final = _parsed(_FILE["flags"]["global"])
-_HELP: Final = _parsed(_FILE["flags"]["help"])
+GLOBAL_FLAGS: Final = _parse_flags(_FILE["flags"]["global"])
+_HELP: Final = _parse_flags(_FILE["flags"]["help"])

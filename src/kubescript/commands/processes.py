@@ -55,6 +55,7 @@ class Processes:
             one.close()
 
     def _spawner(self, program: config.Route) -> spawner.Spawner:
+        """Returns the fork server of a program, made at the first use."""
         with self._lock:
             if program not in self._spawners:
                 command = (sys.executable, "-I", "-m", "kubescript.launcher.start", program)

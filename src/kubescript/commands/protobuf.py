@@ -14,6 +14,7 @@ __all__ = ["CONTENT_TYPE", "UnknownMessageError", "to_json"]
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"
 _LENGTH_DELIMITED: Final = 2
+"""How protobuf marks texts and messages."""
 _MAX_SHIFT: Final = 28
 """Of a length: it has at most five bytes."""
 

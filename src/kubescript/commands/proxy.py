@@ -18,7 +18,7 @@ from typing import Final
 import h11
 
 from kubescript import errors, types
-from kubescript.commands import connection, process
+from kubescript.commands import confined_process, http_connection
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
 
@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 
 _MAX_CONNECTIONS: Final = 32
 _SPARE: Final = 16
-"""How many requests beyond the limit are told so. Attack: a request costs the host more than who sends it."""
+"""How many requests beyond the limit get an answer that says so. Attack: a request costs the host more than its
+sender."""
 _READING_S: Final = 2.0
 """Seconds of the host's processor that it may take to read the requests of a command: a thousand of `oc` take 0.03."""
 _END_S: Final = 2.0
@@ -42,7 +43,9 @@ would succeed before it is killed."""
 class Proxy:
     """Answers the requests of one process. Each connection has a thread."""
 
-    def __init__(self, way_out: process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False) -> None:
+    def __init__(
+        self, way_out: confined_process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False
+    ) -> None:
         """`job` says what answers calls, and with which limits; `deadline` is the command's end (time.monotonic).
         Without `may_write` no write comes to the broker, whatever the cluster's own mode is."""
         self._may_write = may_write
@@ -70,7 +73,7 @@ class Proxy:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Within it, requests are answered. Those that are not at its end are given up; then nothing is left of it."""
+        """Answers requests until the block ends, and gives up those without an answer then."""
         accepting = threading.Thread(target=self._accept, name="kubescript-proxy", daemon=True)
         accepting.start()
         try:
@@ -83,7 +86,7 @@ class Proxy:
                     thread.join(max(0.0, gives_up - time.monotonic()))
 
     def _shut(self) -> None:
-        """Takes no connection and no request any more."""
+        """Takes no further connections and requests."""
         with self._lock:
             self._has_ended = True
             sockets = list(self._open)
@@ -92,6 +95,7 @@ class Proxy:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def _end(self) -> None:
+        """Ends all answers. A call that still runs is cancelled."""
         self._shut()
         with self._lock:
             responses, is_waiting = list(self._responses), self._running
@@ -101,6 +105,7 @@ class Proxy:
             self._job.cancellation.cancel()
 
     def _accept(self) -> None:
+        """Takes connections until the command ends."""
         while True:
             try:
                 sock, _ = self._listener.accept()
@@ -109,9 +114,9 @@ class Proxy:
                     return
                 time.sleep(_PAUSE_S)
                 continue
-            self._began(sock)
+            self._begin(sock)
 
-    def _began(self, sock: socket.socket) -> None:
+    def _begin(self, sock: socket.socket) -> None:
         """Begins to serve a connection, unless there are too many."""
         self._connections += 1
         if self._connections > self._job.limits.api_calls + _SPARE:
@@ -133,9 +138,10 @@ class Proxy:
             sock.close()
 
     def _serve(self, sock: socket.socket) -> None:
+        """Answers the requests of one connection; logs what no request may cause."""
         try:
             with sock:
-                connection.Connection(sock, self).serve()
+                http_connection.Connection(sock, self).serve()
         except (OSError, h11.ProtocolError):  # it has gone, or speaks no HTTP
             pass
         except Exception:
@@ -150,7 +156,7 @@ class Proxy:
 
     @contextlib.contextmanager
     def reading(self, response: types.Response) -> Iterator[None]:
-        """Within it, an answer is read, unless the command ends."""
+        """Lets an answer be read within the block, unless the command ends."""
         with self._lock:
             self._responses.append(response)
             has_ended = self._has_ended
@@ -168,7 +174,7 @@ class Proxy:
         """Seconds until answers are given up: `_end` does so sooner, once the command is killed at its deadline."""
         return max(0.001, self._deadline + _GRACE_S - time.monotonic())
 
-    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> connection.Answer:
+    def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> http_connection.Answer:
         """Returns the answer to one request, whose body must be read or closed."""
         most = self._job.limits.api_calls
         with self._lock:
@@ -178,23 +184,23 @@ class Proxy:
             self._give_up(f"{most} requests")
         if beyond > 0:
             self._job.on_refused("limit.calls")
-            return connection.failed("limit.calls", f"more than {most} API calls", closes=True)
+            return http_connection.failure("limit.calls", f"more than {most} API calls", closes=True)
         try:
-            call = connection.call(method, target, headers, body, self._secret)
+            call = http_connection.call(method, target, headers, body, self._secret)
         except errors.RequestError as error:
-            return connection.failed(error.code, error.message, closes=True)
+            return http_connection.failure(error.code, error.message, closes=True)
         except Exception:  # without an answer `oc` would ask again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
-            return connection.failed("internal", "kubescript failed; see its log")
-        if not self._may_write and not connection.is_read(call):
-            return connection.failed("policy.read_only", "command lines only read here (openshift.allow_write)")
-        reply, response = self._asked(call)
+            return http_connection.failure("internal", "kubescript failed; see its log")
+        if not self._may_write and not http_connection.is_read(call):
+            return http_connection.failure("policy.read_only", "command lines only read here (openshift.allow_write)")
+        reply, response = self._ask(call)
         if response is None:
             fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
-            if not connection.is_about_request(fault.code):
+            if not http_connection.is_about_request(fault.code):
                 self.faults[fault.code] = fault.message
-            return connection.failed(fault.code, fault.message)
-        return connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
+            return http_connection.failure(fault.code, fault.message)
+        return http_connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
 
     def charge(self, seconds: float) -> None:
         """Counts processor time that it took to read requests. Raises OSError when it was too long."""
@@ -210,7 +216,8 @@ class Proxy:
         self.faults["limit.calls"] = f"the command went on at its limit of {limit}"
         self._shut()
 
-    def _asked(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
+    def _ask(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
+        """Passes a call to the broker, unless the command has ended."""
         with self._lock:
             # Attack: a write that is sent after its deadline, or after a cancellation
             if self._has_ended or time.monotonic() >= self._deadline:

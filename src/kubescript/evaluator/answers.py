@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from kubescript import config, errors, types
 from kubescript.broker import call, operation, summary
 from kubescript.evaluator import script_request
-from kubescript.output import fencing, notes, render
+from kubescript.output import fencing, notes, render, styles
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
@@ -98,10 +98,10 @@ class Answers:
             text = self._mask_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
-    def style(self, calls: summary.Summary, patience: cancellation.Patience) -> render.Style:
+    def style(self, calls: summary.Summary, patience: cancellation.Patience) -> styles.Style:
         """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
-        mask = None if self._mask is None else render.TimedMask(self._mask, calls.found, patience)
-        return render.Style(mask, self._output.mark_untrusted, self._output.structured)
+        mask = None if self._mask is None else styles.TimedMask(self._mask, calls.found, patience)
+        return styles.Style(mask, self._output.mark_untrusted, self._output.structured)
 
     def _render(
         self,

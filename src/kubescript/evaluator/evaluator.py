@@ -24,7 +24,7 @@ from kubescript import concurrency, config, errors, types
 from kubescript.broker import call, operation, records, summary
 from kubescript.changes import draft, plan, planner
 from kubescript.evaluator import answers, script_request
-from kubescript.output import notes, render
+from kubescript.output import notes, styles
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -43,10 +43,10 @@ _ASIDE_MS: Final = 10_000
 class Entry(records.Journal, Protocol):
     """The audit entry of one script."""
 
-    def captured(self, on_call: types.OnCall) -> types.OnCall:
+    def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
         """Wraps `on_call` so that the answers that the worker sees are kept, when the operator asked for that."""
 
-    def planned(self, made: plan.Plan) -> None:
+    def record_plan(self, made: plan.Plan) -> None:
         """Records the plan that the script has made. Raises AuditError."""
 
     def close(
@@ -64,7 +64,7 @@ class Audit(Protocol):
         """Records that a script is about to run with these contexts and this namespace. Raises AuditError when it must
         not run."""
 
-    def refused(self, script: str, caller: types.Caller, code: str) -> None:
+    def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records that a script was not run. Raises AuditError."""
 
 
@@ -225,7 +225,7 @@ class Evaluator:
             script=request.script,
             limits=request.limits,
             parameters=exchanges.Parameters(namespace, names[0], names),
-            on_call=on_call if entry is None else entry.captured(on_call),
+            on_call=on_call if entry is None else entry.capture_answers(on_call),
             on_progress=_progress_reporter(request.on_progress, style),
             on_refused=operation.summary.refuse,
             cancellation=request.switch,
@@ -258,7 +258,7 @@ class Evaluator:
         """Makes a plan of what a script has tried, if it has ended well."""
         if outcome.fault is not None:
             return plans.abandon(drafted)
-        record = entry.planned if entry is not None else _record_nowhere
+        record = entry.record_plan if entry is not None else _record_nowhere
         return plans.end(drafted, request.script, request.caller, operation, self.run_aside, record)
 
     def run_aside(self, script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
@@ -279,7 +279,7 @@ class Evaluator:
         if audit is None or isinstance(error, errors.AuditError):
             return error
         try:
-            await anyio.to_thread.run_sync(audit.refused, request.script, request.caller, error.code)
+            await anyio.to_thread.run_sync(audit.record_refusal, request.script, request.caller, error.code)
         except errors.AuditError as worse:
             return worse
         return error
@@ -306,7 +306,7 @@ def _from_threads(on_progress: types.OnProgress | None) -> script_request.Report
     return report
 
 
-def _progress_reporter(on_progress: script_request.Report | None, style: render.Style) -> conversation.OnProgress:
+def _progress_reporter(on_progress: script_request.Report | None, style: styles.Style) -> conversation.OnProgress:
     """Returns a function that masks a report's text and passes it on."""
     if on_progress is None:
         return lambda _: None

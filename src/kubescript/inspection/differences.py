@@ -1,8 +1,8 @@
 """What a write changes: the object before it, the object after its dry run, and the body of the request, compared.
 
 The three come as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. What the values are
-decides what has changed; what is shown of them is masked. `inspector` calls it. Who wrote the objects is unknown, so
-each step is bounded and takes time that grows with their bytes alone.
+decides what has changed; what is shown of them is masked. `inspector` calls it. A stranger may have written the
+objects, so each step is bounded and takes time that grows with their bytes alone.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import msgspec
 
-from kubescript.inspection import expressions, facts, nodes, requested, risks, rows, undo
+from kubescript.inspection import changed_fields, expressions, facts, nodes, requested, reverse_patch, risks
 from kubescript.wire import inspection
 from kubescript_masking.engine import program
 from kubescript_sandbox.wire import outline
 
-__all__ = ["ComparisonError", "compared", "written"]
+__all__ = ["ComparisonError", "compare", "write_changes"]
 
 _MAX_BYTES: Final = 3 * 1024 * 1024
 """Bytes of each document: the API server's own limit for a request."""
@@ -34,17 +34,18 @@ class ComparisonError(program.WithheldError):
     """The documents cannot be compared."""
 
 
-def written(
+def write_changes(
     about: inspection.Comparison, chunks: Iterable[bytes], mask: program.Mask, own_rules: expressions.Expressions
 ) -> bytes:
     """Returns what a write changes, as JSON. Raises ComparisonError."""
     before, after, body = _split(about, chunks)
     if not about.masked:
-        mask = _unmasked
-    asked = _checked(body) if body else None
-    old, new = _object(before, mask, echo=False), _object(after, mask, echo=True)
-    changes = compared(about, old, new, asked)
-    objections = own_rules.objections(about, old.raw if old is not None else None, new.raw if new is not None else None)
+        mask = _pass_unmasked
+    asked = _decode_bounded(body) if body else None
+    old = _object(before, mask, echo=False)
+    new = _object(after, mask, echo=True)
+    changes = compare(about, old, new, asked)
+    objections = own_rules.objections(about, _raw(old), _raw(new))
     changes = msgspec.structs.replace(changes, objections=objections)
     answer = msgspec.json.encode(changes)
     if len(answer) > inspection.MAX_CHANGES:
@@ -52,22 +53,23 @@ def written(
     return answer
 
 
-def compared(
+def compare(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> inspection.Changes:
     """Returns what a write changes. `body` is the decoded body of the request, None without one. Raises
     ComparisonError."""
-    is_scale = about.subresource == "scale"
     risky: tuple[str, ...] = ()
-    if after is not None and not is_scale:
-        risky = risks.between(before.raw if before is not None else None, after.raw)
+    if after is not None and about.subresource != "scale":
+        risky = risks.between(_raw(before), after.raw)
     was, now = _facts(about, before), _facts(about, after)
-    old, new = _shown(about, before, after, body)
+    old, new = _select_content(about, before, after, body)
     uid = now.uid if now is not None else ""
     core = "" if about.group or about.subresource else about.resource
+    found = changed_fields.Differences()
     try:
-        found = rows.between(old, new, requested.of(about, body), uid, core) if new is not None else rows.Differences()
-    except rows.TooManyError:
+        if new is not None:
+            found = changed_fields.between(old, new, requested.of(about, body), uid, core)
+    except changed_fields.TooManyError:
         raise ComparisonError("rows") from None
     return inspection.Changes(
         before=was,
@@ -75,15 +77,17 @@ def compared(
         rows=found.rows,
         digest=_digest(was, found if after is not None else None),
         requested=found.requested or _digest(was, None),
-        undo=undo.patch(old, new) if old is not None and new is not None else "",
+        undo=reverse_patch.patch(old, new) if old is not None and new is not None else "",
         risks=risky,
     )
 
 
-def _digest(was: inspection.Facts | None, found: rows.Differences | None) -> str:
+def _digest(was: inspection.Facts | None, found: changed_fields.Differences | None) -> str:
     """Returns the digest of what a request does to this very object; None means that it removes it."""
-    uid = was.uid if was is not None else ""
-    content = was.digest if was is not None and found is None else ""
+    uid = content = ""
+    if was is not None:
+        uid = was.uid
+        content = was.digest if found is None else ""
     changed = found.digest if found is not None else "removed"
     return hashlib.sha256(f"{uid} {content} {changed}".encode()).hexdigest()
 
@@ -97,37 +101,42 @@ def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspect
         raise ComparisonError("values") from None
 
 
-def _shown(
+def _select_content(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> tuple[nodes.Node | None, nodes.Node | None]:
     """Returns what is compared of both objects."""
     # Attack: a custom resource without a status subresource, whose status is a field like any other. Of a new object
     # it is shown when the request names it: API servers fill in the status of many kinds.
     has_status = before is not None or (isinstance(body, dict) and "status" in body)
-    shown = _replicas if about.subresource == "scale" else _content
-    old = shown(before, status=has_status) if before is not None else None
-    return old, shown(after, status=has_status) if after is not None else None
+    select = _replicas if about.subresource == "scale" else _content
+    old = select(before, status=has_status) if before is not None else None
+    new = select(after, status=has_status) if after is not None else None
+    return old, new
 
 
 def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
     """Returns an object without what is the API server's own."""
     found = nodes.fields(document)
+    if not status:
+        found.pop("status", None)
     metadata = found.get("metadata")
     if metadata is not None and isinstance(metadata.node.raw, dict):
         members = nodes.fields(metadata.node)
         kept = {key: field for key, field in members.items() if key not in _BOOKKEEPING}
-        found["metadata"] = metadata._replace(node=nodes.joined(kept))
-    return nodes.joined({key: field for key, field in found.items() if status or key != "status"})
+        found["metadata"] = metadata._replace(node=nodes.join(kept))
+    return nodes.join(found)
 
 
 def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
     """Returns all that a scale changes of an object, which may be the scale itself or what is scaled."""
     spec = nodes.fields(document).get("spec")
-    members = nodes.fields(spec.node) if spec is not None and isinstance(spec.node.raw, dict) else {}
-    if spec is None or "replicas" not in members:
-        return nodes.joined({})
-    replicas = nodes.joined({"replicas": members["replicas"]})
-    return nodes.joined({"spec": spec._replace(node=replicas)})
+    if spec is None or not isinstance(spec.node.raw, dict):
+        return nodes.join({})
+    replicas = nodes.fields(spec.node).get("replicas")
+    if replicas is None:
+        return nodes.join({})
+    scaled = nodes.join({"replicas": replicas})
+    return nodes.join({"spec": spec._replace(node=scaled)})
 
 
 def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes, bytes, bytes]:
@@ -137,30 +146,37 @@ def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes
         whole += chunk
         if len(whole) > 3 * _MAX_BYTES:
             raise ComparisonError("values")
-    ends = about.before, about.before + about.after
-    return bytes(whole[: ends[0]]), bytes(whole[ends[0] : ends[1]]), bytes(whole[ends[1] :])
+    first, second = about.before, about.before + about.after
+    before, after, body = whole[:first], whole[first:second], whole[second:]
+    return bytes(before), bytes(after), bytes(body)
 
 
 def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | None:
     """Returns an object as it is and as it may be shown; None where there is none."""
     if not document:
         return None
-    raw = _checked(document)
+    raw = _decode_bounded(document)
     if not isinstance(raw, dict):
         raise ComparisonError("object")
     masked = mask(document, echo=echo)
-    return nodes.Node(raw, raw if masked == document else _decoded(masked))
+    shown = raw if masked == document else _decode(masked)
+    return nodes.Node(raw, shown)
 
 
-def _checked(document: bytes) -> Any:
+def _raw(node: nodes.Node | None) -> Any:
+    """Returns an object as it is; None where there is none."""
+    return node.raw if node is not None else None
+
+
+def _decode_bounded(document: bytes) -> Any:
     """Returns the value of a document that is not too large."""
     values = outline.outline(document, outline.MAX_VALUES) if len(document) <= _MAX_BYTES else None
     if values is None or outline.depth(values) > _MAX_DEPTH:
         raise ComparisonError("values")
-    return _decoded(document)
+    return _decode(document)
 
 
-def _decoded(document: bytes) -> Any:
+def _decode(document: bytes) -> Any:
     try:
         # Unlike orjson it reads a number of any length exactly. Attack: two that differ in the twentieth digit.
         return msgspec.json.decode(document)
@@ -168,5 +184,5 @@ def _decoded(document: bytes) -> Any:
         raise ComparisonError("object") from None
 
 
-def _unmasked(document: bytes, *, echo: bool) -> bytes:
+def _pass_unmasked(document: bytes, *, echo: bool) -> bytes:
     return document

@@ -55,12 +55,12 @@ class Expressions:
             extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
         )
         conditions = {cel.Type.BOOL.name(), cel.Type.DYN.name()}
-        self._compiled = tuple((one, _compiled(environment, one, conditions)) for one in given)
+        self._compiled = tuple((one, _compile(environment, one, conditions)) for one in given)
         # The library imports what it needs at the first use, which a masker cannot.
         self.objections(inspection.Comparison(0, 0, "create"), None, {})
 
     def objections(self, about: inspection.Comparison, before: Any, after: Any) -> tuple[inspection.Objection, ...]:
-        """The rules that do not hold for a change, or cannot be evaluated. `before` and `after` are the decoded
+        """Returns the rules that do not hold for a change, or cannot be evaluated. `before` and `after` are the decoded
         objects, or None where there is none."""
         if not self._compiled:
             return ()
@@ -76,7 +76,7 @@ class Expressions:
         return tuple(found)
 
     def _failure(self, program: Any, values: dict[str, Any]) -> str | None:
-        """Why a rule does not hold: empty when it is false, None when it holds."""
+        """Returns why a rule does not hold: empty when it is false, None when it holds."""
         try:
             result = program.eval(data=values)
             kind, value = result.type(), result.value()
@@ -89,7 +89,8 @@ class Expressions:
         return _reason(str(value)) if kind == self._error else "it is neither true nor false"
 
 
-def _compiled(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
+def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
+    """Compiles one rule. Raises RuleError."""
     try:
         program = environment.compile(rule.expression)
     except Exception as error:
@@ -105,16 +106,18 @@ def _reason(text: str) -> str:
 
 
 def _mistake(text: str) -> str:
-    """What the compiler says, in one line."""
-    parts = text.partition(_MISTAKE)[2].partition("\n")[0].split(":", 2)
+    """Returns what the compiler says, in one line."""
+    first_line = text.partition(_MISTAKE)[2].partition("\n")[0]
+    parts = first_line.split(":", 2)
     if len(parts) != 3:
         return f"cannot be compiled: {text.splitlines()[0][:200] if text else ''}"
-    line, column, message = parts
-    return f"cannot be compiled: line {line}, column {column}: {message.strip().replace(_CONTAINER, '')[:200]}"
+    line, column, rest = parts
+    message = rest.strip().replace(_CONTAINER, "")[:200]
+    return f"cannot be compiled: line {line}, column {column}: {message}"
 
 
 def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str, Any]:
-    """What an AdmissionRequest tells of a change."""
+    """Returns what an AdmissionRequest tells of a change."""
     operation = "UPDATE"
     if about.verb == "delete":
         operation = "DELETE"
@@ -122,10 +125,10 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
         operation = "CREATE"
     shown = after if after is not None else before
     group, _, version = _text(shown, "apiVersion").rpartition("/")
-    # Without callers there is no user, and a rule that asks for one denies.
-    user = (
-        {} if about.user is None else {"userInfo": {"username": about.user.username, "groups": list(about.user.groups)}}
-    )
+    # Without authenticated callers there is no user, and a rule that asks for one denies.
+    user = {}
+    if about.user is not None:
+        user["userInfo"] = {"username": about.user.username, "groups": list(about.user.groups)}
     return user | {
         "operation": operation,
         "kind": {"group": group, "version": version, "kind": _text(shown, "kind")},
@@ -146,7 +149,7 @@ def _text(document: Any, key: str) -> str:
 
 
 def _has_nul(values: list[Any]) -> bool:
-    """Whether any text or key within the values has a NUL."""
+    """Says whether any text or key within the values has a NUL."""
     waiting = list(values)
     while waiting:
         value = waiting.pop()

@@ -42,13 +42,18 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
 
 
 def _text(value: dict[str, Any], key: str) -> str:
+    """Returns a member that is a text; an empty one where it is none."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
 def _digest(document: dict[str, Any], *, status: bool) -> str:
-    content = {key: value for key, value in document.items() if status or key != "status"}
+    """Returns the digest of an object's content, the same for the same content in any order."""
+    content = dict(document)
+    if not status:
+        content.pop("status", None)
     metadata = content.get("metadata")
     if isinstance(metadata, dict):
         content["metadata"] = {key: value for key, value in metadata.items() if key not in _NOT_CONTENT}
-    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+    data = msgspec.json.encode(content, order="deterministic")
+    return hashlib.sha256(data).hexdigest()

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.inspection import differences, expressions, metadata, releases
+from kubescript.inspection import differences, expressions, metadata_bodies, release_contents
 from kubescript.wire import inspection
 from kubescript_masking.engine import pieces, program
 from kubescript_masking.wire import masking
@@ -26,23 +26,27 @@ class Inspector:
 
     def configure(self, settings: msgspec.Raw) -> None:
         """Compiles the operator's rules about changes. Raises RuleError."""
-        told = inspection.Settings()
+        given = inspection.Settings()
         if settings != masking.NOTHING:
-            told = msgspec.json.decode(settings, type=inspection.Settings)
-        self._expressions = expressions.Expressions(told.expressions)
+            given = msgspec.json.decode(settings, type=inspection.Settings)
+        self._expressions = expressions.Expressions(given.expressions)
 
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
         """Returns what a write changes, where documents are to be compared. Raises ComparisonError."""
         comparison = _read(about).comparison
-        return differences.written(comparison, chunks, mask, self._expressions) if comparison is not None else None
+        if comparison is None:
+            return None
+        return differences.write_changes(comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
         """Returns the metadata of a body's objects, or a release as it may pass, where no more may. Raises ShapeError
         and ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:
-            return releases.written(chunks, brief=order.release == "brief")
-        return _reduce(about, order.metadata, chunks) if order.metadata is not None else None
+            return release_contents.write(chunks, brief=order.release == "brief")
+        if order.metadata is None:
+            return None
+        return _reduce(about, order.metadata, chunks)
 
 
 def _read(about: masking.Body) -> inspection.Order:
@@ -52,12 +56,12 @@ def _read(about: masking.Body) -> inspection.Order:
 def _reduce(about: masking.Body, served: inspection.Metadata, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yields the metadata of a body's objects."""
     if about.echo:
-        return metadata.of_error(chunks)
+        return metadata_bodies.of_error(chunks)
     if about.form == "watch":
-        return metadata.events(served, pieces.events(chunks))
+        return metadata_bodies.events(served, pieces.events(chunks))
     if about.form in {"list", "table"}:
-        return metadata.of_list(served, chunks)
-    return metadata.of_object(served, chunks)
+        return metadata_bodies.of_list(served, chunks)
+    return metadata_bodies.of_object(served, chunks)
 
 
 PROGRAM: Final = Inspector()

@@ -19,7 +19,7 @@ __all__ = [
     "fields",
     "is_same",
     "items",
-    "joined",
+    "join",
     "key_step",
     "label_step",
     "order",
@@ -53,17 +53,20 @@ class Field(NamedTuple):
 
 def fields(node: Node) -> dict[str, Field]:
     """Returns the members of an object by their keys, in the order of the document."""
-    shown = node.shown
-    if isinstance(shown, dict) and len(shown) == len(node.raw):
-        pairs = zip(node.raw.items(), shown.items(), strict=True)
-        return {key: Field(name, Node(value, seen)) for (key, value), (name, seen) in pairs}
-    return {key: Field(_WITHHELD, Node(value, _WITHHELD)) for key, value in node.raw.items()}
+    raw, shown = node.raw, node.shown
+    if not isinstance(shown, dict) or len(shown) != len(raw):
+        return {key: Field(_WITHHELD, Node(value, _WITHHELD)) for key, value in raw.items()}
+    members = {}
+    for (key, value), (name, seen) in zip(raw.items(), shown.items(), strict=True):
+        members[key] = Field(name, Node(value, seen))
+    return members
 
 
-def joined(members: dict[str, Field]) -> Node:
+def join(members: dict[str, Field]) -> Node:
     """Returns the object of these members."""
     raw = {key: field.node.raw for key, field in members.items()}
-    return Node(raw, {field.key: field.node.shown for field in members.values()})
+    shown = {field.key: field.node.shown for field in members.values()}
+    return Node(raw, shown)
 
 
 def items(node: Node) -> list[Node]:
@@ -78,8 +81,9 @@ def text(node: Node) -> tuple[str, bool]:
     """Returns a scalar, or an empty object or list, as JSON, and whether a mask stands for a part of it."""
     if is_same(node.raw, node.shown):
         return _json(node.raw), False
-    is_text = isinstance(node.raw, str) and isinstance(node.shown, str)
-    return _json(node.shown if is_text else _WITHHELD_TEXT), True
+    if isinstance(node.raw, str) and isinstance(node.shown, str):
+        return _json(node.shown), True
+    return _json(_WITHHELD_TEXT), True
 
 
 def is_same(one: Any, other: Any) -> bool:
@@ -102,8 +106,9 @@ def label_step(key: str, item: Any) -> str:
 
 def order(key: str, items: list[Node]) -> tuple[str, bool]:
     """Returns the labels of a list's items as JSON, and whether a mask stands for a part of one."""
+    raw = [item.raw[key] for item in items]
     shown = [_label(key, item.shown) for item in items]
-    return _json(shown), shown != [item.raw[key] for item in items]
+    return _json(shown), shown != raw
 
 
 def _label(key: str, item: Any) -> str | int:
@@ -114,7 +119,7 @@ def _label(key: str, item: Any) -> str | int:
 
 def _json(value: Any) -> str:
     """Returns JSON in which every character leaves a mark."""
-    # Attack: two values that differ in letters nobody can see, which whoever prints them leaves out.
+    # Attack: two values that differ in invisible letters, which a terminal or a page leaves out.
     line = msgspec.json.encode(value).decode()
     if line.isascii() and line.isprintable():
         return line

@@ -1,6 +1,7 @@
 """Which fields a request names: what else its dry run changes, the API server has changed by itself.
 
-Where it is not certain that a request leaves a field alone, it names it: a person looks harder at what was asked for.
+Where it is not certain that a request leaves a field alone, the field counts as named: a person looks harder at what
+was asked for.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Asked(NamedTuple):
         if node is _NOTHING or node is _EVERYTHING:
             return lambda _: self
         if isinstance(node, list):
-            known = _told_apart(key, node) if key is not None else _placed(node, after)
+            known = _map_by_label(key, node) if key is not None else _map_by_place(node, after)
             if known is not None:
                 return lambda label: Asked(known.get(label, _NOTHING), replaces=True)
         return lambda _: Asked(_EVERYTHING)
@@ -76,12 +77,14 @@ def of(about: inspection.Comparison, body: Any) -> Asked:
     return Asked(body, about.apply)
 
 
-def _told_apart(key: str, asked: list[Any]) -> dict[Any, Any] | None:
+def _map_by_label(key: str, asked: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their labels; None when one has none of its own, so that it could be any of the list's."""
-    return {item[key]: item for item in asked} if merge_keys.tells_apart(key, asked) else None
+    if not merge_keys.tells_apart(key, asked):
+        return None
+    return {item[key]: item for item in asked}
 
 
-def _placed(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
+def _map_by_place(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their places; None unless they are surely those of the list."""
     # Attack: a list that is merged by a field unknown here. What was asked of its second item becomes of the first.
     if len(asked) == len(after) and all(map(_agree, asked, after)):
@@ -93,5 +96,9 @@ def _agree(asked: Any, after: Any) -> bool:
     """Says whether two items can be the same one: what they hold beside objects and lists is equal."""
     if not isinstance(asked, dict) or not isinstance(after, dict):
         return nodes.is_same(asked, after)
-    plain = ((key, value) for key, value in asked.items() if value is not None and not isinstance(value, dict | list))
-    return all(key in after and nodes.is_same(value, after[key]) for key, value in plain)
+    for key, value in asked.items():
+        if value is None or isinstance(value, dict | list):
+            continue
+        if key not in after or not nodes.is_same(value, after[key]):
+            return False
+    return True

@@ -1,4 +1,5 @@
-"""What a change newly lets an object do to its node, or takes from those who own it, by the names of `masking.RISKS`.
+"""What a change newly lets an object do to its node, or takes from those who own it, by the names of
+`wire.inspection.RISKS`.
 
 Settings are looked for wherever they stand, not only in pods: a custom resource may hold a pod's template, whole or in
 part, and its operator makes the pods. A setting is known by its place: a container that is renamed is a new one.
@@ -37,10 +38,11 @@ _NO_ACCOUNT: Final = (None, "", "default")
 
 def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, ...]:
     """Returns the risks that an object newly has, sorted. Without `before` all that it has are new."""
-    before = before if before is not None else {}
+    before = before or {}
     was, now = _Settings(before).found, _Settings(after).found
     risks = {risk for risk, _, _ in now - was}
-    risks |= {risk for risk, _, _ in was - now if risk == "serviceAccount"}
+    gone = {risk for risk, _, _ in was - now}
+    risks |= gone & {"serviceAccount"}
     if _finalizers(before) - _finalizers(after):
         risks.add("finalizers")
     if _owners(before) != _owners(after):
@@ -61,6 +63,7 @@ class _Settings:
         self._add(document)
 
     def _below(self, step: str, value: Any) -> None:
+        """Looks at a value one step further down."""
         self._place.append(step)
         if isinstance(value, dict):
             if not _NAMES.isdisjoint(value):
@@ -70,15 +73,14 @@ class _Settings:
                     self._below(nodes.key_step(key), member)
         elif isinstance(value, list):
             for number, item in enumerate(value):
-                name = item.get("name") if isinstance(item, dict) else None
-                self._below(nodes.key_step(name) if isinstance(name, str) else f"[{number}]", item)
+                self._below(_item_step(number, item), item)
         self._place.pop()
 
     def _add(self, value: dict[str, Any]) -> None:
         """Adds what an object says itself."""
         settings = {(risk, key) for key, risk in _SWITCHES.items() if _is_on(value.get(key))}
         settings |= {("serviceAccount", _account(value.get(key))) for key in _ACCOUNTS}
-        settings |= {("privileged", name) for name in _added(value.get("capabilities"))}
+        settings |= {("privileged", name) for name in _find_capabilities(value.get("capabilities"))}
         settings.add(("privileged", _proc_mount(value.get("procMount"))))
         settings.add(("hostPath", _host_path(value.get("hostPath"))))
         if "nodeAffinity" in value:  # the API server takes no local volume without it, and others call theirs `local`
@@ -88,6 +90,12 @@ class _Settings:
                 self.found[risk, tuple(self._place), setting] += 1
 
 
+def _item_step(number: int, item: Any) -> str:
+    """Returns what an item of a list adds to a place: its name, or else its number."""
+    name = item.get("name") if isinstance(item, dict) else None
+    return nodes.key_step(name) if isinstance(name, str) else f"[{number}]"
+
+
 def _is_on(value: Any) -> bool:
     """Says whether a switch is on. A template's text may become anything but what it says."""
     if isinstance(value, str):
@@ -95,10 +103,12 @@ def _is_on(value: Any) -> bool:
     return isinstance(value, int | float) and bool(value)
 
 
-def _added(value: Any) -> set[str]:
+def _find_capabilities(value: Any) -> set[str]:
     """Returns the capabilities that are added beyond the baseline. What is no list may become one."""
     names = value.get("add") if isinstance(value, dict) else None
-    return {_scalar(name) for name in (names if isinstance(names, list) else [names or ""])} - _CAPABILITIES
+    if not isinstance(names, list):
+        names = [names or ""]
+    return {_scalar(name) for name in names} - _CAPABILITIES
 
 
 def _proc_mount(value: Any) -> str:
@@ -119,6 +129,7 @@ def _account(value: Any) -> str:
 
 
 def _scalar(value: Any) -> str:
+    """Returns a setting as text; empty for what is no scalar."""
     return "" if isinstance(value, dict | list) else str(value)
 
 
@@ -126,12 +137,15 @@ def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
     found: Counter[tuple[str, str]] = Counter()
     for part in ("metadata", "spec"):
         names = documents.mapping(document, part).get("finalizers")
-        found.update((part, _canonical(name)) for name in (names if isinstance(names, list) else ()))
+        if isinstance(names, list):
+            found.update((part, _canonical(name)) for name in names)
     return found
 
 
 def _owners(document: dict[str, Any]) -> str:
-    return _canonical(documents.mapping(document, "metadata").get("ownerReferences") or [])
+    """Returns the owners of an object in one form, to be compared."""
+    metadata = documents.mapping(document, "metadata")
+    return _canonical(metadata.get("ownerReferences") or [])
 
 
 def _canonical(value: Any) -> str:

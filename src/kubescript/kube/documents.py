@@ -1,6 +1,6 @@
 """Parts of an object that every side reads: labels, conditions, the controller, replicas and images.
 
-Nobody vouches for an object: a value of another type than the API has says nothing.
+An object may come from a stranger: a value of another type than the API has says nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def images(document: Any) -> Iterator[str]:
 
 def walk(document: Any) -> Iterator[dict[str, Any]]:
     """Yields all objects in a document, itself among them."""
-    # With a list of its own and not by recursion: a document comes from anybody.
+    # With a list of its own and not by recursion: a stranger may have written the document.
     rest = [document]
     while rest:
         value = rest.pop()
@@ -84,6 +84,7 @@ def walk(document: Any) -> Iterator[dict[str, Any]]:
 
 
 def _of_containers(containers: Any) -> Iterator[str]:
+    """Yields the images of a list of containers."""
     for container in containers if isinstance(containers, list) else ():
         image = container.get("image") if isinstance(container, dict) else None
         if isinstance(image, str) and image:

@@ -1,4 +1,4 @@
-"""Paths of fields, as `wire.masking.Row` writes them: `spec.template.spec.containers[web].image`."""
+"""Paths of fields, as `wire.inspection.Row` writes them: `spec.template.spec.containers[web].image`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, Final
 from kubescript.kube import merge_keys
 
 __all__ = [
-    "MAX", "MAX_ALL", "TooManyError", "covers", "is_identity", "key_step", "label_step", "named", "of_pointer", "place",
-    "plain", "spend",
+    "MAX", "MAX_ALL", "TooManyError", "covers", "is_identity", "key_step", "label_step", "list_named", "of_pointer",
+    "place", "plain", "spend",
 ]  # fmt: skip
 MAX: Final = 2_000
 """Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
@@ -97,7 +97,7 @@ def covers(outer: str, inner: str) -> bool:
     return inner.startswith(outer) and inner[len(outer) : len(outer) + 1] in {"", ".", "["}
 
 
-def named(body: Any) -> tuple[str, ...]:
+def list_named(body: Any) -> tuple[str, ...]:
     """Returns the paths of all fields that a request's body names, with `[]` for each item of a list. A body that is a
     list is a JSON patch. Raises TooManyError."""
     if not isinstance(body, list):
@@ -136,7 +136,7 @@ def spend(left: int, path: str) -> int:
 
 def _leaves(value: Any, path: str) -> Iterator[str]:
     """Yields the paths of all scalars, and of empty objects and lists, in their order."""
-    # With a list of its own and not by recursion: a body comes from anybody.
+    # With a list of its own and not by recursion: a stranger may have written the body.
     rest: list[tuple[Any, str]] = [(value, path)]
     left = MAX_ALL
     while rest:

@@ -111,6 +111,7 @@ WRITE_SUBRESOURCES: Final = READ_SUBRESOURCES - {"log"} | {"eviction", "binding"
 
 
 def _parse(table: str) -> tuple[dict[str, dict[str, str]], frozenset[tuple[str, str]]]:
+    """Returns group → plural → kind, and what is namespaced."""
     groups: dict[str, dict[str, str]] = {}
     namespaced = set()
     for line in table.strip().splitlines():
@@ -137,7 +138,10 @@ def kind_of(group: str, resource: str) -> str | None:
 
 def plural_of(group: str, kind: str) -> str | None:
     """Returns the resource name of a built-in kind; None when the table does not have it."""
-    return next((plural for plural, known in BUILT_IN.get(group, {}).items() if known == kind), None)
+    for plural, known in BUILT_IN.get(group, {}).items():
+        if known == kind:
+            return plural
+    return None
 
 
 class Place(NamedTuple):
@@ -171,6 +175,7 @@ ClusterRoleBinding=clusterrolebindings: rbac.authorization.k8s.io authorization.
 
 
 def _parse_places(table: str) -> dict[tuple[str, str], tuple[Place, ...]]:
+    """Returns all places of each resource that is served in several."""
     # A namespace of OpenShift has another name in its own group.
     found: list[tuple[Place, ...]] = [
         (Place("", "namespaces", "Namespace"), Place("project.openshift.io", "projects", "Project"))
@@ -178,7 +183,8 @@ def _parse_places(table: str) -> dict[tuple[str, str], tuple[Place, ...]]:
     for line in table.strip().splitlines():
         names, _, groups = line.partition(":")
         kind, _, plural = names.partition("=")
-        found.append(tuple(Place("" if group == "core" else group, plural, kind) for group in groups.split()))
+        named = ["" if group == "core" else group for group in groups.split()]
+        found.append(tuple(Place(group, plural, kind) for group in named))
     return {(place.group, place.plural): places for places in found for place in places}
 
 
@@ -187,7 +193,10 @@ _PLACES: Final = _parse_places(_STORED_TOGETHER)
 
 def places(group: str, plural: str) -> tuple[Place, ...]:
     """Returns all groups and resources under which the objects of a resource are served, itself among them."""
-    return _PLACES.get((group, plural)) or (Place(group, plural, kind_of(group, plural)),)
+    known = _PLACES.get((group, plural))
+    if known is not None:
+        return known
+    return (Place(group, plural, kind_of(group, plural)),)
 
 
 _GROUPS: Final = {plural: places(group, plural)[0].group for group, known in BUILT_IN.items() for plural in known}

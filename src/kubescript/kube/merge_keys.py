@@ -9,14 +9,17 @@ __all__ = ["ALL", "list_key", "tells_apart"]
 _LIST_KEYS: Final = (
     "name", "key", "containerPort", "port", "mountPath", "devicePath", "type", "ip", "uid", "topologyKey",
 )  # fmt: skip
-"""The most telling first."""
+"""In the order in which they are tried."""
 ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
 """With the second key of ports, which tells none apart by itself."""
 
 
 def list_key(*lists: list[Any]) -> str | None:
     """Returns the field by which the items of all these lists are told apart; None where each is known by its place."""
-    return next((key for key in _LIST_KEYS if all(tells_apart(key, each) for each in lists)), None)
+    for key in _LIST_KEYS:
+        if all(tells_apart(key, each) for each in lists):
+            return key
+    return None
 
 
 def tells_apart(key: str, values: list[Any]) -> bool:

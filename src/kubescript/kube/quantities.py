@@ -32,5 +32,8 @@ def parse(text: str) -> tuple[int, int] | None:
     numerator = int(f"{sign}{whole}{decimals}") * _FACTORS[binary or ""]
     power = int(exponent or 0) if suffix is None else 3 * _POWERS[suffix.replace("K", "k")]
     power -= len(decimals)
-    numerator, denominator = numerator * 10 ** max(power, 0), 10 ** max(-power, 0)
-    return (numerator, denominator) if abs(numerator) <= _LARGEST * denominator else None
+    numerator *= 10 ** max(power, 0)
+    denominator = 10 ** max(-power, 0)
+    if abs(numerator) > _LARGEST * denominator:
+        return None
+    return numerator, denominator

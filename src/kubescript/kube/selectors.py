@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-__all__ = ["SelectorError", "fields", "indexed", "labels"]
+__all__ = ["SelectorError", "fields", "labels", "list_indexed"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
 """Takes an object with at least its metadata decoded."""
@@ -81,7 +81,7 @@ def labels(selector: str) -> Predicate | None:
     return picks
 
 
-def indexed(group: str, resource: str) -> frozenset[str]:
+def list_indexed(group: str, resource: str) -> frozenset[str]:
     """Returns the fields that a selector may name."""
     return _ANY_FIELD | _FIELDS.get((group, resource), frozenset())
 
@@ -102,7 +102,7 @@ def fields(selector: str, known: frozenset[str] | None = None) -> tuple[Predicat
 
 
 def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
-    """One term of a label selector, as a check of an object's labels."""
+    """Returns one term of a label selector, as a check of an object's labels."""
     key = match["k1"] or match["k2"] or match["k3"] or match["k4"]
     operator = match["op"]
     if match["absent"]:
@@ -130,7 +130,7 @@ def _is_in(key: str, values: frozenset[str], *, member: bool) -> Callable[[Mappi
 
 
 def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]], bool]:
-    """`>` and `<` pick objects whose label is an integer above, or below, this one."""
+    """Returns the check of `>` or `<`, which picks objects whose label is an integer above, or below, this one."""
     if not _INTEGER.fullmatch(text):
         raise SelectorError(f"for 'Gt', 'Lt' operators, the value must be an integer: {text!r}")
     bound = int(text)
@@ -145,7 +145,7 @@ def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]]
 
 
 def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool]:
-    """Field, value, and whether they must be equal. Raises SelectorError."""
+    """Returns field, value, and whether they must be equal. Raises SelectorError."""
     # Attack: 16,000 blanks before a field, of which one pattern for the whole term tries every part.
     operator = _OPERATOR.search(term)
     if operator is None:

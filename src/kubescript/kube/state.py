@@ -60,13 +60,17 @@ def of(document: dict[str, Any], kind: str = "") -> State:
 
 def _of_replicas(document: dict[str, Any], kind: str) -> tuple[bool | None, bool | None]:
     """Judges a workload that has replicas."""
-    metadata, spec, status = (documents.mapping(document, part) for part in ("metadata", "spec", "status"))
+    metadata = documents.mapping(document, "metadata")
+    spec = documents.mapping(document, "spec")
+    status = documents.mapping(document, "status")
     wanted = documents.number(spec, "replicas", 1)
     running, healthy = _of_pods(wanted, documents.number(status, "readyReplicas"))
+    if healthy is None:
+        return running, None
     # A controller that has not seen the newest generation tells of an older one.
     is_stale = documents.number(status, "observedGeneration") < documents.number(metadata, "generation")
     is_rolling = kind == "Deployment" and documents.number(status, "updatedReplicas") < wanted
-    return running, bool(healthy) and not is_stale and not is_rolling if healthy is not None else None
+    return running, healthy and not is_stale and not is_rolling
 
 
 def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
@@ -77,6 +81,7 @@ def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
 
 
 def _of_job(document: dict[str, Any]) -> bool | None:
+    """Says whether a Job runs; None where its status does not tell."""
     status = documents.mapping(document, "status")
     if documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed"):
         return False

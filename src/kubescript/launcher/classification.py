@@ -22,7 +22,7 @@ _ASK: Final = "If you need it, ask the operator of this server for a setting"
 
 @dataclass(frozen=True)
 class Classification:
-    """The verdict on every command that somebody has looked at."""
+    """The verdict on every command that a person has looked at."""
 
     reads: frozenset[str]
     writes: frozenset[str]
@@ -33,12 +33,12 @@ class Classification:
     """Name of the command -> its options that no setting allows."""
 
     def names(self) -> frozenset[str]:
-        """Every command that is classified."""
+        """Returns every command that is classified."""
         return self.reads | self.writes | frozenset(self.withheld)
 
     def refusal(self, name: str, allowed: Iterable[str], *, allow_write: bool) -> str | None:
-        """Why the command may not run, and what to do; None when it may. `allowed` are the first words
-        of the operator's own."""
+        """Returns why the command may not run, and what to do; None when it may. `allowed` are the first words of the
+        operator's own."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
         if name in self.reads or any(f"{name} ".startswith(f"{words} ") for words in allowed):
@@ -52,7 +52,7 @@ class Classification:
 
 @functools.cache
 def load() -> Classification:
-    """The classification in the file beside this one."""
+    """Returns the classification in the file beside this one."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     reads = _names(data["reads"])
     writes = _names(data["writes"]) | _names(data["reads_by_post"])
@@ -64,8 +64,10 @@ def load() -> Classification:
 
 
 def _names(section: Mapping[str, Any]) -> frozenset[str]:
+    """Returns all commands of a section."""
     return frozenset(name for text in section.values() for name in _split(text))
 
 
 def _split(text: str) -> list[str]:
+    """Returns the names in a list with commas, which may break its lines anywhere."""
     return [" ".join(part.split()) for part in text.split(",")]

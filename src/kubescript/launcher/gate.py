@@ -21,7 +21,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Gate:
-    """Decides on each request, by its method and where it goes. Shut until somebody opens it."""
+    """Decides on each request, by its method and where it goes. Shut until `open_for` or `open_for_login` is called."""
 
     def __init__(self, *, allow_write: bool) -> None:
         self._allow_write = allow_write
@@ -29,20 +29,24 @@ class Gate:
         self._logins: set[tuple[str, int, str]] = set()
 
     def open_for_login(self, url: str) -> None:
-        """Let requests to the identity service pass, and the POST that asks it for a token."""
+        """Lets requests to the identity service pass, and the POST that asks it for a token."""
         origin = _origin(url)
         if origin is None:
             return
         path = urlsplit(url).path.rstrip("/")
         self._origins.add(origin)
-        self._logins.update((*origin, path + tokens) for tokens in ("/auth/tokens", "/v3/auth/tokens"))
+        for tokens in ("/auth/tokens", "/v3/auth/tokens"):
+            self._logins.add((*origin, path + tokens))
 
     def open_for(self, urls: Iterable[str]) -> None:
-        """Let requests to the hosts and ports of these addresses pass."""
-        self._origins.update(origin for url in urls if (origin := _origin(url)))
+        """Lets requests to the hosts and ports of these addresses pass."""
+        for url in urls:
+            origin = _origin(url)
+            if origin is not None:
+                self._origins.add(origin)
 
     def check(self, host: str, port: int, method: str, target: str) -> None:
-        """Raise Refused unless the request may leave."""
+        """Raises Refused unless the request may leave."""
         host = _plain(host)
         if (host, port) not in self._origins:
             raise Refused(
@@ -58,7 +62,7 @@ class Gate:
         )
 
     def install(self) -> None:
-        """Put the gate before every request of this process, whichever library makes it."""
+        """Puts the gate before every request of this process, whichever library makes it."""
         original = http.client.HTTPConnection.putrequest
 
         def putrequest(
@@ -71,12 +75,16 @@ class Gate:
 
 
 def addresses(catalog: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Every address in a service catalog."""
-    endpoints = [endpoint for service in catalog for endpoint in service.get("endpoints", ())]
-    return [value for endpoint in endpoints for value in endpoint.values() if isinstance(value, str)]
+    """Returns every address in a service catalog."""
+    found: list[str] = []
+    for service in catalog:
+        for endpoint in service.get("endpoints", ()):
+            found += [value for value in endpoint.values() if isinstance(value, str)]
+    return found
 
 
 def _origin(url: str) -> tuple[str, int] | None:
+    """Returns the host and port of an address; None where it is not one of HTTP."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
@@ -87,4 +95,5 @@ def _origin(url: str) -> tuple[str, int] | None:
 
 
 def _plain(host: str) -> str:
+    """Returns a host in the one form in which hosts are compared."""
     return host.strip("[]").rstrip(".").lower()

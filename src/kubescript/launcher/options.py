@@ -34,7 +34,7 @@ class GlobalOptions:
         self._refused = sorted(_spellings(parser._actions) - self._names)
 
     def parser(self) -> argparse.ArgumentParser:
-        """A parser that knows the allowed options and nothing else; all others have their defaults."""
+        """Returns a parser that knows the allowed options and nothing else; all others have their defaults."""
         parser = type(self._complete)(prog="openstack", description=self._complete.description, add_help=False)
         parser.set_defaults(**{action.dest: action.default for action in self._complete._actions})
         for action in self._accepted:
@@ -44,8 +44,8 @@ class GlobalOptions:
         return parser
 
     def check(self, arguments: Iterable[str]) -> None:
-        """Raise Refused for an option that is not allowed, in any spelling and place, and for a word that climbs out of
-        the path it is put into. argparse itself would take an abbreviation for the option, wherever it stands."""
+        """Raises Refused for an option that is not allowed, in any spelling and place, and for a word that climbs out
+        of the path it is put into. argparse itself would take an abbreviation for the option, wherever it stands."""
         for word in arguments:
             _check_path(word)
             name = word.partition("=")[0].replace("_", "-")
@@ -57,8 +57,9 @@ class GlobalOptions:
 
 
 def _check_path(word: str) -> None:
-    """Attack: an ID such as `../../identity/v3/credentials/x` is put into an address, and HTTP libraries shorten that.
-    Where services share a host, `image show` would then show a credential."""
+    """Raises Refused for a word that climbs out of its path. Attack: an ID such as `../../identity/v3/credentials/x` is
+    put into an address, and HTTP libraries shorten that. Where services share a host, `image show` would then show a
+    credential."""
     plain = word
     for _ in range(_ENCODINGS):
         plain = urllib.parse.unquote(plain)
@@ -67,14 +68,17 @@ def _check_path(word: str) -> None:
 
 
 def _spellings(actions: Iterable[argparse.Action]) -> set[str]:
+    """Returns all names of these options."""
     return {string for action in actions for string in action.option_strings}
 
 
 def _is_allowed(action: argparse.Action) -> bool:
+    """Says whether a caller may use an option, by each of its names."""
     return all(string in _ALLOWED or _API_VERSION.fullmatch(string) for string in action.option_strings)
 
 
 def _explain(name: str, meant: list[str]) -> str:
+    """Returns why an option is refused; one that is abbreviated is named in full."""
     more = " …" if meant[3:] else ""
     option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{more})"
     if set(meant) <= {"--debug", "--log-file"}:
@@ -83,7 +87,7 @@ def _explain(name: str, meant: list[str]) -> str:
 
 
 def _literal(value: str) -> str:
-    """Attack: openstacksdk formats each value with the cloud's settings, so that `--os-region-name
+    """Refuses braces. Attack: openstacksdk formats each value with the cloud's settings, so that `--os-region-name
     '{auth[password]}'` would put the password into an error message."""
     if "{" in value or "}" in value:
         raise argparse.ArgumentTypeError("braces are not allowed")
@@ -107,7 +111,7 @@ class _Forbidden(argparse.Action):
 
 
 def forbid(parser: argparse.ArgumentParser, options: Iterable[str]) -> argparse.ArgumentParser:
-    """Make the parser of a command refuse these options, abbreviated or not."""
+    """Makes the parser of a command refuse these options, abbreviated or not."""
     for action in parser._actions:
         if not set(action.option_strings).isdisjoint(options):
             # The same object stays in its groups, so that what excludes each other still does.

@@ -28,7 +28,7 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
 
 @dataclass(frozen=True)
 class Access:
-    """As whom and how a command runs."""
+    """The credentials with which a command runs, and what it may do."""
 
     clouds: str
     """The text of a clouds.yaml."""
@@ -58,7 +58,7 @@ class Shell(shell.OpenStackShell):
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
     ) -> argparse.ArgumentParser:
-        """The parser of the global options that are left."""
+        """Returns the parser of the global options that are left."""
         complete = super().build_option_parser(description, version, argparse_kwargs)
         self._global_options = options.GlobalOptions(complete)
         parser = self._global_options.parser()
@@ -69,23 +69,24 @@ class Shell(shell.OpenStackShell):
         return parser
 
     def run(self, argv: list[str]) -> int:
-        """Run the command line; returns its exit code. Raises Refused and SystemExit."""
+        """Runs the command line; returns its exit code. Raises Refused and SystemExit."""
         self._global_options.check(argv)
         return super().run(argv)
 
     def configure_logging(self) -> None:
-        """Log to stderr, and no requests."""
+        """Logs to stderr, and no requests."""
         self.options.verbose_level = min(self.options.verbose_level, _INFO)
         super().configure_logging()
 
     def initialize_app(self, argv: list[str]) -> None:
-        """Read the settings, from our two texts only, and open the wall for the login."""
+        """Reads the settings, from our two texts only, and opens the wall for the login."""
         client_config.OSC_Config = _config(self._access)  # type: ignore[misc]
         super().initialize_app(argv)
         settings = self.cloud.config
         login = settings.get("auth") or {}
         self._wall.open_for_login(str(login.get("auth_url")))
-        self._wall.open_for(value for key, value in settings.items() if key.endswith("endpoint_override") and value)
+        overrides = [value for key, value in settings.items() if key.endswith("endpoint_override")]
+        self._wall.open_for(filter(None, overrides))
         self._wall.open_for([str(login.get("endpoint"))])
 
     def _load_commands(self) -> None:
@@ -93,11 +94,11 @@ class Shell(shell.OpenStackShell):
         self._commands.judge()
 
     def interact(self) -> None:
-        """Refuse a command line without a command; openstackclient would read commands from its stdin."""
+        """Refuses a command line without a command; openstackclient would read commands from its stdin."""
         raise Refused("no command was named: `help` lists them.")
 
     def prepare_to_run_command(self, cmd: command.Command) -> None:
-        """Log in, and open the wall for what the catalog names."""
+        """Logs in, and opens the wall for what the catalog names."""
         super().prepare_to_run_command(cmd)
         access = self.client_manager.auth_ref
         if access and access.has_service_catalog():
@@ -114,10 +115,11 @@ class _Commands(commandmanager.CommandManager):
         self.commands: dict[str, Any] = original.commands
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        return iter([(name, entry) for name, entry in self.commands.items() if name not in self._refused])
+        allowed = [(name, entry) for name, entry in self.commands.items() if name not in self._refused]
+        return iter(allowed)
 
     def judge(self) -> None:
-        """Replace the entry point of each command."""
+        """Replaces the entry point of each command."""
         rules = classification.load()
         for name, entry in list(self.commands.items()):
             why = rules.refusal(name, self._access.allowed, allow_write=self._access.allow_write)
@@ -161,25 +163,26 @@ class _ReducedEntry:
 
 
 def _config(access: Access) -> type[client_config.OSC_Config]:
-    """A class that takes the settings from our two texts only: no environment, no folder, no vendor's file."""
+    """Returns a class that takes the settings from our two texts only: no environment, no folder, no vendor's file."""
 
     class Config(client_config.OSC_Config):
         def __init__(self, **settings: Any) -> None:
             super().__init__(config_files=[], secure_files=[], vendor_files=[], load_envvars=False, **settings)
             clouds = self.cloud_config["clouds"]
             for name, cloud in clouds.items():
-                clouds[name] = _adapted(cloud, access.microversions)
+                clouds[name] = _adapt(cloud, access.microversions)
 
         def _load_config_file(self) -> tuple[str, dict[str, Any]]:
-            return "clouds.yaml", _parsed(access.clouds)
+            return "clouds.yaml", _parse(access.clouds)
 
         def _load_secure_file(self) -> tuple[str, dict[str, Any]]:
-            return "secure.yaml", _parsed(access.secure)
+            return "secure.yaml", _parse(access.secure)
 
     return Config
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parse(text: str) -> dict[str, Any]:
+    """Returns the settings in a text of ours. Raises Refused."""
     try:
         settings = yaml.safe_load(text) or {}
         clouds = settings.get("clouds") or {}
@@ -190,30 +193,34 @@ def _parsed(text: str) -> dict[str, Any]:
     raise Refused("the settings of the clouds are not what a clouds.yaml holds; ask the operator of this server.")
 
 
-def _adapted(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
-    """The settings of one cloud with the microversions, where it names none itself."""
+def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the settings of one cloud with the microversions, where it names none itself."""
     adapted = {key: value for key, value in cloud.items() if key not in _OURS}
     for option, version in microversions.items():
         name = option.removeprefix("os_")
-        known = _known(option, version)
+        known = _choose_version(option, version)
         if known and name not in adapted and name.replace("_", "-") not in adapted:
             adapted[name] = known
     return adapted
 
 
-def _known(option: str, version: str) -> str | None:
-    """The version itself, or the greatest before it that the client knows, where the client has a list of them."""
+def _choose_version(option: str, version: str) -> str | None:
+    """Returns the version itself, or the greatest before it that the client knows, where the client has a list of
+    them."""
     for module in clientmanager.PLUGIN_MODULES:
         if option == module.API_VERSION_OPTION:
             if hasattr(module, "check_api_version"):
                 return version
-            numbers = [
-                number for text in module.API_VERSIONS if (number := _number(text)) and number <= _number(version)
-            ]
-            return "{}.{}".format(*max(numbers)) if numbers else None
+            most = _number(version)
+            known = [number for number in map(_number, module.API_VERSIONS) if number <= most]
+            if not known:
+                return None
+            major, minor = max(known)
+            return f"{major}.{minor}"
     return None
 
 
 def _number(version: str) -> tuple[int, int]:
+    """Returns a version as numbers; zeros for a text that is none."""
     found = _VERSION.fullmatch(version)
     return (int(found[1]), int(found[2])) if found else (0, 0)

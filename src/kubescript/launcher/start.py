@@ -14,11 +14,11 @@ import signal
 import sys
 from typing import Final
 
-_MODULES: Final = {"openstack": "kubescript.launcher.client", "openshift": "kubescript.launcher.openshift"}
+_MODULES: Final = {"openstack": "kubescript.launcher.openstack_process", "openshift": "kubescript.launcher.oc_process"}
 
 
 def main() -> None:
-    """Wait until the control socket is readable, then warm up, and serve."""
+    """Waits until the control socket is readable, then warms up, and serves."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     program, descriptor = sys.argv[1], int(sys.argv[2])
     select.select([descriptor], [], [])

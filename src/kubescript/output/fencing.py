@@ -17,7 +17,7 @@ from typing import Final
 from kubescript.output import sentences
 from kubescript.wire import messages
 
-__all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfenced"]
+__all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfence"]
 
 FENCE_BYTES: Final = 64
 """Bytes that the two lines take at most."""
@@ -74,12 +74,12 @@ class Own:
     names: tuple[str, ...] = ()
     """Names of the operator's, of which each is the whole value of a note."""
 
-    def named(self, value: str) -> bool:
-        """Whether the value of a note did not come from the cluster."""
+    def is_own_value(self, value: str) -> bool:
+        """Says whether the value of a note did not come from the cluster."""
         return value in self.names or self.wrote(value)
 
     def wrote(self, text: str, *, as_json: bool = False) -> bool:
-        """Whether nothing in the text, or in the strings of JSON text, came from the cluster."""
+        """Says whether nothing in the text, or in the strings of JSON text, came from the cluster."""
         for own in self._messages:
             text = text.replace(own, " ")
         if as_json:
@@ -87,17 +87,17 @@ class Own:
         text = _FIGURE.sub(" ", text)
         return all(map(self._is_own, _WORD.finditer(text)))
 
-    def said(self, text: str, *, by_worker: bool = True) -> bool:
-        """Whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or of
-        the interpreter's alone, if no code of the worker's own has spoken."""
+    def is_sentence(self, text: str, *, by_worker: bool = True) -> bool:
+        """Says whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or
+        of the interpreter's alone, if no code of the worker's own has spoken."""
         return self._speech.is_ours(text, by_worker=by_worker)
 
-    def said_by_tool(self, name: str, text: str) -> bool:
-        """Whether the text is this sentence of the catalogue, in whichever language, with such values."""
+    def is_tool_sentence(self, name: str, text: str) -> bool:
+        """Says whether the text is this sentence of the catalogue, in whichever language, with such values."""
         return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
 
     def knows(self, name: str) -> bool:
-        """Whether a type has its name from the script or from us."""
+        """Says whether a type has its name from the script or from us."""
         return name in _TOOL_TYPES or name in self._script_names or sentences.is_type(name) or sentences.is_word(name)
 
     def denial_in(self, text: str) -> str:
@@ -109,7 +109,7 @@ class Own:
         return max(found, key=lambda each: len(each[0]), default=("", ""))[1]
 
     def _has(self, value: str) -> bool:
-        """Whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
+        """Says whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
         return value in self._script_names or value in self._constants or sentences.is_name(value)
 
     @functools.cached_property
@@ -118,7 +118,8 @@ class Own:
 
     @functools.cached_property
     def _messages(self) -> tuple[str, ...]:
-        return (*self.texts, *(message for message, ours in self.denials if message == ours))
+        plain = [message for message, ours in self.denials if message == ours]
+        return (*self.texts, *plain)
 
     @functools.cached_property
     def _speech(self) -> sentences.Speech:
@@ -129,9 +130,10 @@ class Own:
         return frozenset(_IDENTIFIER.findall(self.script))
 
     def _is_own(self, found: re.Match[str]) -> bool:
-        # A number is nobody's text, nor is the number before a unit: `12`, `3.5Gi`.
+        """Says whether a word is a number, a state or one of the script's own."""
+        # A number is no text of the cluster's, nor is the number before a unit: `12`, `3.5Gi`.
         word = found[0].lstrip("0123456789" + _SENTENCE_MARKS)
-        word = _folded(word)
+        word = _fold(word)
         return not word or word in self._words or word in _VALUES
 
     @functools.cached_property
@@ -139,11 +141,11 @@ class Own:
         """The words of the script's strings, and the names that it gives to fields."""
         written = [found["name"] for found in _FIELD.finditer(self.script)]
         for found in _STRING.finditer(self.script):
-            text = found["a"] or found["b"] or found["c"] or found["d"] or ""
+            text = _content(found)
             if "f" in (found["f"] or "").lower():
                 text = _PLACEHOLDER.sub(" ", text)
             written += _WORD.findall(_ESCAPE.sub(" ", text))
-        return frozenset(map(_folded, written))
+        return frozenset(map(_fold, written))
 
 
 def _parts(sentence: str) -> sentences.Parts:
@@ -155,8 +157,13 @@ def _parts(sentence: str) -> sentences.Parts:
 
 def constants(script: str) -> frozenset[str]:
     """Returns the whole texts of the script's strings that are written without an escape."""
-    found = (each["a"] or each["b"] or each["c"] or each["d"] or "" for each in _STRING.finditer(script))
-    return frozenset(text for text in found if text and "\\" not in text)
+    texts = map(_content, _STRING.finditer(script))
+    return frozenset(text for text in texts if text and "\\" not in text)
+
+
+def _content(string: re.Match[str]) -> str:
+    """Returns what stands between the quotes of a string; nothing for a comment."""
+    return string["a"] or string["b"] or string["c"] or string["d"] or ""
 
 
 def fence(text: str) -> str:
@@ -168,7 +175,7 @@ def fence(text: str) -> str:
     return _OPEN.format(number=number) + text + _CLOSE.format(number=number)
 
 
-def unfenced(answer: str) -> str:
+def unfence(answer: str) -> str:
     """Returns an answer without the two lines, to compare it or for a program that trusts it."""
     return _FENCED.sub(lambda found: found["text"], answer, count=1)
 
@@ -186,5 +193,5 @@ def _number_for(text: str) -> str:
         digits += _DIGITS
 
 
-def _folded(word: str) -> str:
+def _fold(word: str) -> str:
     return word.strip(_SENTENCE_MARKS).casefold()

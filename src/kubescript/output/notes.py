@@ -1,7 +1,7 @@
 """The notes under an answer: fixed sentences of kubescript's, filled with values of which some came from a cluster.
 
 A value that the script has written itself stands in its sentence. Any other one is named by a number there, and stands
-with the text of the cluster: whoever names a namespace or a resource cannot speak in kubescript's name.
+with the text of the cluster: the name of a namespace or a resource cannot speak in kubescript's name.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 from kubescript.output import fencing
 
-__all__ = ["PLACE", "WARNING", "Note", "filled", "of", "told"]
+__all__ = ["PLACE", "WARNING", "Note", "arrange", "fill", "of"]
 
 PLACE: Final = "\0"
 """Where a value stands in a sentence. It is in no name."""
 WARNING: Final = "warning: "
-"""How a note begins that quotes the API server: whoever defines a custom resource or a webhook writes its warnings."""
+"""How a note begins that quotes the API server: custom resources and webhooks have warnings of their own."""
 
 
 class Note(NamedTuple):
@@ -27,7 +27,7 @@ class Note(NamedTuple):
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return filled(self, self.values)
+        return fill(self, self.values)
 
     def within(self, before: str, after: str = "") -> Note:
         """Returns the note with more of a sentence round it."""
@@ -38,10 +38,11 @@ def of(parts: Iterable[tuple[str, bool]]) -> Note:
     """Returns the note of texts, each with whether it is kubescript's own."""
     pairs = list(parts)
     sentence = "".join(text if is_own else PLACE for text, is_own in pairs)
-    return Note(sentence, tuple(text for text, is_own in pairs if not is_own))
+    values = tuple(text for text, is_own in pairs if not is_own)
+    return Note(sentence, values)
 
 
-def filled(note: Note, values: Iterable[str]) -> str:
+def fill(note: Note, values: Iterable[str]) -> str:
     """Returns the sentence with these values in its places."""
     if not note.values:
         return note.sentence
@@ -50,7 +51,7 @@ def filled(note: Note, values: Iterable[str]) -> str:
     return "".join(part + value for part, value in pairs)
 
 
-def told(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str], str]) -> tuple[list[str], list[str]]:
+def arrange(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str], str]) -> tuple[list[str], list[str]]:
     """Returns the notes as they stand under the answer, and what of them stands with the text of the cluster. All
     values are cleaned; `own` tells which of them the script has written, None that nothing is marked."""
     plain, quoted = [], []
@@ -58,14 +59,14 @@ def told(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str], 
     for note in notes:
         values = [clean(value) for value in note.values]
         if own is not None and note.sentence.startswith(WARNING):
-            quoted.append(filled(note, values))
+            quoted.append(fill(note, values))
             continue
         shown = []
         for value in values:
-            if own is None or own.named(value):
+            if own is None or own.is_own_value(value):
                 shown.append(value)
             else:
                 shown.append(f"<{numbers.setdefault(value, len(numbers) + 1)}>")
-        plain.append(filled(note, shown) if note.values else clean(note.sentence))
+        plain.append(fill(note, shown) if note.values else clean(note.sentence))
     quoted += [f"<{number}>: {value}" for value, number in numbers.items()]
     return plain, quoted

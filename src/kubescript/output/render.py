@@ -7,100 +7,26 @@ is cut: half a secret matches no pattern.
 from __future__ import annotations
 
 import json
-import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
-
 from kubescript import types
-from kubescript.output import fencing, notes, sanitizing, truncation
+from kubescript.output import fencing, notes, sanitizing, styles, truncation
 from kubescript_sandbox import runs
 
-__all__ = ["Mask", "Style", "TimedMask", "render"]
-
-Mask = Callable[[str], str]
-"""Masks the secrets in one text."""
+__all__ = ["render"]
 
 _NOTE_BYTES: Final = 768
 """Bytes kept free for notes, whatever the script printed."""
 _SMALL_NOTE_BYTES: Final = 512
+"""The same in a small answer."""
 _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
 _TOOL: Final = "tool."
 """How the codes of a classic tool's errors begin; the name of the sentence follows."""
 _NO_RESULT: Final = "(no result: {hint})"
-_MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
-"""JSON text without a match holds nothing invisible and no escape for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimedMask:
-    """Masks the secrets in texts, for as long as the client waits."""
-
-    mask: Callable[[str, Callable[[str], None], Callable[[], None]], str]
-    found: Callable[[str], None]
-    """Told the kind of each secret."""
-    check: Callable[[], None]
-    """Raises KubescriptError when the client waits no more."""
-
-    def __call__(self, text: str) -> str:
-        """Returns the text masked."""
-        return self.mask(text, self.found, self.check)
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How answers are written; one for a server."""
-
-    mask: Mask | None = None
-    mark: bool = True
-    """Whether text of the cluster is fenced."""
-    structured: bool = False
-    """Whether the result is given as data as well."""
-    constants: frozenset[str] = frozenset()
-    """Texts that the script itself holds: the model wrote them, so they are not masked."""
-
-    def text(self, text: str) -> str:
-        """Returns the text cleaned and masked: every text passes here before it leaves."""
-        # Attack: a hidden character inside a secret hides it from the masks, so cleaning comes first.
-        text = sanitizing.clean(text)
-        return self._restored(text, self.mask(text)) if self.mask is not None else text
-
-    def json(self, text: str) -> str:
-        """Returns JSON text cleaned and masked."""
-        if _MAYBE_INVISIBLE.search(text):
-            cleaned = sanitizing.change_texts(_load(text), sanitizing.clean)
-            text = truncation.dump(cleaned)
-        if self.mask is None:
-            return text
-        # The whole is masked at once, for a key says what its value is.
-        masked = self.mask(text)
-        if masked == text:
-            return text
-        given = _load(text)
-        try:
-            return truncation.dump(self._restored(given, _load(masked)))
-        except ValueError:
-            # A mask has broken the JSON, so each text in it is masked by itself.
-            return truncation.dump(sanitizing.change_texts(given, self.mask))
-
-    def _restored(self, given: Any, masked: Any) -> Any:
-        """Returns the masked value with the script's own constants in it as they were.
-
-        Attack on the reader: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
-        """
-        if type(given) is not type(masked):
-            return masked
-        if isinstance(given, str):
-            return given if given in self.constants else masked
-        if isinstance(given, list) and len(given) == len(masked):
-            return [self._restored(*pair) for pair in zip(given, masked, strict=True)]
-        if isinstance(given, dict) and given.keys() == masked.keys():
-            return {key: self._restored(value, masked[key]) for key, value in given.items()}
-        return masked
+_PLAIN: Final = styles.Style()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +48,7 @@ def render(
     missed: Sequence[notes.Note] = (),
     *,
     own: fencing.Own | None = None,
-    style: Style = Style(),
+    style: styles.Style = _PLAIN,
 ) -> types.Answer:
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
@@ -141,16 +67,16 @@ def render(
     main = fault
     if main is None:
         main = _main_part(outcome, limits, room - _size(printed), style, own, alone=not printed)
-    plain, foreign = notes.told(missed, own, style.text)
+    plain, foreign = notes.arrange(missed, own, style.text)
     foreign_line = _note_line(foreign, notes_room // 2)
     content, marked = _content(printed, main, foreign_line, own)
-    ours = list(filter(None, (printed_note, main.note, _hidden_note(outcome), *plain)))
+    ours = list(filter(None, (printed_note, main.note, _note_hidden(outcome), *plain)))
     note_line = _note_line(ours, notes_room - 16 - _size(foreign_line))
     structured = None
     if style.structured and fault is None:
-        structured = _structured(printed, main, [*ours, *foreign])
+        structured = _build_data(printed, main, [*ours, *foreign])
     return types.Answer(
-        _joined(content, note_line),
+        _join(content, note_line),
         is_error=fault is not None,
         code=outcome.fault.code if outcome.fault is not None else "",
         usage=outcome.usage,
@@ -160,14 +86,14 @@ def render(
     )
 
 
-def _joined(*parts: str) -> str:
+def _join(*parts: str) -> str:
     """Joins the parts that are not empty, each on lines of its own."""
     return "\n".join(part for part in parts if part)
 
 
 def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | None) -> tuple[str, bool]:
     """Returns prints, main part and the notes that quote the cluster, its text fenced, and whether there was any."""
-    whole = _joined(printed, main.text)
+    whole = _join(printed, main.text)
     if own is None:
         return whole, False
     ours = main.ours or own.wrote(main.text, as_json=main.as_json)
@@ -175,11 +101,11 @@ def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | Non
         return whole, False
     # An error that is ours stays outside of the fence round the prints.
     if main.ours:
-        return _joined(fencing.fence(_joined(printed, foreign)), main.text), True
-    return _joined(fencing.fence(_joined(whole, foreign)), main.told), True
+        return _join(fencing.fence(_join(printed, foreign)), main.text), True
+    return _join(fencing.fence(_join(whole, foreign)), main.told), True
 
 
-def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: Style) -> tuple[str, str]:
+def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles.Style) -> tuple[str, str]:
     """Returns what was printed, and a note of how much of it is missing."""
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
@@ -196,7 +122,7 @@ def _main_part(
     outcome: runs.Outcome,
     limits: runs.Limits,
     room: int,
-    style: Style,
+    style: styles.Style,
     own: fencing.Own | None,
     *,
     alone: bool,
@@ -206,34 +132,35 @@ def _main_part(
         return _result(outcome.result, room, limits.output_lines, style)
     if not alone:
         return _MainPart()
-    hint = outcome.hint if own is None or own.said(outcome.hint) else ""
+    hint = outcome.hint if own is None or own.is_sentence(outcome.hint) else ""
     hint = hint or "end the script with the value you want"
     text = style.text(_NO_RESULT.format(hint=hint))
     cut = truncation.cut_text(text, room, limits.output_lines)
     return _MainPart(cut.text, ours=True)
 
 
-def _fault_part(fault: runs.Fault, room: int, style: Style, own: fencing.Own | None) -> _MainPart:
+def _fault_part(fault: runs.Fault, room: int, style: styles.Style, own: fencing.Own | None) -> _MainPart:
     """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message; then
     what to write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
     message = fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}"
-    message, hint = style.text(message), style.text(fault.hint)
+    message = style.text(message)
+    hint = style.text(fault.hint)
     lines = style.text(fault.lines)
-    said = _says(own, fault, kind)
-    hinted = own is None or own.said(fault.hint)
-    if said and hinted:
+    hinted = own is None or own.is_sentence(fault.hint)
+    if hinted and _says(own, fault, kind):
         return _MainPart(_cut(message + hint + lines, room), ours=True)
     # Attack: whatever is not word by word a sentence of ours can be a sentence of a pod's.
     inside = message if hinted else message + hint
     denial = style.text(own.denial_in(fault.message)) if own is not None else ""
-    outside = "; ".join(filter(None, (denial, hint.lstrip(";: ") if hinted else ""))) + lines
+    advice = hint.lstrip(";: ") if hinted else ""
+    outside = "; ".join(filter(None, (denial, advice))) + lines
     told = _cut(outside.strip(), room // 2)
     return _MainPart(_cut(inside, room - _size(told)), told=told)
 
 
 def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
-    """Whether nothing in a fault's type and message came from the cluster."""
+    """Says whether nothing in a fault's type and message came from the cluster."""
     if own is None:
         return True
     if fault.foreign:
@@ -242,8 +169,8 @@ def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
     if not fault.told:
         return True
     if fault.code.startswith(_TOOL):
-        return own.knows(fault.type) and own.said_by_tool(fault.code.removeprefix(_TOOL), message)
-    return own.knows(fault.type) and own.said(message, by_worker=fault.by_worker)
+        return own.knows(fault.type) and own.is_tool_sentence(fault.code.removeprefix(_TOOL), message)
+    return own.knows(fault.type) and own.is_sentence(message, by_worker=fault.by_worker)
 
 
 def _cut(text: str, room: int) -> str:
@@ -251,12 +178,12 @@ def _cut(text: str, room: int) -> str:
     return truncation.cut_text(text, room, len(text) + 1).text
 
 
-def _hidden_note(outcome: runs.Outcome) -> str:
+def _note_hidden(outcome: runs.Outcome) -> str:
     """Returns a note that counts the hidden characters which were removed, of prints and result."""
     result = outcome.result or b""
     # In a result that is one text, escapes stand for characters.
     is_text = result.startswith(b'"')
-    text = str(_load(result)) if is_text else result.decode("utf-8", "replace")
+    text = str(truncation.load(result)) if is_text else result.decode("utf-8", "replace")
     count = sanitizing.count_hidden(outcome.printed) + sanitizing.count_hidden(text)
     return f"hidden characters removed: {count}" if count else ""
 
@@ -278,18 +205,18 @@ def _note_line(texts: Sequence[str], room: int) -> str:
     return "[" + "; ".join(shown) + "]"
 
 
-def _result(result: bytes, room: int, lines: int, style: Style) -> _MainPart:
+def _result(result: bytes, room: int, lines: int, style: styles.Style) -> _MainPart:
     """Returns the result as text and, when it was cut, a note of how much is missing and how to narrow."""
     if result.startswith(b'"'):
-        text = style.text(str(_load(result)))
+        text = style.text(str(truncation.load(result)))
         return _text_result(text, room, lines)
     text = style.json(result.decode())
     if _size(text) <= room and text.count("\\n") < lines:
         return _MainPart(text, as_json=True)
-    value, missing = truncation.cut_lines(_load(text), lines)
+    value, missing = truncation.cut_lines(truncation.load(text), lines)
     text = truncation.dump(value)
     if _size(text) > room:
-        return _shrunk(value, text, room)
+        return _shrink(value, text, room)
     note = ""
     if missing:
         note = f"texts cut to {lines} lines, {missing} missing; return less of them or slice them"
@@ -308,7 +235,7 @@ def _text_result(text: str, room: int, lines: int) -> _MainPart:
     return _MainPart(cut.text, note)
 
 
-def _shrunk(value: Any, text: str, room: int) -> _MainPart:
+def _shrink(value: Any, text: str, room: int) -> _MainPart:
     """Returns the value cut to `room` bytes of valid JSON, and a note of how much is missing."""
     shrunk = truncation.shrink(value, room)
     if isinstance(value, list):
@@ -320,30 +247,16 @@ def _shrunk(value: Any, text: str, room: int) -> _MainPart:
     return _MainPart(shrunk, note, as_json=True)
 
 
-def _structured(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
+def _build_data(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
     """Returns the answer as data, cut as the text is."""
     data: dict[str, Any] = {"result": None}
     if not main.ours:
-        data["result"] = _load(main.text) if main.as_json else main.text or None
+        data["result"] = truncation.load(main.text) if main.as_json else main.text or None
     if printed:
         data["printed"] = printed
     if missing:
         data["missing"] = list(missing)
     return data
-
-
-def _load(result: bytes | str) -> Any:
-    try:
-        return orjson.loads(result)
-    except orjson.JSONDecodeError:
-        # Valid, but not for orjson: integers beyond 64 bits, halves of surrogate pairs, 1e400.
-        return json.loads(result, parse_float=_finite, parse_constant=str)
-
-
-def _finite(digits: str) -> float | str:
-    """Returns the number; one that no float holds stays its text, for Infinity is no JSON."""
-    number = float(digits)
-    return number if math.isfinite(number) else digits
 
 
 def _size(text: str) -> int:

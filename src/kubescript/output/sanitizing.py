@@ -1,8 +1,8 @@
 """What no text may carry to a client, a terminal or a log: control characters, escape sequences, invisible characters.
 
-Workloads write log lines, messages and annotations; whoever reads them is a terminal or a model. A colour code is
-noise, a cursor movement hides the line above, and letters nobody can see are still read by a model. Newlines, tabs,
-emoji and every script of the world stay as they are. Answers, the log, the audit record and its commands pass here.
+Workloads write log lines, messages and annotations; a terminal or a model reads them. A colour code is noise, a cursor
+movement hides the line above, and letters that a person cannot see are still read by a model. Newlines, tabs, emoji and
+every script of the world stay as they are. Answers, the log, the audit record and its commands pass here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-__all__ = ["change_texts", "clean", "count_hidden", "escape", "escaped", "is_hidden", "printable"]
+__all__ = ["change_texts", "clean", "count_hidden", "escape", "escape_line", "is_hidden", "printable"]
 
 _STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?:\x07|\x1b\\\\|\x9c)"
 """OSC, DCS and others."""
@@ -67,12 +67,16 @@ def clean(text: str) -> str:
 
 def printable(text: str) -> str:
     """Returns the text as one line that no terminal obeys: other characters are replaced."""
-    return text if text.isprintable() else "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
 
 
-def escaped(line: str) -> str:
-    """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or nobody sees."""
-    return line if line.isprintable() else "".join(char if char.isprintable() else escape(char) for char in line)
+def escape_line(line: str) -> str:
+    """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or a reader cannot see."""
+    if line.isprintable():
+        return line
+    return "".join(char if char.isprintable() else escape(char) for char in line)
 
 
 def escape(char: str) -> str:
@@ -84,7 +88,7 @@ def escape(char: str) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a reader cannot see the character, or a terminal obeys it."""
+    """Says whether a reader cannot see the character, or a terminal obeys it."""
     return not char.isprintable() or _REMOVABLE.match(char) is not None
 
 

@@ -58,12 +58,12 @@ class Speech:
         """The pieces of one text that were compared."""
 
     def is_ours(self, text: str, *, by_worker: bool = True) -> bool:
-        """Whether the text is one or several sentences of the interpreter's, and of the worker's if it spoke, with
+        """Says whether the text is one or several sentences of the interpreter's, and of the worker's if it spoke, with
         values in their places that are the script's, or names of the SDK's. What takes too long to compare is not."""
         return self._is_made_of(text, _by_beginning(by_worker=by_worker))
 
     def is_one_of(self, text: str, sentences: Iterable[Parts]) -> bool:
-        """The same, of these sentences."""
+        """Says whether the text is one or several of these sentences, with such values."""
         return self._is_made_of(text, {"": tuple(sentences)})
 
     def _is_made_of(self, text: str, sentences: Mapping[str, Sequence[Parts]]) -> bool:
@@ -71,6 +71,7 @@ class Speech:
         return len(text) <= _MAX_TEXT and self._is_said(text)
 
     def _is_said(self, text: str) -> bool:
+        """Says whether a piece of the text is ours. Each piece is compared once."""
         text = text.strip("; ")
         if text not in self._known:
             if len(self._known) >= _MAX_PIECES:
@@ -80,9 +81,12 @@ class Speech:
         return self._known[text]
 
     def _compare(self, text: str) -> bool:
-        if not text or is_word(_STATUS.sub("", text)) or self._wrote(text.strip(_QUOTES)):
+        if not text or is_word(_STATUS.sub("", text)):
             return True
-        for sentence in (*self._sentences.get(text[0], ()), *self._sentences[""]):
+        if self._wrote(text.strip(_QUOTES)):
+            return True
+        candidates = (*self._sentences.get(text[0], ()), *self._sentences[""])
+        for sentence in candidates:
             values = _values(sentence, text)
             # A name says something in the place of a sentence alone. Attack: `delete; namespaces`, by an annotation.
             if values is not None and all(self._has_all(value) or self._is_said(value) for value in values):
@@ -90,10 +94,11 @@ class Speech:
         return any(self._is_said(before) and self._is_said(behind) for before, behind in self._halves(text))
 
     def _has_all(self, values: str) -> bool:
-        """Whether a value, or each of a list such as `kind, metadata and spec`, may stand in a sentence."""
+        """Says whether a value, or each of a list such as `kind, metadata and spec`, may stand in a sentence."""
         return all(self._has(value.strip(_QUOTES)) for value in _LIST.split(values))
 
     def _halves(self, text: str) -> Iterator[tuple[str, str]]:
+        """Yields the text before and behind each of the first places where it may be two sentences."""
         for count, joint in enumerate(_JOINTS.finditer(text)):
             if count == _MAX_JOINTS:
                 return
@@ -101,19 +106,22 @@ class Speech:
 
 
 def is_name(text: str) -> bool:
-    """Whether the text is a name that the SDK has, such as `V1Pod`, or a few of them, such as `core/Secret`."""
+    """Says whether the text is a name that the SDK has, such as `V1Pod`, or a few of them, such as `core/Secret`."""
+    names = _table().names
+    if text in names:
+        return True
     parts = list(filter(None, _PARTS.split(text)))
-    few = 0 < len(parts) <= _MAX_PARTS
-    return text in _table().names or (few and all(part in _table().names for part in parts))
+    return 0 < len(parts) <= _MAX_PARTS and names.issuperset(parts)
 
 
 def is_type(text: str) -> bool:
-    """Whether the text is the name of a class of Python's, of the SDK's or of the official client's."""
+    """Says whether the text is the name of a class of Python's, of the SDK's or of the official client's."""
     return text in _table().types
 
 
 def is_word(text: str) -> bool:
-    """Whether the text is the code of an error, such as `policy.read_only`, or what every script has, such as `k8s`."""
+    """Says whether the text is the code of an error, such as `policy.read_only`, or what every script has, such as
+    `k8s`."""
     return text in _table().words
 
 
@@ -144,7 +152,9 @@ def _values(sentence: tuple[str, ...], text: str) -> list[str] | None:
 def _by_beginning(*, by_worker: bool) -> dict[str, list[Parts]]:
     """Returns the sentences by their first character; "" for those that begin with a place."""
     found: dict[str, list[Parts]] = {"": []}
-    for sentence in (*_table().python, *(_table().sentences if by_worker else ())):
+    table = _table()
+    spoken = table.sentences if by_worker else ()
+    for sentence in (*table.python, *spoken):
         found.setdefault(sentence[0][:1], []).append(sentence)
     return found
 

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["Cut", "cut_lines", "cut_text", "dump", "shrink"]
+import orjson
+
+__all__ = ["Cut", "cut_lines", "cut_text", "dump", "load", "shrink"]
 
 _WORTH_CUTTING: Final = 16
 """Bytes below which a part is left out rather than cut."""
@@ -79,6 +82,7 @@ def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
 
 
 def _cut_string(value: str, lines: int) -> tuple[str, int]:
+    """Returns one text cut to so many lines, and how many are missing."""
     if value.count("\n") < lines:
         return value, 0
     # No character takes more than four bytes: only lines are cut here.
@@ -91,6 +95,21 @@ def _cut_string(value: str, lines: int) -> tuple[str, int]:
 def dump(value: Any) -> str:
     """Returns compact JSON text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def load(result: bytes | str) -> Any:
+    """Returns the value of JSON that is known to be valid."""
+    try:
+        return orjson.loads(result)
+    except orjson.JSONDecodeError:
+        # Valid, but not for orjson: integers beyond 64 bits, halves of surrogate pairs, 1e400.
+        return json.loads(result, parse_float=_finite, parse_constant=str)
+
+
+def _finite(digits: str) -> float | str:
+    """Returns the number; one that no float holds stays its text, for Infinity is no JSON."""
+    number = float(digits)
+    return number if math.isfinite(number) else digits
 
 
 def shrink(value: Any, room: int) -> str:
@@ -116,10 +135,11 @@ class _Shrinking:
         if isinstance(value, dict):
             return "{" + ",".join(self._pairs(value, room - 2)) + "}"
         if isinstance(value, str):
-            return _shrunk_string(value, room)
+            return _shrink_string(value, room)
         return "null"
 
-    def _fitted(self, value: Any, room: int) -> str:
+    def _fit(self, value: Any, room: int) -> str:
+        """Returns JSON text of `value`, cut where it does not fit."""
         if self._size(value) <= room:
             return dump(value)
         return self.cut(value, room)
@@ -131,7 +151,7 @@ class _Shrinking:
             size = self._size(item)
             if size + 1 > room:
                 if not kept and room > _WORTH_CUTTING:
-                    kept.append(self._fitted(item, room - 1))
+                    kept.append(self._fit(item, room - 1))
                 break
             kept.append(dump(item))
             room -= size + 1
@@ -153,7 +173,7 @@ class _Shrinking:
             name = dump(key)
             space = sizes[key] if key in small else share - _size(name) - 2
             if space > _WORTH_CUTTING or key in small:
-                value = self._fitted(item, space)
+                value = self._fit(item, space)
                 parts.append(f"{name}:{value}")
         return parts
 
@@ -187,7 +207,7 @@ class _Shrinking:
         return keys + _size(dump(flat)) + deep_size + other_commas
 
 
-def _shrunk_string(value: str, room: int) -> str:
+def _shrink_string(value: str, room: int) -> str:
     """Returns the beginning of a string as JSON, in at most `room` bytes."""
     # Quotes and newlines take two bytes each as JSON, so half of the room is safe.
     safe = max(0, room // 2 - 4)

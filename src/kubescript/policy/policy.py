@@ -8,18 +8,22 @@ plainly a read. The broker calls it for every toolset.
 from __future__ import annotations
 
 import difflib
-import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from kubescript.kube import kinds
+from kubescript.policy import denied_resources
 from kubescript.request import releases, request
 
-__all__ = ["DEFAULT_RULES", "Decision", "DeniedResource", "Named", "Policy", "Resolver", "Serve", "Verdict", "Writes"]
-
-Serve = Literal["nothing", "metadata"]
-"""What a rule leaves of its objects."""
+__all__ = [
+    "Decision",
+    "Named",
+    "Policy",
+    "Resolver",
+    "Verdict",
+    "Writes",
+]
 
 Writes = Literal["off", "plan", "direct"]
 """How a cluster may be changed."""
@@ -31,57 +35,7 @@ Resolver = Callable[[str, str, str], str | None]
 """(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it is not known."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeniedResource:
-    """A rule against objects that no script may touch, or of which it may read the metadata alone.
-
-    A field that is empty or "*" matches everything. The core group is written "core".
-    """
-
-    group: str = ""
-    version: str = ""
-    kind: str = ""
-    """As in manifests: `Secret`. Case does not matter; the plural is accepted too."""
-    resource: str = ""
-    """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
-    serve: Serve = "nothing"
-
-    @property
-    def id(self) -> str:
-        """The rule's name in decisions and in the audit: `core/Secret`, `core/serviceaccounts/token`."""
-        parts = (self.group, self.version, self.kind, self.resource)
-        return "/".join(part for part in parts if not _any(part)) or "everything"
-
-    @property
-    def api_group(self) -> str | None:
-        """The group as the API server writes it; None when the rule holds for every group."""
-        return None if _any(self.group) else "" if self.group == "core" else self.group
-
-    def names(self, offered: Mapping[str, str]) -> bool:
-        """Says whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule
-        names."""
-        wanted = self.kind.lower()
-        for name, kind in offered.items():
-            parent = name.partition("/")[0]
-            known = {kind.lower(), offered.get(parent, kind).lower(), parent, name}
-            if (_any(self.kind) or wanted in known) and (_any(self.resource) or self.resource == name):
-                return True
-        return False
-
-    @property
-    def built_in(self) -> bool:
-        """Whether what the rule names is built into Kubernetes, so that it exists without asking discovery."""
-        return _built_in(self)
-
-
-DEFAULT_RULES: Final = (
-    DeniedResource("core", kind="Secret", serve="metadata"),
-    DeniedResource("core", resource="secrets", serve="metadata"),
-    DeniedResource("core", resource="serviceaccounts/token"),
-)
-
-
-Named = Callable[[DeniedResource], bool | None]
+Named = Callable[[denied_resources.DeniedResource], bool | None]
 """Says whether the group of a rule has what the rule names, or is not served at all; None when that is not known."""
 
 
@@ -122,7 +76,6 @@ _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "localsubjectaccessreviews"),
     ("authentication.k8s.io", "v1", "selfsubjectreviews"),
 })  # fmt: skip
-_BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 _CUSTOM_SUBRESOURCES: Final = frozenset({"status", "scale"})
 _INSTEAD_OF: Final = {
     "exec": "read logs, status and events",
@@ -137,8 +90,8 @@ class Policy:
     """What the operator permits. `defaults` hold in addition to `rules`; pass () to drop them."""
 
     writes: Writes = "off"
-    rules: tuple[DeniedResource, ...] = ()
-    defaults: tuple[DeniedResource, ...] = DEFAULT_RULES
+    rules: tuple[denied_resources.DeniedResource, ...] = ()
+    defaults: tuple[denied_resources.DeniedResource, ...] = denied_resources.DEFAULT_RULES
     releases: bool = False
     """Whether Helm releases may be read: the toolset `helm` is on."""
     resolve: Resolver = lambda _group, _version, _resource: None
@@ -148,14 +101,14 @@ class Policy:
         """Returns the verdict on one request."""
         if not call.is_resource:
             return ALLOW if call.method == "GET" else _write(call)
-        ruled = self._ruled_holder(call) or self._ruled(call)
+        ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
         return _tunnel(call) or _subresource(call) or ruled or self._verb(call)
 
-    def _ruled(self, call: request.Request) -> Decision | None:
+    def _apply_rules(self, call: request.Request) -> Decision | None:
         """Returns what the rules say; of several that cover the request the strictest."""
-        metadata: DeniedResource | None = None
+        metadata: denied_resources.DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
             hit = self._matches(rule, call)
             if hit and rule.serve == "metadata" and _is_plain_read(call):
@@ -164,14 +117,14 @@ class Policy:
                 return _deny_by(rule, call)
             elif hit is None:
                 return _deny_unresolved(rule, call)
-            elif self._mistaken(rule, call):
+            elif self._is_mistaken(rule, call):
                 return _deny_mistaken(rule)
         if metadata is None:
             return None
         kind = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
         return Decision("allow", metadata.id, serve="metadata", kind=kind or "")
 
-    def _ruled_holder(self, call: request.Request) -> Decision | None:
+    def _judge_release(self, call: request.Request) -> Decision | None:
         """Returns why a Helm release may not be read; None when it may, or the call is for something else."""
         if not call.is_release:
             return None
@@ -179,38 +132,44 @@ class Policy:
             return _DENY_RELEASES
         # The built-in rule for Secrets does not apply, since the masking process passes no Secret of a release. A rule
         # of the operator's for Secrets or ConfigMaps does.
-        ruled = replace(self, defaults=())._ruled(releases.holder(call))
+        ruled = replace(self, defaults=())._apply_rules(releases.holder(call))
         if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
             return None
         return _deny_content(ruled) if ruled.serve == "metadata" else ruled
 
-    def _mistaken(self, rule: DeniedResource, call: request.Request) -> bool:
+    def _is_mistaken(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
         # A spelling mistake in a rule must not pass for a permission: a mistaken rule denies its whole group.
-        groups = map(_named, kinds.places(call.group, call.resource))
-        about = not _any(rule.group) and rule.group in groups
+        groups = map(_group_name, kinds.places(call.group, call.resource))
+        about = not denied_resources.is_any(rule.group) and rule.group in groups
         return about and not rule.built_in and not self.named(rule)
 
-    def _matches(self, rule: DeniedResource, call: request.Request) -> bool | None:
+    def _matches(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool | None:
         """Says whether `rule` covers the request; None when that depends on a kind that is not known."""
         # The same objects may be served under a group that the rule does not name.
         found = [self._matches_place(rule, call, place) for place in kinds.places(call.group, call.resource)]
-        return True if True in found else None if None in found else False
+        if True in found:
+            return True
+        return None if None in found else False
 
-    def _matches_place(self, rule: DeniedResource, call: request.Request, place: kinds.Place) -> bool | None:
+    def _matches_place(
+        self, rule: denied_resources.DeniedResource, call: request.Request, place: kinds.Place
+    ) -> bool | None:
+        """Says whether `rule` covers one place where the objects are served; None as `_matches` does."""
         names = {place.plural, f"{place.plural}/{call.subresource}"}
-        if not (_any(rule.group) or rule.group == _named(place)):
+        if not (denied_resources.is_any(rule.group) or rule.group == _group_name(place)):
             return False
-        if not (_any(rule.resource) or rule.resource in names):
+        if not (denied_resources.is_any(rule.resource) or rule.resource in names):
             return False
         kind = rule.kind.lower()
         below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "").lower()
-        if _any(kind) or kind in names or kind == below:  # the rule may have the plural in `kind`
+        if denied_resources.is_any(kind) or kind in names or kind == below:  # the rule may have the plural in `kind`
             return True
         known = place.kind or self.resolve(call.group, call.version, call.resource)
         return None if known is None else known.lower() == kind
 
     def _verb(self, call: request.Request) -> Decision:
+        """Allows reads and questions; decides on writes as the operator has set."""
         if call.verb in _READS and call.method == "GET":
             return ALLOW
         resource = call.group, call.version, call.resource
@@ -222,29 +181,6 @@ class Policy:
         return PLAN if self.writes == "plan" else DIRECT
 
 
-def _any(field: str) -> bool:
-    return field in {"", "*"}
-
-
-@functools.lru_cache
-def _built_in(rule: DeniedResource) -> bool:
-    if _any(rule.kind) and _any(rule.resource):
-        return True
-    groups = [*kinds.BUILT_IN.values()]
-    if rule.api_group is not None:
-        groups = [kinds.BUILT_IN.get(rule.api_group, {})]
-    return any(rule.names(_with_subresources(group)) for group in groups)
-
-
-def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
-    """Adds the subresources that a built-in group may offer."""
-    offered = dict(group)
-    for plural, kind in group.items():
-        for name in _BELOW:
-            offered[f"{plural}/{name}"] = kinds.SUBRESOURCE_KINDS.get(name, kind)
-    return offered
-
-
 def _is_plain_read(call: request.Request) -> bool:
     """Says whether the request reads objects themselves, and nothing below them. Of a Helm release only the list has
     metadata."""
@@ -252,7 +188,7 @@ def _is_plain_read(call: request.Request) -> bool:
     return call.method == "GET" and call.verb in _READS and not call.subresource and not is_content
 
 
-def _deny_by(rule: DeniedResource, call: request.Request) -> Decision:
+def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
     instead = "do without it"
     if rule.serve == "metadata":
         reason = f"only metadata of {rule.id} is served"
@@ -268,7 +204,7 @@ def _deny_content(ruled: Decision) -> Decision:
     return Decision("deny", "policy.denied_resource", reason, "list the releases")
 
 
-def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
+def _deny_unresolved(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
     reason = f"kind unknown, and the operator denies {rule.id}"
     built_in = kinds.BUILT_IN.get(call.group, {})
     close = difflib.get_close_matches(call.resource, built_in, n=1)
@@ -276,14 +212,18 @@ def _deny_unresolved(rule: DeniedResource, call: request.Request) -> Decision:
     return Decision("deny", "policy.unresolved_kind", reason, hint)
 
 
-def _deny_mistaken(rule: DeniedResource) -> Decision:
+def _deny_mistaken(rule: denied_resources.DeniedResource) -> Decision:
     reason = f"rule {rule.id} matches nothing, so its group is denied"
     return Decision("deny", "policy.mistaken_rule", reason, "the operator must fix it")
 
 
 def _tunnel(call: request.Request) -> Decision | None:
-    kind = call.subresource if call.subresource in request.CONNECT else "proxy" if call.verb == "proxy" else ""
-    if not kind:
+    """Denies what opens a tunnel, through which no policy sees."""
+    if call.subresource in request.CONNECT:
+        kind = call.subresource
+    elif call.verb == "proxy":
+        kind = "proxy"
+    else:
         return None
     reason = f"{kind} is never available"
     return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])
@@ -303,7 +243,7 @@ def _subresource(call: request.Request) -> Decision | None:
     return Decision("deny", "policy.subresource", reason, "read the object itself")
 
 
-def _named(place: kinds.Place) -> str:
+def _group_name(place: kinds.Place) -> str:
     """Returns the group as rules name it."""
     return place.group or "core"
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from kubescript import config, errors, programs
 from kubescript.kube import kinds
-from kubescript.redaction import changes
+from kubescript.redaction import hostile_changes
 from kubescript.request import request
 from kubescript.wire import inspection
 from kubescript_masking.errors import BodyBrokenError
@@ -26,7 +26,7 @@ from kubescript_masking.host.conversation import Found, Report
 from kubescript_masking.wire import masking
 from kubescript_sandbox.host import cancellation, spawner
 
-__all__ = ["Engine", "carried", "described", "is_first_use"]
+__all__ = ["Engine", "describe", "has_placeholder", "is_first_use"]
 
 _LOG_LINE_S: Final = 0.5
 """Seconds that masking a line of the log may take: other lines wait behind this one."""
@@ -93,12 +93,12 @@ class Engine(engine.Engine):
         return own
 
     def body(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
-        """A body as the script may see it, and its trailer; the broker's hook."""
-        return self._masked(call, chunks, report, echo=False)
+        """Returns a body as the script may see it, and its trailer; the broker's hook."""
+        return self._mask(call, chunks, report, echo=False)
 
     def echo(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
-        """A body that may repeat what the script has sent: an error, the answer to a write or a question."""
-        return self._masked(call, chunks, report, echo=True)
+        """Returns a body that may repeat what the script has sent: an error, the answer to a write or a question."""
+        return self._mask(call, chunks, report, echo=True)
 
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> inspection.Changes:
         """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
@@ -107,7 +107,7 @@ class Engine(engine.Engine):
         order = inspection.Order(comparison=compared)
         about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
         documents = iter((before, after, call.body or b""))
-        read = functools.partial(changes.read, has_before=bool(before), has_after=bool(after))
+        read = functools.partial(hostile_changes.read, has_before=bool(before), has_after=bool(after))
         return self.ask(
             about,
             documents,
@@ -123,13 +123,13 @@ class Engine(engine.Engine):
         return self.text(line, lambda _: None, cancellation.Patience(_LOG_LINE_S))
 
     def _masks(self, call: request.Request) -> bool:
-        """Whether values are masked: where only metadata may pass, whatever the operator has decided."""
+        """Says whether values are masked: where only metadata may pass, whatever the operator has decided."""
         return self.enabled or bool(call.metadata_rule)
 
-    def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
+    def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
         # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
         # leaves out all but metadata where only that may pass.
-        about = replace(described(call, echo=echo), masked=self._masks(call))
+        about = replace(describe(call, echo=echo), masked=self._masks(call))
         try:
             return (yield from self.mask_body(about, chunks, report, call.check_waiting, call.script))
         except BodyBrokenError as broken:
@@ -137,13 +137,16 @@ class Engine(engine.Engine):
             raise errors.ClusterError(message, code="cluster.broken", remedy=remedy) from None
 
 
-def carried(body: bytes) -> bool:
-    """Whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the value."""
-    return masking.OPENING in body or _ESCAPED in body.lower() or any(piece in body for piece in _IN_BASE64)
+def has_placeholder(body: bytes) -> bool:
+    """Says whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the
+    value."""
+    if masking.OPENING in body or _ESCAPED in body.lower():
+        return True
+    return any(piece in body for piece in _IN_BASE64)
 
 
-def described(call: request.Request, *, echo: bool) -> masking.Body:
-    """What a masker has to know of the body that answers this call."""
+def describe(call: request.Request, *, echo: bool) -> masking.Body:
+    """Returns what a masker has to know of the body that answers this call."""
     return masking.Body(
         form=call.form,
         live=call.is_live,
@@ -157,7 +160,7 @@ def described(call: request.Request, *, echo: bool) -> masking.Body:
 def _comparison(
     call: request.Request, before: bytes, after: bytes, user: inspection.UserInfo | None, *, masked: bool
 ) -> inspection.Comparison:
-    """What a masker has to know to compare an object before and after this call."""
+    """Returns what a masker has to know to compare an object before and after this call."""
     return inspection.Comparison(
         before=len(before),
         after=len(after),
@@ -206,13 +209,14 @@ def _settings(
 
 
 def _cache_directory() -> str:
-    """Where compiled rules are saved: the user's own cache, as the XDG base directories name it; empty without one."""
+    """Returns where compiled rules are saved: the user's own cache, as the XDG base directories name it; empty without
+    one."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", ""), ".cache"))
     return str(home / "kubescript" / "scanner") if home.is_absolute() else ""
 
 
 def is_first_use() -> bool:
-    """Whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
+    """Says whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
     folder = _cache_directory()
     return not folder or not any(Path(folder).glob("*.hsdb"))
 

@@ -50,10 +50,16 @@ class Info:
 
 def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
     """Returns what the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
-    return _classify(method, _checked_path(path), options)
+    _check_path(path)
+    found = paths.split_root(path)
+    if found is None:
+        return _document(method, path)
+    group, version, parts = found
+    return _resource(method, group, version, parts, options)
 
 
-def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
+def _check_path(path: tuple[str, ...]) -> None:
+    """Refuses a path that two programs may read in two ways. Raises RequestError."""
     if not 1 <= len(path) <= _MAX_SEGMENTS:
         raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
     for segment in path:
@@ -65,15 +71,6 @@ def _checked_path(path: tuple[str, ...]) -> tuple[str, ...]:
             raise errors.RequestError(
                 f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument", code="request.path"
             )
-    return path
-
-
-def _classify(method: str, segments: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
-    found = paths.split_root(segments)
-    if found is None:
-        return _document(method, segments)
-    group, version, parts = found
-    return _resource(method, group, version, parts, options)
 
 
 def _document(method: str, segments: tuple[str, ...]) -> Info:
@@ -90,6 +87,7 @@ def _document(method: str, segments: tuple[str, ...]) -> Info:
 
 
 def _is_document(segments: tuple[str, ...]) -> bool:
+    """Says whether a path is one of the documents that scripts may read."""
     head, count = segments[0], len(segments)
     if head in _HEALTH:
         return count <= 2
@@ -103,6 +101,7 @@ def _is_document(segments: tuple[str, ...]) -> bool:
 def _resource(
     method: str, group: str, version: str, parts: Sequence[str], options: tuple[tuple[str, str], ...]
 ) -> Info:
+    """Reads the path of a resource as kube-apiserver does. Raises RequestError."""
     info = Info(_METHOD_VERBS[method], True, group, version)
     if parts[0] in {"watch", "proxy"}:
         parts = _special_verb(info, method, parts)
@@ -127,6 +126,7 @@ def _special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str
 
 
 def _name_parts(info: Info, parts: Sequence[str]) -> None:
+    """Reads resource, name and subresource. Raises RequestError for a path that goes on behind them."""
     info.resource = parts[0]
     info.name = parts[1] if len(parts) > 1 else ""
     if len(parts) > 2 and info.verb != "proxy":
@@ -166,10 +166,10 @@ def _refine_verb(info: Info, options: dict[str, str]) -> None:
         return
     if info.verb == "get":
         info.verb = "watch" if options.get("watch") in {"true", "1"} else "list"
-    info.name = _selected_name(options.get("fieldSelector", ""))
+    info.name = _find_name(options.get("fieldSelector", ""))
 
 
-def _selected_name(selector: str) -> str:
+def _find_name(selector: str) -> str:
     """Returns the NAME of metadata.name=NAME in a field selector, as the API server reads it; empty without one."""
     for term in selector.split(","):
         match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)

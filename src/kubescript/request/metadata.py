@@ -42,6 +42,7 @@ def only(call: request.Request, rule: str, kind: str) -> request.Request:
 
 
 def _check_selector(call: request.Request, rule: str, selector: str) -> None:
+    """Refuses a selector of a field that is not metadata. Raises PolicyDenied."""
     known = _FIELDS | _OWN_FIELDS.get((call.group, call.resource), frozenset())
     for term in selector.split(","):
         match = _TERM.fullmatch(term)

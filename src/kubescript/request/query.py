@@ -60,6 +60,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
+    """Refuses a key that no request of this kind has. Raises RequestError."""
     known = _RESOURCE_KEYS if resource else _DOCUMENT_KEYS
     if key in known or (tunnel and key in _TUNNEL_KEYS):
         return
@@ -67,9 +68,13 @@ def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
 
 
 def _nearest(key: str, known: frozenset[str]) -> str:
+    """Returns the end of an error's text: the known key that is most similar, or where to find them."""
     plain = {name.lower(): name for name in known}
-    close = difflib.get_close_matches(key.replace("_", "").lower()[:80], plain, n=1, cutoff=0.6)
-    return f"; did you mean {plain[close[0]]}?" if close else "; help(method) lists the parameters"
+    word = key.replace("_", "").lower()[:80]
+    close = difflib.get_close_matches(word, plain, n=1, cutoff=0.6)
+    if not close:
+        return "; help(method) lists the parameters"
+    return f"; did you mean {plain[close[0]]}?"
 
 
 def _check_value(key: str, value: str) -> None:

@@ -6,8 +6,8 @@ Helm keeps each revision of a release in a Secret, or where its operator says so
     /apis/helm.sh/secrets/namespaces/shop/releases/sh.helm.release.v1.web.v3        one revision
 
 where a call that accepts metadata gets a revision without values, notes, hooks and objects, and where the place of the
-version says what they are kept in. `stored` returns the request that is sent: for the metadata
-of the Secrets, or for one Secret, out of which `masker.releases` writes what a script may see.
+version says what they are kept in. `resolve` returns the request that is sent: for the metadata of the Secrets, or for
+one Secret, out of which `inspection.releases` writes what a script may see.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Final, Literal
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["holder", "stored"]
+__all__ = ["holder", "resolve"]
 
 _PLURAL: Final = "releases"
 _METADATA_RULE: Final = "helm.sh/Release"
@@ -37,38 +37,42 @@ def holder(call: request.Request) -> request.Request:
     return replace(call, group="", version="v1", resource=call.version)
 
 
-def stored(call: request.Request) -> request.Request:
+def resolve(call: request.Request) -> request.Request:
     """Returns the request that is sent. Raises RequestError for anything but a list or one revision."""
     if call.resource != _PLURAL or call.subresource or call.version not in _HOLDERS:
-        raise _refused("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
+        raise _refusal("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
     if call.method != "GET" or call.verb not in {"get", "list"}:
-        raise _refused(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
+        raise _refusal(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
     found = replace(holder(call), metadata_rule=_METADATA_RULE)
     return _list(found) if call.verb == "list" else _one(found)
 
 
 def _list(call: request.Request) -> request.Request:
+    """Returns the request for the metadata of all revisions."""
     options = dict(call.query)
     unknown = min(options.keys() - _KEYS, default="")
     if unknown:
-        raise _refused(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
+        raise _refusal(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
     # The terms of a selector hold together, so that whatever the script selects, only Helm's own objects are read.
-    selected = f"{_OWNED},{options['labelSelector']}" if options.get("labelSelector") else _OWNED
-    query = tuple((options | {"labelSelector": selected}).items())
-    return replace(call, path=_path(call), query=query, accept=_LIST)
+    own = options.get("labelSelector")
+    options["labelSelector"] = f"{_OWNED},{own}" if own else _OWNED
+    return replace(call, path=_path(call), query=tuple(options.items()), accept=_LIST)
 
 
 def _one(call: request.Request) -> request.Request:
+    """Returns the request for one revision."""
     if not call.namespace or not _NAME.fullmatch(call.name):
-        raise _refused("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
+        raise _refusal("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
     extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
-    return replace(call, path=f"{_path(call)}/{call.name}", query=(), accept="application/json", release=extent)
+    path = f"{_path(call)}/{call.name}"
+    return replace(call, path=path, query=(), accept="application/json", release=extent)
 
 
 def _path(call: request.Request) -> str:
+    """Returns the path of what holds the releases."""
     where = f"namespaces/{call.namespace}/" if call.namespace else ""
     return f"/api/v1/{where}{call.resource}"
 
 
-def _refused(message: str) -> errors.RequestError:
+def _refusal(message: str) -> errors.RequestError:
     return errors.RequestError(message, code="request.release")

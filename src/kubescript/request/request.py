@@ -2,7 +2,7 @@
 
 `parse` turns the sandbox's call into the one request that will be sent, or refuses it. It repairs nothing: when two
 programs can read a request in two ways, the policy and a proxy may disagree about it. Paths, query strings and bodies
-are in `info`, `query` and `body`.
+are in `info`, `query` and `json_body`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from kubescript import errors
-from kubescript.request import body as request_body
 from kubescript.request import info, query
+from kubescript.request import json_body as request_body
 from kubescript.wire import exchanges
 from kubescript_masking.wire import masking
 
@@ -55,7 +55,7 @@ class Request:
     agent: str = ""
     """Text that the user agent has after our name and version. It is the host's own and holds no word of a caller."""
     deadline: float = math.inf
-    """When nobody needs the answer any more, by `time.monotonic`."""
+    """When the answer is no longer needed, by `time.monotonic`."""
     script: int = 0
     """Tells the calls of one script from those of others."""
     metadata_rule: str = ""
@@ -64,13 +64,13 @@ class Request:
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when it is not known."""
     release: Literal["", "brief", "whole"] = ""
-    """Set when the object holds a revision of a Helm release: how much of it `masker.releases` writes."""
+    """Set when the object holds a revision of a Helm release: how much of it `inspection.releases` writes."""
     dry_run: bool = False
     """Whether the API server is asked to change nothing."""
     plan: str = ""
     """Id of the approved plan that a write is part of."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
-    """Says whether nobody waits for the answer any more."""
+    """Says whether the answer is no longer needed."""
 
     @property
     def is_live(self) -> bool:
@@ -141,9 +141,13 @@ def describe(request: Request) -> str:
     """Describes the request in a few words for a person: `list pods in namespace default`."""
     if not request.is_resource:
         return f"{request.method} {request.path}"
-    what = request.resource + (f"/{request.subresource}" if request.subresource else "")
+    text = f"{request.verb} {request.resource}"
+    if request.subresource:
+        text += f"/{request.subresource}"
     if request.group:
-        what += f".{request.group}"
-    named = f" {request.name}" if request.name else ""
-    where = f" in namespace {request.namespace}" if request.namespace and request.resource != "namespaces" else ""
-    return f"{request.verb} {what}{named}{where}"
+        text += f".{request.group}"
+    if request.name:
+        text += f" {request.name}"
+    if request.namespace and request.resource != "namespaces":
+        text += f" in namespace {request.namespace}"
+    return text

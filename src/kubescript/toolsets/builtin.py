@@ -99,7 +99,7 @@ def _gateway(parts: Parts) -> base.Toolset:
 
 
 def _openshift(parts: Parts) -> base.Toolset:
-    from kubescript.commands import openshift as commands
+    from kubescript.commands import oc_runner as commands
     from kubescript.toolsets import openshift
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
@@ -108,7 +108,7 @@ def _openshift(parts: Parts) -> base.Toolset:
 
 
 def _openstack(parts: Parts) -> base.Toolset:
-    from kubescript.commands import openstack as commands
+    from kubescript.commands import openstack_runner as commands
     from kubescript.toolsets import openstack
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
@@ -171,9 +171,9 @@ def check(settings: config.Settings) -> None:
         if name not in TOOLSETS:
             _check_installed(name)
         if name == "openstack":
-            from kubescript.commands import openstack
+            from kubescript.commands import openstack_runner
 
-            openstack.check()
+            openstack_runner.check()
 
 
 def _check_installed(name: str) -> None:

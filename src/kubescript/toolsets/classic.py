@@ -163,7 +163,7 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
 def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     """Returns the contract's error for a cluster that cannot be asked."""
     action = messages.text(_ACTIONS[answer.code], cluster=cluster)
-    details = fencing.unfenced(answer.text).removeprefix("Error: ")
+    details = fencing.unfence(answer.text).removeprefix("Error: ")
     before, _, note = details.rpartition("\n")
     if note.startswith("["):  # the note of the call that failed, which is what the details are about
         details = before

@@ -108,7 +108,7 @@ def _read(answer: types.Answer) -> tuple[str, ...]:
     if answer.is_error:
         return ()
     try:
-        found, _ = json.JSONDecoder().raw_decode(fencing.unfenced(answer.text).lstrip())
+        found, _ = json.JSONDecoder().raw_decode(fencing.unfence(answer.text).lstrip())
     except (ValueError, RecursionError, errors.KubescriptError):
         return ()
     if not isinstance(found, list):

@@ -1,1 +1,1 @@
-"""The protocol between the host and a worker: everything that both sides may import. Imports no other package here."""
+"""What the host tells confined processes of a cluster, and they answer: all that both sides may import."""

@@ -122,7 +122,8 @@ class Row(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an object does, so far as rules about its removal need it. None: nobody can say, or it is no such kind."""
+    """What an object does, so far as rules about its removal need it. None: that is not known, or its kind has no such
+    state."""
 
     running: bool | None = None
     """Whether it does something that ends with it: a pod that runs, a workload of which replicas are ready, a Job that

@@ -111,7 +111,7 @@ def find_changed_paths(event: transcript.Event) -> frozenset[str]:
     if event.subresource == "scale":
         return frozenset({"spec.replicas"})  # the answer is no state of the object
     is_known = event.before is not None and event.after is not None and event.verb != "delete"
-    found = fields.differences(event.before, event.after) if is_known else field_paths.named(event.body)
+    found = fields.differences(event.before, event.after) if is_known else field_paths.list_named(event.body)
     return frozenset(path for path in found if not _is_ignored(path))
 
 
@@ -163,7 +163,7 @@ def _orphans(event: transcript.Event) -> bool:
 
 def _with_content(change: changes.Change, event: transcript.Event) -> changes.Change:
     """Adds what the request says, and what it did."""
-    said = field_paths.named(event.body)
+    said = field_paths.list_named(event.body)
     if event.subresource == "scale":
         said = tuple(path for path in said if path == _REPLICAS)
     named = tuple(path for path in said if event.subresource or not _is_ignored(path))

@@ -55,7 +55,7 @@ class Write:
     @property
     def content(self) -> tuple[str, ...]:
         """Paths of all fields that the request names, without those that say which object is meant."""
-        named = dict.fromkeys((*self.fields, *field_paths.named(self.body)))
+        named = dict.fromkeys((*self.fields, *field_paths.list_named(self.body)))
         return tuple(path for path in named if not field_paths.is_identity(path))
 
     @property

@@ -49,7 +49,7 @@ _MAX_STACK: Final = 8 << 20
 _RESERVED: Final = 1536 << 20
 """Bytes of address space that a program may reserve beyond what it writes to. Go needs 800 MiB, and 8 MiB for each
 stack of the C library's. Attack: pages that are written and then write-protected, or mapped over a reservation, are no
-data to the kernel; this is the most of them that the host finds (commands/process.py)."""
+data to the kernel; this is the most of them that the host finds (commands/confined_process.py)."""
 _OWN_USERS: Final = 0x70000000
 """The first of the user ids that no system gives away (systemd's table of them), more than there are processes."""
 

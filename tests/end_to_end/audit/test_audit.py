@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from kubescript.audit import plans, record
+from kubescript.audit import plan_records, script_records
 from kubescript.changes.store import record as plan_record
 from tests.kit import approval_page, clients, trails
 
@@ -80,5 +80,5 @@ def test_the_end_of_a_long_plan_says_how_many_steps_it_leaves_out() -> None:
     """A record has room for a hundred."""
     made = approval_page.plan_of(*[approval_page.step(f"web-{number}") for number in range(103)])
     done = plan_record.Record(made, "applied", (), (plan_record.Application("done"),) * 103, "103 of 103")
-    fields = plans.ended(done, record.TextFilter(record.unmasked))
+    fields = plan_records.describe_application(done, script_records.TextFilter(lambda text, *_: text))
     assert (len(fields["steps"]), fields["more_steps"]) == (100, 3)

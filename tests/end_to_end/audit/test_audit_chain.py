@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from kubescript import errors
-from kubescript.audit import chain, log, paths, verify
+from kubescript.audit import chain, file_checks, log, verify
 from tests.kit import clients, patience, trails
 
 
@@ -570,4 +570,4 @@ def test_a_key_must_be_long(tmp_path: Path) -> None:
     """A key that could be guessed is refused."""
     (tmp_path / "key").write_text("hunter2")
     with pytest.raises(errors.AuditError):
-        paths.read_key(tmp_path / "key")
+        file_checks.read_key(tmp_path / "key")

@@ -491,7 +491,7 @@ class Ledger:
 @pytest.fixture
 def ledger(place: Place, tmp_path: Path) -> Iterator[Ledger]:
     file = tmp_path / "audit.jsonl"
-    made = recorder.opened(config.Audit(file=file), place.application.redaction.text_or_withheld)
+    made = recorder.open_recorder(config.Audit(file=file), place.application.redaction.text_or_withheld)
     assert made is not None
     yield Ledger(made, file)
     made.close()
@@ -559,13 +559,13 @@ def test_an_end_that_cannot_be_recorded_says_what_was_applied(
     place: Place, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = place.approved()
-    applied = ledger.recorder.applied
+    applied = ledger.recorder.record_application
 
     def too_late(found: record.Record) -> None:
         ledger.take_away()
         applied(found)
 
-    monkeypatch.setattr(ledger.recorder, "applied", too_late)
+    monkeypatch.setattr(ledger.recorder, "record_application", too_late)
     found = ended(place, ledger, made)
     monkeypatch.undo()
     assert found.state == "applied" and found.text.startswith(

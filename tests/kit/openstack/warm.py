@@ -34,9 +34,9 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def _ours(order: orders.OpenStackOrder) -> int:
-    from kubescript.launcher import openstack
+    from kubescript.launcher import openstack_command
 
-    return openstack.run(order)
+    return openstack_command.run(order)
 
 
 def _plain(order: orders.OpenStackOrder) -> int:
@@ -54,9 +54,9 @@ def _plain(order: orders.OpenStackOrder) -> int:
 
 
 def _warm(kind: str) -> Callable[[orders.OpenStackOrder], int]:
-    from kubescript.launcher import openstack
+    from kubescript.launcher import openstack_command
 
-    openstack.warm()  # for both: it only imports
+    openstack_command.warm()  # for both: it only imports
     sys.argv = ["openstack"]
     return _plain if kind == "plain" else _ours
 

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from kubernetes import client, config
 
-from kubescript.redaction import changes
+from kubescript.redaction import hostile_changes
 from kubescript.wire import inspection
 from kubescript_sandbox.wire import protocol
 from tests.kit import people, plan_mode
@@ -182,7 +182,7 @@ def test_a_way_back_that_is_longer_than_a_masking_process_makes_is_refused() -> 
 
     def read(undo: str) -> inspection.Changes:
         answer = inspection.Changes(facts, facts, digest="0" * 64, requested="0" * 64, undo=undo)
-        return changes.read(msgspec.json.encode(answer), has_before=True, has_after=True)
+        return hostile_changes.read(msgspec.json.encode(answer), has_before=True, has_after=True)
 
     assert read("x" * inspection.MAX_UNDO).undo
     with pytest.raises(protocol.ProtocolError):

@@ -125,7 +125,7 @@ def test_a_log_that_is_not_there_says_why(script: str, live: Ask) -> None:
     """In the API server's, the kubelet's or our own words, in two lines at most; the next log is there."""
     answer = live(script)
     assert REFUSED[script] in answer
-    message, _, note = fencing.unfenced(answer).rpartition("\n[")
+    message, _, note = fencing.unfence(answer).rpartition("\n[")
     assert len((message or note).splitlines()) <= 2
     assert "greylisted" in live(f"{MAIL}, tail_lines=1)")
 
@@ -182,5 +182,5 @@ def test_the_end_of_a_log_is_masked_like_the_whole(live: Ask) -> None:
     ):
         told = whole + live(asked)
         assert [line for line in (*HIDDEN.splitlines(), "folded-canary", "Zx81lm") if line in told] == []
-    assert fencing.unfenced(live(read.format("tail_lines=1"))).startswith("ready\n")
+    assert fencing.unfence(live(read.format("tail_lines=1"))).startswith("ready\n")
     assert live(f"len({read.format('tail_lines=3')}.splitlines())").startswith("3")

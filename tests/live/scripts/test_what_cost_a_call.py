@@ -68,7 +68,7 @@ def test_on_a_real_api_server(kubeconfig: Path) -> None:
     """Each at the first call."""
     with clients.asking("--kubeconfig", str(kubeconfig), "--log-level", "error") as asked:
         for script, expected in LIVE.items():
-            told = fencing.unfenced(clients.whole(asked(script)))
+            told = fencing.unfence(clients.whole(asked(script)))
             assert told == expected, script
 
 

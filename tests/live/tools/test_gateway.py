@@ -274,7 +274,7 @@ def test_an_object_that_is_not_there_is_an_error(kubeconfig_call: tools.Call) ->
     result = kubeconfig_call("k8s_get", namespace="shop", **APPS, plural="deployments", name="nope")
     first, rest = clients.whole(result).split("\n", 1)
     assert result.is_error and first == "ERROR: NotFoundException:"
-    assert fencing.unfenced(rest) == 'deployments.apps "nope" not found'
+    assert fencing.unfence(rest) == 'deployments.apps "nope" not found'
 
 
 def test_events_come_with_warnings_first(kubeconfig_call: tools.Call) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.redaction import changes
+from kubescript.redaction import hostile_changes
 from kubescript.wire import exchanges, inspection
 from kubescript_sandbox.wire import protocol
 from tests.kit import cases, processes
@@ -27,7 +27,7 @@ _CHANGES: Final = inspection.Changes(
 
 
 def read_changes(data: bytes) -> object:
-    return changes.read(data, has_before=True, has_after=True)
+    return hostile_changes.read(data, has_before=True, has_after=True)
 
 
 READS: Final[dict[str, tuple[Callable[[bytes], object], msgspec.Struct]]] = {

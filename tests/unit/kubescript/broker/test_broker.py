@@ -12,7 +12,7 @@ from kubescript import errors, types
 from kubescript.broker import broker, operation, records, summary
 from kubescript.broker import call as broker_call
 from kubescript.output import notes
-from kubescript.policy import policy
+from kubescript.policy import denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
@@ -59,7 +59,7 @@ class Fake:
 
 
 PODS = exchanges.Call("GET", ("api", "v1", "namespaces", "a", "pods"))
-NO_SECRETS = policy.DeniedResource("core", kind="Secret")
+NO_SECRETS = denied_resources.DeniedResource("core", kind="Secret")
 SECRETS = exchanges.Call("GET", ("api", "v1", "namespaces", "a", "secrets", "db"))
 
 

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from kubescript import config, errors, redaction, types
-from kubescript.audit import changes, recorder
-from kubescript.audit import record as audit_record
+from kubescript.audit import recorded_changes, recorder
+from kubescript.audit import script_records as audit_record
 from kubescript.broker import records
 from kubescript.changes import attempt, draft, plan, review
 from kubescript.changes.rules.conduct import configuration, transcript
@@ -316,7 +316,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def record(file: Path, engine: redaction.Engine) -> recorder.Recorder:
     """The recorder of a server."""
-    opened = recorder.opened(config.Audit(file=file), engine.text)
+    opened = recorder.open_recorder(config.Audit(file=file), engine.text)
     assert opened is not None
     return opened
 
@@ -363,7 +363,7 @@ def test_a_plan_is_judged_once_it_was_applied(file: Path, record: recorder.Recor
     """Its record tells what its requests change; whoever approved them, its author made them. A plan that nobody has
     approved changes nothing, unless it is asked for."""
     steps = planned(engine, write("delete", POD, None), write("patch", DEPLOYMENT, NEW, PARTIAL))
-    record.begin("1", CALLER, runs.Limits(), ((), "")).planned(as_plan(steps))
+    record.begin("1", CALLER, runs.Limits(), ((), "")).record_plan(as_plan(steps))
     assert audited(file)[1] == "0 changes: 0 critical, 0 warnings\n"
     code, text = audited(file, "--planned")
     assert code == 1 and "plan p-1 critical NO_DESTRUCTIVE_SHORTCUTS" in text
@@ -427,7 +427,7 @@ def test_the_record_of_a_plan_is_bounded_and_masked(
     token = {"metadata": {"name": "web-2", "labels": {"token": "ghp_" + "a1B2c3D4e5F6" * 3}}}
     (step,) = planned(engine, create)
     named = [step] + [step_with(step, f"web-{number}", token) for number in range(99)]
-    record.begin("1", CALLER, runs.Limits(), ((), "")).planned(as_plan(tuple(named)))
+    record.begin("1", CALLER, runs.Limits(), ((), "")).record_plan(as_plan(tuple(named)))
     record.close()
     (line,) = [one for one in file.read_bytes().splitlines() if b'"type":"plan"' in one]
     assert len(line) < 32 * 1024 and b"ghp_" not in line and b'"value"' not in line
@@ -447,9 +447,9 @@ def test_what_the_record_says_of_a_step_is_what_the_rules_saw(engine: redaction.
     """Writer and reader share one shape: a step that was recorded and read back is the same change."""
     steps = planned(engine, write("patch", DEPLOYMENT, HALF, PARTIAL), write("delete", POD, None))
     for step in steps:
-        fields = changes.fields_of(step, audit_record.TextFilter(engine.text), 8_000)
+        fields = recorded_changes.fields_of(step, audit_record.TextFilter(engine.text), 8_000)
         written = {"type": "plan", "time": "2026-01-01T00:00:00Z", "plan": "p-1", "steps": [fields]}
-        (session,) = changes.sessions([json.loads(json.dumps(written))], planned=True)
+        (session,) = recorded_changes.sessions([json.loads(json.dumps(written))], planned=True)
         (read,) = session.changes
         seen = review.change_of(step)
         for name in set(transcript.Change.__struct_fields__) - {"at"}:

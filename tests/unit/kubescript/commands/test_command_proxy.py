@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 
 from kubescript import types
-from kubescript.commands import process, proxy
+from kubescript.commands import confined_process, proxy
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation
@@ -35,7 +35,7 @@ def served(cluster: Cluster, seconds: float) -> Iterator[http.client.HTTPConnect
     """A connection to the proxy of a command that ends after so many seconds."""
     job = conversation.Job("get pods -w", runs.Limits(), exchanges.Parameters("default", "test"), cluster)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        way_out = process.WayOut(listener, "secret")
+        way_out = confined_process.WayOut(listener, "secret")
         with proxy.Proxy(way_out, job, time.monotonic() + seconds).serving():
             connection = http.client.HTTPConnection(*listener.getsockname())
             with contextlib.closing(connection):

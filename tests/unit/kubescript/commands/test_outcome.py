@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubescript import types
-from kubescript.commands import outcome, process
+from kubescript.commands import command_outcome, confined_process
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation
@@ -20,35 +20,35 @@ JOB = conversation.Job(
 )
 
 
-def code(output: process.Output, refused: int | None = None) -> str:
+def code(output: confined_process.Output, refused: int | None = None) -> str:
     """The code of the fault, "" for a success."""
-    fault = outcome.outcome(JOB, output, runs.Usage(), refused=refused).fault
+    fault = command_outcome.outcome(JOB, output, runs.Usage(), refused=refused).fault
     return fault.code if fault is not None else ""
 
 
 @pytest.mark.parametrize(
     ("output", "expected"),
     [
-        (process.Output("", "", 0, status=0), ""),
-        (process.Output("", "", 0, status=0, cancelled=True), ""),
-        (process.Output("", "", 0, status=0, is_over=True), "limit.time"),
-        (process.Output("", "", 0, status=0, is_over=True, cancelled=True), "cancelled"),
-        (process.Output("", "", 0, status=-9, is_over=True), "limit.time"),
-        (process.Output("", "", 0, status=-9, cancelled=True), "cancelled"),
-        (process.Output("", "", 0, status=-9), "limit.memory"),
-        (process.Output("", "", 0, status=-11), "worker.died"),
-        (process.Output("", "", 0), "worker.died"),
-        (process.Output("", "", 0, status=1), "command.failed"),
-        (process.Output("", "", 0, status=3), "policy.command"),
+        (confined_process.Output("", "", 0, status=0), ""),
+        (confined_process.Output("", "", 0, status=0, cancelled=True), ""),
+        (confined_process.Output("", "", 0, status=0, is_over=True), "limit.time"),
+        (confined_process.Output("", "", 0, status=0, is_over=True, cancelled=True), "cancelled"),
+        (confined_process.Output("", "", 0, status=-9, is_over=True), "limit.time"),
+        (confined_process.Output("", "", 0, status=-9, cancelled=True), "cancelled"),
+        (confined_process.Output("", "", 0, status=-9), "limit.memory"),
+        (confined_process.Output("", "", 0, status=-11), "worker.died"),
+        (confined_process.Output("", "", 0), "worker.died"),
+        (confined_process.Output("", "", 0, status=1), "command.failed"),
+        (confined_process.Output("", "", 0, status=3), "policy.command"),
     ],
 )
-def test_an_ending_has_the_code_of_its_cause(output: process.Output, expected: str) -> None:
+def test_an_ending_has_the_code_of_its_cause(output: confined_process.Output, expected: str) -> None:
     """A command that ended with 0 at its deadline has lost what it had to say: it is over, and no success."""
     assert code(output, refused=3) == expected
 
 
 def test_what_was_written_until_the_deadline_is_kept() -> None:
-    told = outcome.outcome(JOB, process.Output("pod/a\n", "", 0, status=0, is_over=True), runs.Usage())
+    told = command_outcome.outcome(JOB, confined_process.Output("pod/a\n", "", 0, status=0, is_over=True), runs.Usage())
     assert told.printed == "pod/a\n"
     assert (
         told.fault is not None

@@ -14,7 +14,7 @@ from kubescript.broker import operation, summary
 from kubescript.cluster import snapshot
 from kubescript.guest.advice import ADVICE
 from kubescript.output import fencing, render
-from kubescript.policy import policy
+from kubescript.policy import denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -25,10 +25,10 @@ MOST = 45
 
 READ_ONLY = policy.Policy()
 WRITABLE = policy.Policy(writes="direct")
-WIDGETS = policy.DeniedResource("example.com", kind="Widget")
-DENIED = policy.Policy(rules=(policy.DeniedResource("core", kind="ConfigMap"), WIDGETS))
+WIDGETS = denied_resources.DeniedResource("example.com", kind="Widget")
+DENIED = policy.Policy(rules=(denied_resources.DeniedResource("core", kind="ConfigMap"), WIDGETS))
 MISTAKEN = policy.Policy(
-    rules=(policy.DeniedResource("cert-manager.io", kind="Certificat"),),
+    rules=(denied_resources.DeniedResource("cert-manager.io", kind="Certificat"),),
     resolve=lambda *_: "Certificate",
     named=lambda _: False,
 )

@@ -10,7 +10,7 @@ import pytest
 from kubescript import config, errors
 from kubescript.audit import rbac
 from kubescript.guest.sdk.values import exceptions as sdk_errors
-from kubescript.policy import rules
+from kubescript.policy import rule_checks
 
 REFUSED = (
     'secrets is forbidden: User "system:serviceaccount:a:b" cannot list resource "secrets" in API group "" in the '
@@ -50,6 +50,6 @@ def test_a_role_names_what_holds_helm_releases() -> None:
 
 def test_a_subresource_has_no_metadata() -> None:
     """A rule that serves the metadata of a subresource is a mistake, and named at the start."""
-    assert rules.read(config.DeniedResource(group="", kind="ConfigMap", serve="metadata")).serve == "metadata"
+    assert rule_checks.read(config.DeniedResource(group="", kind="ConfigMap", serve="metadata")).serve == "metadata"
     with pytest.raises(errors.ConfigError, match="subresource"):
-        rules.read(config.DeniedResource(group="", resource="pods/log", serve="metadata"))
+        rule_checks.read(config.DeniedResource(group="", resource="pods/log", serve="metadata"))

@@ -106,7 +106,7 @@ def test_ports_of_two_dry_runs_stand_side_by_side_in_the_plan_s_view() -> None:
 def test_a_move_names_both_its_places() -> None:
     """What is moved goes away where it was."""
     body = [{"op": "move", "from": "/metadata/labels/a~1b", "path": "/metadata/labels/c"}]
-    assert field_paths.named(body) == ("metadata.labels.c", "metadata.labels.a/b")
+    assert field_paths.list_named(body) == ("metadata.labels.c", "metadata.labels.a/b")
 
 
 def test_steps_tell_a_name_from_a_number_and_from_a_key_that_looks_like_another() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from kubescript import config, types
-from kubescript.output import notes, render
+from kubescript.output import notes, render, styles
 from kubescript_sandbox import runs
 
 SMALL = runs.Limits(output_bytes=2048)
@@ -22,7 +22,7 @@ def test_constants_of_the_script_are_not_masked() -> None:
     def mask(text: str) -> str:
         return text.replace("ref", "\u00abredacted\u00bb").replace("hunter2", "\u00abredacted\u00bb")
 
-    style = render.Style(mask=mask, constants=frozenset({"ref"}))
+    style = styles.Style(mask=mask, constants=frozenset({"ref"}))
     outcome = runs.Outcome(result=b'{"API_PASSWORD":"ref","DB_PASSWORD":["hunter2","ref"]}')
     got = render.render(outcome, runs.Limits(), style=style)
     assert got.text == '{"API_PASSWORD":"ref","DB_PASSWORD":["\u00abredacted\u00bb","ref"]}'
@@ -185,7 +185,7 @@ def test_tricks_are_told_and_colours_are_not() -> None:
 
 def test_every_text_passes_the_mask_whole() -> None:
     """The one seam for redaction: prints, values, keys, faults, hints and notes pass it before anything is cut."""
-    style = render.Style(mask=lambda text: text.replace("hunter2" * 300, "«masked»"))
+    style = styles.Style(mask=lambda text: text.replace("hunter2" * 300, "«masked»"))
     secret = "hunter2" * 300
     small = runs.Limits(output_bytes=1500)
     for outcome in (
@@ -208,14 +208,14 @@ def test_infinity_is_no_json() -> None:
         assert "Infinity" not in text
         assert "1e400" in json.dumps(json.loads(text))
     structured = render.render(
-        runs.Outcome(result=b"[1e400,-1e999]"), SMALL, style=render.Style(structured=True)
+        runs.Outcome(result=b"[1e400,-1e999]"), SMALL, style=styles.Style(structured=True)
     ).structured
     assert structured == {"result": ["1e400", "-1e999"]}
 
 
 def test_structured_answers_hold_what_the_text_holds() -> None:
     """Result, prints and what is missing, cut as the text is; none for a failure."""
-    style = render.Style(structured=True)
+    style = styles.Style(structured=True)
     items = [{"name": f"pod-{n}"} for n in range(500)]
     got = render.render(
         runs.Outcome(printed="hi\n", result=json.dumps(items).encode()),

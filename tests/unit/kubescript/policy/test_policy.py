@@ -12,7 +12,7 @@ import pytest
 
 from kubescript import errors
 from kubescript.kube import kinds
-from kubescript.policy import policy
+from kubescript.policy import denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 
@@ -88,7 +88,7 @@ ROUNDABOUTS = [
 ]  # fmt: skip
 
 
-NO_SECRETS = policy.DeniedResource("core", kind="Secret")
+NO_SECRETS = denied_resources.DeniedResource("core", kind="Secret")
 """The rule of an operator who wants nothing of Secrets to be served."""
 
 
@@ -97,8 +97,10 @@ NO_SECRETS = policy.DeniedResource("core", kind="Secret")
 def test_secrets_have_no_back_door(path: str, read_only: bool) -> None:
     """A rule that serves nothing denies Secrets by every path, also on a server that may write, and whatever milder
     rules stand beside it."""
-    for defaults in ((), policy.DEFAULT_RULES):
-        rules = policy.Policy("off" if read_only else "direct", (NO_SECRETS, policy.DeniedResource("apps")), defaults)
+    for defaults in ((), denied_resources.DEFAULT_RULES):
+        rules = policy.Policy(
+            "off" if read_only else "direct", (NO_SECRETS, denied_resources.DeniedResource("apps")), defaults
+        )
         decision = ask("GET", path, rules)
         assert (decision.verdict, decision.rule) == ("deny", "policy.denied_resource")
         assert "Secret" in decision.reason and decision.instead
@@ -124,21 +126,24 @@ def test_secrets_are_served_as_metadata(path: str, rules: policy.Policy) -> None
 
 
 # rules, path → what is served
-MILD, STRICT = policy.DeniedResource(kind="Thing", serve="metadata"), policy.DeniedResource("custom.io")
+MILD, STRICT = (
+    denied_resources.DeniedResource(kind="Thing", serve="metadata"),
+    denied_resources.DeniedResource("custom.io"),
+)
 SERVED = [
     ((MILD,), "apis/custom.io/v1/things/t", "metadata"),
     ((MILD,), "apis/custom.io/v1/things/t/status", ""),
     ((MILD, STRICT), "apis/custom.io/v1/things/t", ""),
     ((STRICT, MILD), "apis/custom.io/v1/things/t", ""),
     ((MILD,), "apis/custom.io/v1/mysteries/t", ""),  # its kind is not known
-    ((policy.DeniedResource("custom.io", kind="Thingy", serve="metadata"),), "apis/custom.io/v1/things/t", ""),
-    ((policy.DeniedResource(serve="metadata"),), "api/v1/pods", "metadata"),
-    ((policy.DeniedResource(serve="metadata"),), "api/v1/namespaces/a/pods/b/log", ""),
+    ((denied_resources.DeniedResource("custom.io", kind="Thingy", serve="metadata"),), "apis/custom.io/v1/things/t", ""),
+    ((denied_resources.DeniedResource(serve="metadata"),), "api/v1/pods", "metadata"),
+    ((denied_resources.DeniedResource(serve="metadata"),), "api/v1/namespaces/a/pods/b/log", ""),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rules", "path", "served"), SERVED)
-def test_the_strictest_rule_counts(rules: tuple[policy.DeniedResource, ...], path: str, served: str) -> None:
+def test_the_strictest_rule_counts(rules: tuple[denied_resources.DeniedResource, ...], path: str, served: str) -> None:
     """Metadata is served when every rule that covers the request says so; a kind that is not known is denied."""
     decision = ask("GET", path, policy.Policy(rules=rules, resolve=kind_of_things))
     assert (decision.serve if decision.verdict == "allow" else "") == served
@@ -192,34 +197,34 @@ def kind_of_things(group: str, version: str, resource: str) -> str | None:
 
 # rule, method, path → denied?
 RULES = [
-    (policy.DeniedResource(kind="ConfigMap"), "GET", "api/v1/configmaps", True),
-    (policy.DeniedResource(kind="configmap"), "GET", "api/v1/namespaces/a/configmaps/b", True),
-    (policy.DeniedResource(resource="configmaps"), "GET", "api/v1/namespaces/a/configmaps/b", True),
-    (policy.DeniedResource(kind="ConfigMap"), "GET", "api/v1/pods", False),
-    (policy.DeniedResource(resource="pods"), "GET", "api/v1/namespaces/a/pods/b/log", True),
-    (policy.DeniedResource(resource="pods/log"), "GET", "api/v1/namespaces/a/pods/b/log", True),
-    (policy.DeniedResource(resource="pods/log"), "GET", "api/v1/namespaces/a/pods/b", False),
-    (policy.DeniedResource(kind="Scale"), "GET", "apis/apps/v1/namespaces/a/deployments/b/scale", True),
-    (policy.DeniedResource(kind="Scale"), "GET", "apis/apps/v1/namespaces/a/deployments/b", False),
-    (policy.DeniedResource("apps"), "GET", "apis/apps/v1/deployments", True),
+    (denied_resources.DeniedResource(kind="ConfigMap"), "GET", "api/v1/configmaps", True),
+    (denied_resources.DeniedResource(kind="configmap"), "GET", "api/v1/namespaces/a/configmaps/b", True),
+    (denied_resources.DeniedResource(resource="configmaps"), "GET", "api/v1/namespaces/a/configmaps/b", True),
+    (denied_resources.DeniedResource(kind="ConfigMap"), "GET", "api/v1/pods", False),
+    (denied_resources.DeniedResource(resource="pods"), "GET", "api/v1/namespaces/a/pods/b/log", True),
+    (denied_resources.DeniedResource(resource="pods/log"), "GET", "api/v1/namespaces/a/pods/b/log", True),
+    (denied_resources.DeniedResource(resource="pods/log"), "GET", "api/v1/namespaces/a/pods/b", False),
+    (denied_resources.DeniedResource(kind="Scale"), "GET", "apis/apps/v1/namespaces/a/deployments/b/scale", True),
+    (denied_resources.DeniedResource(kind="Scale"), "GET", "apis/apps/v1/namespaces/a/deployments/b", False),
+    (denied_resources.DeniedResource("apps"), "GET", "apis/apps/v1/deployments", True),
     # every version serves the same objects, and so do the two groups of events
-    (policy.DeniedResource("apps", "v1beta1"), "GET", "apis/apps/v1/deployments", True),
-    (policy.DeniedResource("core", kind="Event"), "GET", "apis/events.k8s.io/v1/events", True),
-    (policy.DeniedResource("events.k8s.io", kind="Event"), "GET", "api/v1/namespaces/a/events", True),
-    (policy.DeniedResource("*", "*", "Event", "*"), "GET", "apis/events.k8s.io/v1/events", True),
-    (policy.DeniedResource(), "GET", "api/v1/pods", True),
-    (policy.DeniedResource(kind="Thing"), "GET", "apis/custom.io/v1/things", True),
-    (policy.DeniedResource("custom.io", kind="Thing"), "GET", "apis/custom.io/v1/things/t/status", True),
-    (policy.DeniedResource("other.io", kind="Thing"), "GET", "apis/custom.io/v1/things", False),
-    (policy.DeniedResource(kind="Gadget"), "GET", "apis/custom.io/v1/things", False),
-    (policy.DeniedResource(kind="Gadget"), "GET", "apis/custom.io/v1/mysteries", True),
-    (policy.DeniedResource("other.io", kind="Gadget"), "GET", "apis/custom.io/v1/mysteries", False),
-    (policy.DeniedResource(kind="SelfSubjectAccessReview"), "POST", "apis/authorization.k8s.io/v1/selfsubjectaccessreviews", True),
+    (denied_resources.DeniedResource("apps", "v1beta1"), "GET", "apis/apps/v1/deployments", True),
+    (denied_resources.DeniedResource("core", kind="Event"), "GET", "apis/events.k8s.io/v1/events", True),
+    (denied_resources.DeniedResource("events.k8s.io", kind="Event"), "GET", "api/v1/namespaces/a/events", True),
+    (denied_resources.DeniedResource("*", "*", "Event", "*"), "GET", "apis/events.k8s.io/v1/events", True),
+    (denied_resources.DeniedResource(), "GET", "api/v1/pods", True),
+    (denied_resources.DeniedResource(kind="Thing"), "GET", "apis/custom.io/v1/things", True),
+    (denied_resources.DeniedResource("custom.io", kind="Thing"), "GET", "apis/custom.io/v1/things/t/status", True),
+    (denied_resources.DeniedResource("other.io", kind="Thing"), "GET", "apis/custom.io/v1/things", False),
+    (denied_resources.DeniedResource(kind="Gadget"), "GET", "apis/custom.io/v1/things", False),
+    (denied_resources.DeniedResource(kind="Gadget"), "GET", "apis/custom.io/v1/mysteries", True),
+    (denied_resources.DeniedResource("other.io", kind="Gadget"), "GET", "apis/custom.io/v1/mysteries", False),
+    (denied_resources.DeniedResource(kind="SelfSubjectAccessReview"), "POST", "apis/authorization.k8s.io/v1/selfsubjectaccessreviews", True),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("rule", "method", "path", "denied"), RULES)
-def test_rules(rule: policy.DeniedResource, method: str, path: str, denied: bool) -> None:
+def test_rules(rule: denied_resources.DeniedResource, method: str, path: str, denied: bool) -> None:
     """A rule covers what its fields name, by resource or by kind, subresources included; an unresolvable kind is
     denied."""
     decision = ask(method, path, policy.Policy(rules=(rule,), resolve=kind_of_things))

@@ -20,7 +20,7 @@ from kubescript.broker import operation, summary
 from kubescript.capture import capture
 from kubescript.cluster import snapshot
 from kubescript.kube import selectors
-from kubescript.policy import policy
+from kubescript.policy import denied_resources, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import cancellation
@@ -138,7 +138,7 @@ class FakeApi:
 
 @pytest.fixture
 def taken(tmp_path: Path) -> tuple[capture.Report, snapshot.Snapshot]:
-    door = reading.made(FakeApi(), policy.Policy(rules=(policy.DeniedResource("core", kind="Secret"),)))
+    door = reading.made(FakeApi(), policy.Policy(rules=(denied_resources.DeniedResource("core", kind="Secret"),)))
     report = capture.capture(door, tmp_path / "out", cluster="prod", namespace="a", logs=100)
     return report, snapshot.Snapshot(tmp_path / "out")
 

@@ -27,7 +27,7 @@ import msgspec
 import orjson
 
 from kubescript import errors
-from kubescript.audit import paths, record
+from kubescript.audit import file_checks, script_records
 from kubescript.output import notes
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -105,19 +105,20 @@ class Store:
         self.scripts = scripts or responses
         self.responses = responses
         if self.scripts:
-            paths.make_folder(self.folder)
+            file_checks.make_folder(self.folder)
             for name in FOLDERS:
-                paths.make_folder(self.folder / name)
+                file_checks.make_folder(self.folder / name)
 
     @staticmethod
     def check(path: Path) -> None:
         """Checks whether the folder beside this audit file could be used, without making it. Raises AuditError."""
         folder = folder_of(path)
-        for one in (folder, *(folder / name for name in FOLDERS)):
+        parts = [folder / name for name in FOLDERS]
+        for one in (folder, *parts):
             if os.path.lexists(one):
-                paths.check_folder(one)
+                file_checks.check_folder(one)
 
-    def save_script(self, text: str, digest: str, redact: record.Redact) -> None:
+    def save_script(self, text: str, digest: str, redact: script_records.Redact) -> None:
         """Saves a script's text, masked. Raises AuditError."""
         # The hash is that of the text as it ran, so the same name means the same script.
         target = self.folder / "scripts" / f"{digest}.py"
@@ -156,7 +157,7 @@ class Sink:
             descriptor = os.open(self._path, _NEW_FLAGS, 0o600)
             self._file = os.fdopen(descriptor, "wb")
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._abandon(error) from None
 
     def write(self, data: bytes) -> None:
         """Writes the next piece. Raises AuditError."""
@@ -165,7 +166,7 @@ class Sink:
         try:
             self._file.write(data)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._abandon(error) from None
 
     def close(self, target: Path | None = None) -> str:
         """Names the file `target`, or else by its hash; returns the hash. Raises AuditError."""
@@ -176,15 +177,15 @@ class Sink:
             self._file.close()
             self._path.replace(target)
         except OSError as error:
-            raise self._failed(error) from None
+            raise self._abandon(error) from None
         return digest
 
-    def _failed(self, error: OSError) -> errors.AuditError:
+    def _abandon(self, error: OSError) -> errors.AuditError:
         """Removes the file and returns the error for it."""
         with contextlib.suppress(OSError):
             self._path.unlink(missing_ok=True)
         why = os.strerror(error.errno or 0)
-        return paths.unavailable(self._path.parent, why, "free some space, or check the disk")
+        return file_checks.unavailable(self._path.parent, why, "free some space, or check the disk")
 
 
 def document(folder: Path, entry: dict[str, Any]) -> Document:

@@ -1,6 +1,7 @@
 """Runs command lines of `openstack`, each in a fork of a process that has loaded the client.
 
-The process holds the credentials of its call: it talks to the cloud itself. `launcher.client` says what it may do.
+The process holds the credentials of its call: it talks to the cloud itself. `launcher.openstack_process` says what it
+may do.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Final
 
 from kubescript import config, errors, types
 from kubescript.broker import operation
-from kubescript.commands import clouds, given, line, microversions, outcome, process, processes
+from kubescript.commands import clouds, command_outcome, confined_process, given, line, microversions, processes
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
 from kubescript_sandbox.wire import protocol
@@ -67,15 +68,17 @@ class Runner:
         job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
         arguments = line.split(job.script, "openstack")
         cloud = clouds.of(self._settings, given.current())
-        versions = self._processes.microversions.of(f"{cloud.auth_url} {cloud.scope}", lambda: self._asked(job, cloud))
+        name = f"{cloud.auth_url} {cloud.scope}"
+        versions = self._processes.microversions.of(name, lambda: self._ask_microversions(job, cloud))
         output = self._output(job, cloud, arguments, versions)
         usage = runs.Usage(
             wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
         )
-        notes = (_WITHOUT_PROJECT,) if output.status != 0 and cloud.lacks_project else ()
-        return outcome.outcome(job, output, usage, notes, orders.REFUSED)
+        is_lacking = output.status != 0 and cloud.lacks_project
+        notes = (_WITHOUT_PROJECT,) if is_lacking else ()
+        return command_outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
-    def _asked(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
+    def _ask_microversions(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
         """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
         short = replace(job, deadline=time.monotonic() + microversions.PATIENCE_S)
         output = self._output(short, cloud, list(microversions.COMMAND), {})
@@ -83,12 +86,13 @@ class Runner:
             with contextlib.suppress(ValueError):
                 return microversions.parse(output.stdout)
         log.warning("the cloud's microversions are not known", extra={"event": "openstack.microversions"})
-        # A cloud that is silent is not asked again at once; who is refused there says nothing of the cloud.
+        # A cloud that is silent is not asked again at once; a caller's refused credentials say nothing of the cloud.
         return {} if output.is_over else None
 
     def _output(
         self, job: types.Job, cloud: clouds.Cloud, arguments: list[str], versions: dict[str, str]
-    ) -> process.Output:
+    ) -> confined_process.Output:
+        """Runs the client with these arguments and credentials."""
         assert job.deadline is not None
         order = orders.OpenStackOrder(
             arguments=arguments,
@@ -103,6 +107,6 @@ class Runner:
         worker = self._processes.start("openstack", job.limits)
         with (
             job.cancellation.closing(worker.kill),
-            process.started(worker, order, strict=self._processes.strict) as running,
+            confined_process.start(worker, order, strict=self._processes.strict) as running,
         ):
             return running.read(job.deadline, job.limits.output_bytes, job.cancellation)

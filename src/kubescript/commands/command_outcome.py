@@ -6,7 +6,7 @@ import signal
 from typing import Final
 
 from kubescript import types
-from kubescript.commands import process
+from kubescript.commands import confined_process
 from kubescript_sandbox import runs
 
 __all__ = ["outcome"]
@@ -17,7 +17,7 @@ _ENDED: Final = "the command was ended at its limit of memory or of processor ti
 
 def outcome(
     job: types.Job,
-    output: process.Output,
+    output: confined_process.Output,
     usage: runs.Usage,
     notes: tuple[str, ...] = (),
     refused: int | None = None,
@@ -39,7 +39,7 @@ def outcome(
     )
 
 
-def _fault(job: types.Job, output: process.Output, refused: int | None) -> runs.Fault | None:
+def _fault(job: types.Job, output: confined_process.Output, refused: int | None) -> runs.Fault | None:
     if output.status == 0 and not output.is_over:  # what it wrote after its deadline is missing
         return None
     if output.cancelled:

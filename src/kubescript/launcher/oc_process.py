@@ -1,7 +1,7 @@
 """The process that becomes `oc`: it reaches one address, our proxy's, and knows no credential.
 
-The proxy's socket is made in here, in a network namespace that nothing leads out of, and handed to the host. So it is
-not by its arguments that `oc` is kept to the policy: there is no other way.
+The proxy's socket is made in here, in a network namespace that nothing leads out of, and handed to the host. So `oc` is
+kept to the policy whatever its arguments are.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ _CANNOT_EXECUTE: Final = 126
 
 
 def warm() -> None:
-    """Do what each process would otherwise do, and find out how it is kept from other networks."""
+    """Does what each process would otherwise do, and finds out how it is kept from other networks."""
     command_filter.program(executes=True)
     _network_steps()
 
 
 @functools.cache
 def _network_steps() -> lockdown.Steps:
-    """Return the steps into a network of its own; none where they fail, which is tried in a process for that alone."""
+    """Returns the steps into a network of its own; none where they fail, which is tried in a process for that alone."""
     # Where AppArmor restricts user namespaces, a process enters one, and may then not raise its loopback.
     pid = os.fork()
     if pid == 0:
@@ -58,12 +58,12 @@ def _network_steps() -> lockdown.Steps:
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
-    """Confine this process, and become `oc`."""
+    """Confines this process, and becomes `oc`."""
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
     secret = secrets.token_hex(16)
-    listener = socket.create_server((_hidden_address(), 0), backlog=_BACKLOG)
+    listener = socket.create_server((_draw_address(), 0), backlog=_BACKLOG)
     host, port = listener.getsockname()
     streams.attach(outputs)
     try:
@@ -71,10 +71,9 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     except OSError as error:
         _give_up(order, error)
     kubeconfig = _in_memory(_kubeconfig(f"http://{host}:{port}/{secret}", order.namespace))
-    paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE) | dict.fromkeys(_DATA, landlock.READ)
-    paths |= {f"/proc/self/fd/{binary}": landlock.READ | landlock.EXECUTE, "/dev/null": landlock.READ | landlock.WRITE}
     execution = command_filter.Execution(binary)
-    layers += lockdown.apply(lockdown.program_steps(paths, port, execution), confinement)
+    steps = lockdown.program_steps(_paths(binary), port, execution)
+    layers += lockdown.apply(steps, confinement)
     layers += (_egress(layers),)
     orders.send(sock, orders.Confined(layers, secret), (listener.fileno(),))
     if sock.recv(len(orders.GO)) != orders.GO:
@@ -88,21 +87,30 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
         _give_up(order, error)
 
 
-def _hidden_address() -> str:
-    """Return one of the 16 million addresses of the loopback. Attack: without a network namespace another process finds
-    the proxy at 127.0.0.1 by trying ports, and takes all its connections."""
+def _draw_address() -> str:
+    """Returns one of the 16 million addresses of the loopback. Attack: without a network namespace another process
+    finds the proxy at 127.0.0.1 by trying ports, and takes all its connections."""
     return socket.inet_ntoa(bytes([127, *(1 + secrets.randbelow(254) for _ in range(3))]))
 
 
+def _paths(binary: int) -> dict[str, int]:
+    """Returns what the program may open, and how; `binary` is its own descriptor."""
+    paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE)
+    paths |= dict.fromkeys(_DATA, landlock.READ)
+    paths[f"/proc/self/fd/{binary}"] = landlock.READ | landlock.EXECUTE
+    paths["/dev/null"] = landlock.READ | landlock.WRITE
+    return paths
+
+
 def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:
-    """Say whether this process reaches nothing but the proxy: by a network of its own, or by Landlock."""
+    """Says whether this process reaches nothing but the proxy: by a network of its own, or by Landlock."""
     active = {layer.name for layer in layers if layer.active}
     by_port = "landlock" in active and landlock.knows_ports()
     return protocol.Layer("egress", active="network" in active or by_port)
 
 
 def _kubeconfig(server: str, namespace: str) -> bytes:
-    """Return a kubeconfig without a user: the proxy asks for none."""
+    """Returns a kubeconfig without a user: the proxy asks for none."""
     entry = {"cluster": _NAME, "user": "", "namespace": namespace}
     config = {
         "apiVersion": "v1",
@@ -115,7 +123,7 @@ def _kubeconfig(server: str, namespace: str) -> bytes:
 
 
 def _in_memory(content: bytes) -> int:
-    """Return a file without a name, which the program inherits."""
+    """Returns a file without a name, which the program inherits."""
     descriptor = os.memfd_create("kubeconfig", 0)
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -123,6 +131,7 @@ def _in_memory(content: bytes) -> int:
 
 
 def _give_up(order: orders.OpenShiftOrder, error: OSError) -> NoReturn:
+    """Ends this process as a shell does that cannot execute a program."""
     sys.stderr.write(f"{order.binary} cannot be executed: {error.strerror}\n")
     sys.stderr.flush()
     os._exit(_CANNOT_EXECUTE)

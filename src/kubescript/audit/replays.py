@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from kubescript import errors, types
-from kubescript.audit import record, store
+from kubescript.audit import attachments, script_records
 from kubescript.broker import summary
 from kubescript.output import notes
 from kubescript.wire import exchanges
@@ -31,7 +31,7 @@ def fingerprint(call: exchanges.Call) -> str:
 class Capture:
     """Saves the answers to a script's calls, after redaction. Calls may be answered side by side."""
 
-    def __init__(self, kept_files: store.Store, redact: record.Redact) -> None:
+    def __init__(self, kept_files: attachments.Store, redact: script_records.Redact) -> None:
         self._store = kept_files
         self._redact = redact
         self._lock = threading.Lock()
@@ -46,19 +46,19 @@ class Capture:
             reply, response = on_call(call, timeout_s)
             captured: dict[str, Any] = {
                 "request": fingerprint(call),
-                "reply": self._masked(msgspec.to_builtins(reply), record.patience()),
+                "reply": self._mask(msgspec.to_builtins(reply), script_records.patience()),
                 "fault": None,
             }
             with self._lock:
                 self._calls.append(captured)
             if response is not None:
-                chunks = self._saved_chunks(response.chunks, captured)
+                chunks = self._save_chunks(response.chunks, captured)
                 response = replace(response, chunks=chunks)
             return reply, response
 
         return answer
 
-    def _masked(self, value: Any, check: Callable[[], None] | None = None) -> Any:
+    def _mask(self, value: Any, check: Callable[[], None] | None = None) -> Any:
         """Returns the value with every text in it masked: some quote the script (a refused name) or the API server (a
         warning)."""
         if isinstance(value, str):
@@ -68,10 +68,10 @@ class Capture:
         masked = {}
         for name, part in value.items():
             masked_name = self._redact(name, lambda _: None, check)
-            masked[masked_name] = self._masked(part, check)
+            masked[masked_name] = self._mask(part, check)
         return masked
 
-    def _saved_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
+    def _save_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
         """Yields the chunks of a body, each saved before the worker gets it."""
         try:
             sink = self._store.sink()
@@ -111,8 +111,8 @@ class Capture:
                 "contexts": contexts,
                 "namespace": namespace,
                 "calls": self._calls,
-                "tally": {"redacted": self._masked(summary.redacted)},
-                "notes": [(self._masked(note.sentence), tuple(map(self._masked, note.values))) for note in missed],
-                "answer": self._masked(answer.text),
+                "tally": {"redacted": self._mask(summary.redacted)},
+                "notes": [(self._mask(note.sentence), tuple(map(self._mask, note.values))) for note in missed],
+                "answer": self._mask(answer.text),
             }
         )

@@ -11,19 +11,19 @@ from typing import Any, Final
 
 import orjson
 
-from kubescript.audit import chain, changes
-from kubescript.audit.record import TextFilter
+from kubescript.audit import chain, recorded_changes
+from kubescript.audit.script_records import TextFilter
 from kubescript.changes import plan
 from kubescript.changes.store import record as plan_record
 
-__all__ = ["decided", "ended", "made"]
+__all__ = ["describe_application", "describe_decision", "describe_plan"]
 
 _MAX_STEPS: Final = 100
 _STEPS_BYTES: Final = 24 * 1024
 """Bytes of JSON that a record has for its steps. A line has 32 KiB."""
 
 
-def made(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
+def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of a plan, without the fields that name its script."""
     steps = list(_steps(made.steps[:_MAX_STEPS], text_filter))
     return {
@@ -38,7 +38,7 @@ def made(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     }
 
 
-def decided(plan_id: str, decision: plan_record.Decision, text_filter: TextFilter) -> dict[str, Any]:
+def describe_decision(plan_id: str, decision: plan_record.Decision, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of one person's decision."""
     return {
         "type": "decision",
@@ -53,7 +53,7 @@ def decided(plan_id: str, decision: plan_record.Decision, text_filter: TextFilte
     }
 
 
-def ended(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
+def describe_application(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of how the application of a plan ended."""
     return {
         "type": "applied",
@@ -71,7 +71,7 @@ def _steps(steps: Sequence[plan.Step], text_filter: TextFilter) -> Iterator[dict
     """Yields what is said of each step, as long as there is room."""
     left = _STEPS_BYTES
     for position, step in enumerate(steps):
-        fields = changes.fields_of(step, text_filter, left // (len(steps) - position))
+        fields = recorded_changes.fields_of(step, text_filter, left // (len(steps) - position))
         left -= len(orjson.dumps(fields)) + 1
         if left < 0:
             return

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
-from kubescript.audit import record
+from kubescript.audit import script_records
 from kubescript.changes import plan, review
 from kubescript.changes.rules.conduct import transcript
 from kubescript.output import sanitizing
@@ -37,34 +37,48 @@ _KEYS_BYTES: Final = 120
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
-def fields_of(step: plan.Step, text_filter: record.TextFilter, most: int) -> dict[str, Any]:
+def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int) -> dict[str, Any]:
     """Returns what the record of a plan says of one step: in `most` bytes of JSON, unless its target takes more."""
     change = review.change_of(step)
     fields: dict[str, Any] = msgspec.to_builtins(change)
     for name in ("namespace", "name"):
         fields[name] = text_filter(getattr(change, name))
-    texts: dict[str, list[str]] = {}
-    if "labels" in fields:
-        texts["labels"] = [f"{key}={value}" for key, value in fields.pop("labels").items()]
-    texts |= {name: fields.pop(name) for name in _LISTS if name in fields}
+    texts = _take_texts(fields)
     fields["findings"] = sorted({finding.rule for finding in step.findings})
     left = most - len(orjson.dumps(fields)) - _KEYS_BYTES
     # What does not fit is not masked at all; a mask may be longer than what it stands for.
-    kept = _within(_masked(_within(texts, left), text_filter), left)
+    masked = _mask_texts(_within(texts, left), text_filter)
+    kept = _within(masked, left)
     labels = kept.pop("labels", None)
     if labels is not None and all("=" in pair for pair in labels):
         fields["labels"] = dict(pair.split("=", 1) for pair in labels)
+    fields |= kept
     more = len(change.fields or ()) - len(kept.get("fields", ()))
-    return fields | kept | ({"more_fields": more} if more else {})
+    if more:
+        fields["more_fields"] = more
+    return fields
 
 
-def _masked(texts: dict[str, list[str]], text_filter: record.TextFilter) -> dict[str, list[str]]:
+def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
+    """Takes the labels and the lists of a change out of its fields; returns them as texts."""
+    texts: dict[str, list[str]] = {}
+    if "labels" in fields:
+        labels = fields.pop("labels")
+        texts["labels"] = [f"{key}={value}" for key, value in labels.items()]
+    for name in _LISTS:
+        if name in fields:
+            texts[name] = fields.pop(name)
+    return texts
+
+
+def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFilter) -> dict[str, list[str]]:
     """Returns the texts masked, on one line each; nothing when they cannot be told apart any more."""
     lines = [text.replace("\n", " ") for each in texts.values() for text in each]
-    masked = text_filter.redact("\n".join(lines), lambda _: None, record.patience()).split("\n")
+    whole = text_filter.redact("\n".join(lines), lambda _: None, script_records.patience())
+    masked = whole.split("\n")
     if len(masked) != max(1, len(lines)):
         return {}
-    shown = iter(sanitizing.printable(line[:_MAX_TEXT]) for line in masked)
+    shown = (sanitizing.printable(line[:_MAX_TEXT]) for line in masked)
     return {name: [next(shown) for _ in each] for name, each in texts.items()}
 
 
@@ -102,8 +116,8 @@ class Session:
 
     def add(self, change: transcript.Change, found: Mapping[str, Any]) -> None:
         """Adds a change that this record is about."""
-        at = datetime.datetime.fromisoformat(found["time"]).timestamp()
-        self.changes.append(msgspec.structs.replace(change, at=at))
+        moment = datetime.datetime.fromisoformat(found["time"])
+        self.changes.append(msgspec.structs.replace(change, at=moment.timestamp()))
         self.origins.append(_origin(found))
         self.times.append(str(found["time"]))
 
@@ -123,24 +137,27 @@ def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> 
             for step in steps if planned else ():
                 session.add(step, one)
         elif _is_change(one):
-            # Whoever approves a plan has it applied, but who planned the changes made them.
+            # The approver's session applies a plan, but the changes belong to the session that planned them.
             session, steps = plans.get(one.get("plan", ""), (session, []))
-            sent = _taken(steps, one)
+            sent = _take_step(steps, one)
             if sent is None:
-                session.add(_change({name: one[name] for name in _TARGET} | _of_status(one)), one)
+                session.add(_change_of_call(one), one)
             elif not planned:
                 session.add(sent, one)
     return [session for session in found.values() if session.changes]
 
 
 def _is_change(one: Mapping[str, Any]) -> bool:
-    if one.get("type") != "call" or one.get("dry_run") or "resource" not in one or "path" in one:
+    """Says whether a record is of a call that changed something."""
+    if one.get("type") != "call" or one.get("dry_run"):
+        return False
+    if "resource" not in one or "path" in one:
         return False
     was_done = one["decision"] == "allow" and 200 <= one["status"] < 300
     return was_done and one["verb"] in _WRITES and one["group"] not in _QUESTIONS
 
 
-def _taken(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
+def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
     """Takes the first step that the call sends off the steps."""
     for step in steps:
         if _is_same(step, one):
@@ -155,12 +172,15 @@ def _is_same(step: transcript.Change, one: Mapping[str, Any]) -> bool:
     return all(getattr(step, name) == one[name] for name in names)
 
 
-def _of_status(one: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what the answer's status tells of the object."""
-    return {"existed": one["verb"] != "create" and one["status"] != 201}
+def _change_of_call(one: Mapping[str, Any]) -> transcript.Change:
+    """Returns the change of a call without a plan: its target, and what the status tells of the object."""
+    target = {name: one[name] for name in _TARGET}
+    existed = one["verb"] != "create" and one["status"] != 201
+    return _change(target | {"existed": existed})
 
 
 def _change(fields: Mapping[str, Any]) -> transcript.Change:
+    """Returns the change in the fields of a record. Raises ValueError."""
     known = {name: fields[name] for name in transcript.Change.__struct_fields__ if name in fields}
     try:
         return msgspec.convert(known, transcript.Change)

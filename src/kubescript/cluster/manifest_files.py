@@ -1,4 +1,5 @@
-"""Collections from other people's files: `kubectl get -o json|yaml` output and must-gather trees. Called by `store`."""
+"""Collections from other people's files: `kubectl get -o json|yaml` output and must-gather trees. Called by
+`saved_cluster`."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
             raws.append(_list_item(item, resource))
             parts.append(items is None or _is_page(document))
     return {
-        key: _scoped(resource, raws, is_selection=any(parts)) for key, (resource, raws, parts) in collections.items()
+        key: _with_scope(resource, raws, is_selection=any(parts))
+        for key, (resource, raws, parts) in collections.items()
     }
 
 
@@ -79,7 +81,8 @@ def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -
 
 
 def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
-    """Every document in the files; None for a file without one. Raises ClusterError when one is not JSON or YAML."""
+    """Yields every document in the files; None for a file without one. Raises ClusterError when one is not JSON or
+    YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL
     for name in names:
@@ -99,11 +102,11 @@ def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[t
         room -= len(data)
         if room < 0:
             raise _config_error(name, f"it and the files before it hold more than {_MAX_TOTAL // tree.MIB} MiB")
-        for document in _parsed(name, data) or [None]:
+        for document in _parse(name, data) or [None]:
             yield name, document
 
 
-def _parsed(name: tree.Name, data: bytes) -> list[Any]:
+def _parse(name: tree.Name, data: bytes) -> list[Any]:
     """Returns the documents of one file, without empty ones behind a line `---`."""
     try:
         documents = _json(data) if name[-1].endswith(".json") else yaml_objects.documents(data)
@@ -137,7 +140,7 @@ def _json(data: bytes) -> list[Any]:
 
 
 def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
-    """An item of a list with its own kind, which items of a typed list (PodList) have from the list."""
+    """Returns an item of a list with its own kind, which items of a typed list (PodList) have from the list."""
     if "kind" in item and "apiVersion" in item:
         return item
     kind = parent["kind"].removesuffix("List")
@@ -146,7 +149,7 @@ def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_of(item: Any) -> collection.Resource | None:
-    """The resource that an object is of; None when it is no object of Kubernetes."""
+    """Returns the resource that an object is of; None when it is no object of Kubernetes."""
     if not isinstance(item, dict):
         return None
     kind = item.get("kind")
@@ -170,7 +173,8 @@ def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.R
     return collection.as_list_item(data, resource)
 
 
-def _scoped(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
+def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
+    """Returns a collection that covers the namespaces in which there are objects."""
     made = collection.Collection(resource, lambda: raws, is_selection=is_selection)
     if resource.namespaced:
         made.scope = frozenset(item.namespace for item in made.items)
@@ -178,16 +182,18 @@ def _scoped(resource: collection.Resource, raws: list[msgspec.Raw], *, is_select
 
 
 def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, str, tree.Name]]:
-    """(group, plural, namespace, file) of a must-gather."""
+    """Yields group, plural, namespace and file of each part of a must-gather."""
     below = [name for name in names if name[: len(top)] == top and name[-1].endswith(".yaml")]
-    for name in sorted(below, key=lambda name: (len(name), name)):  # lists before the objects that they hold too
-        found = _place([part.removesuffix(".yaml") for part in name[len(top) :]])
-        if found is not None and all(_FOLDER.fullmatch(part) for part in found):
+    # Lists come before the objects that they hold too.
+    for name in sorted(below, key=lambda name: (len(name), name)):
+        parts = [part.removesuffix(".yaml") for part in name[len(top) :]]
+        found = _place(parts)
+        if found is not None and all(map(_FOLDER.fullmatch, found)):
             yield (*found, name)
 
 
 def _place(parts: list[str]) -> tuple[str, str, str] | None:
-    """(group, plural, namespace) of the file at a place of a must-gather; None when it holds no objects."""
+    """Returns group, plural and namespace of the file at a place of a must-gather; None when it holds no objects."""
     match parts:
         case ["cluster-scoped-resources", group, plural, *_]:
             return _group(group), plural, ""
@@ -208,8 +214,8 @@ def _group(folder: str) -> str:
 def _resources_from_heads(
     group: str, plural: str, files: tree.Tree, names: list[tree.Name], *, namespaced: bool
 ) -> list[collection.Resource]:
-    """The resource in each version that its files' first lines tell; none when no file does (an empty list of a custom
-    kind)."""
+    """Returns the resource in each version that its files' first lines tell; none when no file does (an empty list of a
+    custom kind)."""
     kind = kinds.kind_of(group, plural) or ""
     versions: list[str] = []
     for name in names:
@@ -228,7 +234,7 @@ def _resources_from_heads(
 
 
 def _head(files: tree.Tree, name: tree.Name) -> str:
-    """The first lines of a file; none when it is not read, which a request for its objects will say."""
+    """Returns the first lines of a file; none when it is not read, which a request for its objects will say."""
     try:
         with files.open(name, _MAX_YAML) as stream:
             return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
@@ -239,20 +245,22 @@ def _head(files: tree.Tree, name: tree.Name) -> str:
 def _read_items(
     files: tree.Tree, names: list[tree.Name], resource: collection.Resource, versions: frozenset[str]
 ) -> Iterator[msgspec.Raw]:
-    """The objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside their
-    logs. Raises ClusterError for what is none in any of the versions, and would be missing without a word."""
+    """Yields the objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside
+    their logs. Raises ClusterError for what is none in any of the versions, and would be missing without a word."""
     yielded = set()
     for name, document in _documents(files, names):
         items = _items(document)
         # Attack: a file that was cut, so that its `kind` at the end is missing; an empty one; a login page.
         if items is not None and _is_page(document):
-            raise _broken_error(name, "its list is a part of another one")
+            raise _config_error(name, "its list is a part of another one", "cluster.broken")
         for item in items if items is not None else [document]:
             found = _resource_of(item)
             if found is None or (found.group, found.kind) != (resource.group, resource.kind):
-                raise _broken_error(name, f"it holds something else than {resource.plural}, or nothing")
+                raise _config_error(
+                    name, f"it holds something else than {resource.plural}, or nothing", "cluster.broken"
+                )
             if found.version not in versions:
-                raise _broken_error(name, "it has an object of a version that no file begins with")
+                raise _config_error(name, "it has an object of a version that no file begins with", "cluster.broken")
             identity = (str(item["metadata"].get("namespace")), str(item["metadata"]["name"]))
             if found.version == resource.version and identity not in yielded:
                 yielded.add(identity)
@@ -262,7 +270,3 @@ def _read_items(
 def _config_error(name: tree.Name, why: str, code: str = "cluster.config") -> errors.ClusterError:
     file = ascii("/".join(name))[1:-1]  # a file's name may hold bytes that are no text
     return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code=code)
-
-
-def _broken_error(name: tree.Name, why: str) -> errors.ClusterError:
-    return _config_error(name, why, "cluster.broken")

@@ -1,4 +1,4 @@
-"""Bodies of which only the metadata of objects may pass. `bodies` calls it before anything is masked.
+"""Bodies of which only the metadata of objects may pass. `inspector` calls it before anything is masked.
 
 The host has asked the API server for metadata. One that is broken, or aggregated behind it, may send whole objects all
 the same, so each object is written anew here with the fields that are listed here. What is not the answer that was
@@ -114,7 +114,8 @@ class _Event(msgspec.Struct):
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
-    yield msgspec.json.encode(_reduced(served, _decoded(_whole(chunks), _Object)))
+    found = _decode(_whole(chunks), _Object)
+    yield msgspec.json.encode(_reduce(served, found))
 
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -142,16 +143,18 @@ def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[by
 
 
 def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
-    event = _decoded(line, _Event)
+    """Returns one event of a watch as it may pass. Raises ShapeError."""
+    event = _decode(line, _Event)
     if event.type not in _EVENTS:
         raise ShapeError
     if event.type == "ERROR":
         return {"type": event.type, "object": _status(bytes(event.object))}
-    found, is_named = _decoded(bytes(event.object), _Object), event.type != "BOOKMARK"
-    return {"type": event.type, "object": _reduced(served, found, is_named=is_named)}
+    found = _decode(bytes(event.object), _Object)
+    reduced = _reduce(served, found, is_named=event.type != "BOOKMARK")
+    return {"type": event.type, "object": reduced}
 
 
-def _reduced(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
+def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
     """Returns the object as it may pass."""
     if found.metadata is None or (is_named and not found.metadata.name):
         raise ShapeError
@@ -164,12 +167,14 @@ def _reduced(served: inspection.Metadata, found: _Object, *, is_named: bool = Tr
 
 
 def _is_copy(name: str, value: str) -> bool:
-    """Says whether an annotation holds the object as somebody wrote it, or another one."""
-    return name in _COPY_NAMES or any(part in name for part in _COPIES) or _COPY.search(value.encode()) is not None
+    """Says whether an annotation holds a copy of this object, or of another one."""
+    if name in _COPY_NAMES or any(part in name for part in _COPIES):
+        return True
+    return _COPY.search(value.encode()) is not None
 
 
 def _status(raw: bytes) -> _Status:
-    found = _decoded(raw, _Status)
+    found = _decode(raw, _Status)
     if (found.kind, found.api_version) != ("Status", "v1"):
         raise ShapeError
     if found.reason not in _SPEAKING:
@@ -177,7 +182,7 @@ def _status(raw: bytes) -> _Status:
     return found
 
 
-def _decoded(raw: bytes, shape: type[_Shape]) -> _Shape:
+def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -208,7 +213,9 @@ class _List:
     def feed(self, chunk: bytes) -> bytes:
         """Takes the next bytes; returns what they make complete."""
         objects = self._cutter.feed(chunk)
-        return self._opening() + self._written(objects) if self._cutter.has_begun else b""
+        if not self._cutter.has_begun:
+            return b""
+        return self._opening() + self._write(objects)
 
     def end(self) -> bytes:
         """Returns the end of the list."""
@@ -216,7 +223,7 @@ class _List:
             objects = self._cutter.end()
         except lists.FlawError:
             raise ShapeError from None
-        written = self._opening() + self._written(objects)
+        written = self._opening() + self._write(objects)
         late = self._cutter.fields.get("metadata") if self._head is None else None
         return written + b"]" + _metadata_field(late) + b"}"
 
@@ -232,14 +239,17 @@ class _List:
         self._head = self._cutter.fields.get("metadata")
         return head + _metadata_field(self._head) + b',"items":['
 
-    def _written(self, objects: list[_Object]) -> bytes:
-        texts = [msgspec.json.encode(_reduced(self._served, found)) for found in objects]
+    def _write(self, objects: list[_Object]) -> bytes:
+        """Returns further items of the list, with the comma before them."""
+        texts = [msgspec.json.encode(_reduce(self._served, found)) for found in objects]
         comma = b"," if self._count and texts else b""
         self._count += len(texts)
         return comma + b",".join(texts)
 
 
 def _metadata_field(metadata: msgspec.Raw | None) -> bytes:
+    """Returns the field `metadata` of a list, with the comma before it; nothing without one."""
     if metadata is None:
         return b""
-    return b',"metadata":' + msgspec.json.encode(_decoded(bytes(metadata), _ListMetadata))
+    found = _decode(bytes(metadata), _ListMetadata)
+    return b',"metadata":' + msgspec.json.encode(found)

@@ -7,6 +7,7 @@ leaves at the same paths, and the same order in each list, are the same object; 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -17,6 +18,8 @@ from kubescript.wire import inspection
 
 __all__ = ["Differences", "TooManyError", "between"]
 
+_Side = nodes.Node | None
+"""One side of a comparison; None where it has no such value."""
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
 """Stands for a value that is not there; no leaf is equal to it."""
@@ -46,8 +49,8 @@ class Differences(NamedTuple):
 
 
 def between(
-    before: nodes.Node | None,
-    after: nodes.Node | None,
+    before: _Side,
+    after: _Side,
     asked: requested.Asked,
     uid: str = "",
     resource: str = "",
@@ -77,28 +80,30 @@ class _Rows:
         self._left = inspection.MAX_CHANGES
         """Characters that further rows may have."""
 
-    def objects(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+    def objects(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two objects, member by member."""
         olds = nodes.fields(old) if old is not None else {}
         news = nodes.fields(new) if new is not None else {}
         for key, field in news.items():
             was = olds.get(key)
             old_node = was.node if was is not None else None
-            self._below(nodes.key_step(field.key), key, old_node, field.node, asked.field(key))
+            step = nodes.key_step(field.key)
+            self._below(step, key, old_node, field.node, asked.field(key))
         for key, field in olds.items():
             if key not in news:
-                self._below(nodes.key_step(field.key), key, field.node, None, asked.field(key))
+                step = nodes.key_step(field.key)
+                self._below(step, key, field.node, None, asked.field(key))
 
-    def _below(
-        self, step: str, name: Any, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked
-    ) -> None:
+    def _below(self, step: str, name: Any, old: _Side, new: _Side, asked: requested.Asked) -> None:
+        """Compares what stands one step further down."""
         self._path.append(step)
         self._names.append(name)
         self._values(old, new, asked)
         self._path.pop()
         self._names.pop()
 
-    def _values(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+    def _values(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
+        """Compares two values, either of which may be missing, by what they are made of."""
         was, now = _form(old), _form(new)
         if was is not None and now is not None and was != now:
             self._values(None, new, asked)
@@ -108,29 +113,31 @@ class _Rows:
         elif list in {was, now}:
             self._lists(old, new, asked)
         elif old is None or new is None or not nodes.is_same(old.raw, new.raw):
-            was_text = nodes.text(old) if old is not None else None
-            now_text = nodes.text(new) if new is not None else None
-            is_named = asked.names(existed=old is not None)
-            self._add(was_text, now_text, is_named=is_named)
-            was_raw = old.raw if old is not None else _NONE
-            now_raw = new.raw if new is not None else _NONE
-            self._hash(was_raw, now_raw, is_named=is_named)
+            self._add_values(old, new, is_named=asked.names(existed=old is not None))
 
-    def _lists(self, old: nodes.Node | None, new: nodes.Node | None, asked: requested.Asked) -> None:
+    def _add_values(self, old: _Side, new: _Side, *, is_named: bool) -> None:
+        """Adds a row for two values without members, either of which may be missing."""
+        was_text = nodes.text(old) if old is not None else None
+        now_text = nodes.text(new) if new is not None else None
+        self._add(was_text, now_text, is_named=is_named)
+        was_raw = old.raw if old is not None else _NONE
+        now_raw = new.raw if new is not None else _NONE
+        self._hash(was_raw, now_raw, is_named=is_named)
+
+    def _lists(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
+        """Compares two lists, by labels where all items have one, else by places."""
         olds = nodes.items(old) if old is not None else []
         news = nodes.items(new) if new is not None else []
         raw = [item.raw for item in news]
         key = merge_keys.list_key([item.raw for item in olds], raw)
         item_asked = asked.items(key, raw)
         if key is not None:
-            self._labelled(key, olds, news, item_asked, asked)
+            self._compare_by_label(key, olds, news, item_asked, asked)
             return
-        for place in range(max(len(olds), len(news))):
-            was = olds[place] if place < len(olds) else None
-            now = news[place] if place < len(news) else None
+        for place, (was, now) in enumerate(itertools.zip_longest(olds, news)):
             self._below(f"[{place}]", place, was, now, item_asked(place))
 
-    def _labelled(
+    def _compare_by_label(
         self,
         key: str,
         old: list[nodes.Node],
@@ -142,25 +149,30 @@ class _Rows:
         olds = {item.raw[key]: item for item in old}
         news = {item.raw[key]: item for item in new}
         stayed = [label for label in olds if label in news]
-        if list(news) != [*stayed, *(label for label in news if label not in olds)]:
-            self._moved(key, old, new, asked)
+        added = [label for label in news if label not in olds]
+        if list(news) != [*stayed, *added]:
+            self._add_order(key, old, new, asked)
         for label, item in news.items():
-            self._below(nodes.label_step(key, item.shown), [label], olds.get(label), item, item_asked(label))
+            step = nodes.label_step(key, item.shown)
+            self._below(step, [label], olds.get(label), item, item_asked(label))
         for label, item in olds.items():
             if label not in news:
-                self._below(nodes.label_step(key, item.shown), [label], item, None, item_asked(label))
+                step = nodes.label_step(key, item.shown)
+                self._below(step, [label], item, None, item_asked(label))
 
-    def _moved(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
+    def _add_order(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
         """Adds a row that tells the order of a list's items."""
         is_named = asked.names(existed=True)
         self._add(nodes.order(key, old), nodes.order(key, new), is_named=is_named)
-        self._hash([item.raw[key] for item in old], [item.raw[key] for item in new], is_named=is_named)
+        old_labels = [item.raw[key] for item in old]
+        new_labels = [item.raw[key] for item in new]
+        self._hash(old_labels, new_labels, is_named=is_named)
 
     def _add(self, old: tuple[str, bool] | None, new: tuple[str, bool] | None, *, is_named: bool) -> None:
         """Adds a row; `is_named` says whether the request names it."""
         path = "".join(self._path).removeprefix(".")
-        was, was_masked = old if old is not None else (None, False)
-        now, now_masked = new if new is not None else (None, False)
+        was, was_masked = old or (None, False)
+        now, now_masked = new or (None, False)
         self._left -= len(path) + len(was or "") + len(now or "")
         # Attack: a hundred thousand fields below a key of a megabyte.
         if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
@@ -190,7 +202,7 @@ class _Rows:
         return isinstance(value, str) and (value == self._uid or (self._is_pod and value.startswith(_POD_VOLUME)))
 
 
-def _form(node: nodes.Node | None) -> Any:
+def _form(node: _Side) -> Any:
     """Returns what a value is made of: members, items or nothing more; None where there is no value."""
     if node is None:
         return None

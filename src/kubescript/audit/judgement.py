@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from kubescript.audit import changes
+from kubescript.audit import recorded_changes
 from kubescript.changes.rules.conduct import configuration, rules, transcript
 from kubescript.output import sanitizing
 
-__all__ = ["Judgement", "as_text", "judged"]
+__all__ = ["Judgement", "as_text", "judge"]
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -48,22 +49,22 @@ class Judgement(msgspec.Struct, frozen=True):
         return any(found.severity == "critical" for found in self.findings)
 
 
-def judged(
+def judge(
     records: Iterable[Mapping[str, Any]], settings: configuration.Configuration, *, planned: bool = False
 ) -> Judgement:
     """Returns what the rules say of all sessions. `planned`: of plans that were not applied, too."""
     found: list[Found] = []
-    unknown: dict[tuple[str, str], int] = {}
+    unknown: collections.Counter[tuple[str, str]] = collections.Counter()
     count = 0
-    for session in changes.sessions(records, planned=planned):
+    for session in recorded_changes.sessions(records, planned=planned):
         count += len(session.changes)
         report = rules.judge(transcript.Transcript(tuple(session.changes)), settings)
         for each in report.findings:
-            time, origin = session.times[each.change], session.origins[each.change]
+            time = session.times[each.change]
+            origin = session.origins[each.change]
             found.append(Found(each.rule, each.severity, each.message, time, origin))
         for gap in report.gaps:
-            key = gap.rule, gap.missing
-            unknown[key] = unknown.get(key, 0) + len(gap.changes)
+            unknown[gap.rule, gap.missing] += len(gap.changes)
     found.sort(key=lambda each: each.time)
     not_judged = [NotJudged(rule, number, missing) for (rule, missing), number in unknown.items()]
     if count and _has_no_scope(settings):
@@ -79,18 +80,21 @@ def _has_no_scope(settings: configuration.Configuration) -> bool:
 
 def as_text(judgement: Judgement) -> str:
     """Returns the judgement as a person reads it, a line for each finding."""
-    lines = [
-        f"{found.time} {found.origin} {found.severity} {found.rule}: {found.message}" for found in judgement.findings
-    ]
+    lines = []
+    for found in judgement.findings:
+        about = f"{found.time} {found.origin} {found.severity} {found.rule}"
+        lines.append(f"{about}: {found.message}")
     for gap in judgement.not_judged:
-        number = _counted(gap.changes, "change")
+        number = _count(gap.changes, "change")
         lines.append(f"not judged: {gap.rule} of {number}; not known: {gap.missing}")
     lines += [f"note: {note}" for note in judgement.notes]
     critical = sum(found.severity == "critical" for found in judgement.findings)
     warnings = len(judgement.findings) - critical
-    total = f"{_counted(judgement.changes, 'change')}: {critical} critical, {_counted(warnings, 'warning')}"
-    return "\n".join(sanitizing.printable(line) for line in (*lines, total))
+    total = _count(judgement.changes, "change")
+    lines.append(f"{total}: {critical} critical, {_count(warnings, 'warning')}")
+    return "\n".join(map(sanitizing.printable, lines))
 
 
-def _counted(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
+    """Returns a number with its noun: `1 change`, `3 changes`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

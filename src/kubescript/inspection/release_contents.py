@@ -1,8 +1,8 @@
 """What may pass of one revision of a Helm release: Helm keeps it as gzip in base64, in a Secret or ConfigMap.
 
 A release holds every rendered manifest, with the Secrets among them, and every template and file of its chart. None of
-that passes. What passes is written anew, field by field, and masked like any body. `bodies` calls it. Who wrote the
-release is unknown, so each step is bounded and takes time that grows with its bytes alone.
+that passes. What passes is written anew, field by field, and masked like any body. `inspector` calls it. A stranger may
+have written the release, so each step is bounded and takes time that grows with its bytes alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from kubescript_masking.engine import gzipped, program
 
-__all__ = ["ReleaseError", "written"]
+__all__ = ["ReleaseError", "write"]
 
 _MAX_HELD: Final = 4 * 1024 * 1024
 """Bytes of the object that holds it. API servers accept 1.5 MiB, of which base64 makes more."""
@@ -166,13 +166,15 @@ class _Written(msgspec.Struct, omit_defaults=True):
     resources: list[_Reference]
 
 
-def written(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
+def write(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
     """Yields one revision of a release as JSON. Raises ReleaseError."""
-    found = _decoded(_unpacked(_stored(_joined(chunks, _MAX_HELD))), _Release)
+    packed = _unwrap(_join(chunks, _MAX_HELD))
+    found = _decode(_unpack(packed), _Release)
     yield msgspec.json.encode(_brief(found) if brief else _whole(found))
 
 
 def _brief(found: _Release) -> _Brief:
+    """Returns a release without its notes and values, which lists do not need."""
     found.info.notes = ""
     if found.chart is not None:
         found.chart.values = None
@@ -193,9 +195,9 @@ def _whole(found: _Release) -> _Written:
     )
 
 
-def _stored(body: bytes) -> bytes:
+def _unwrap(body: bytes) -> bytes:
     """Returns the bytes that Helm has stored."""
-    holder = _decoded(body, _Holder)
+    holder = _decode(body, _Holder)
     if holder.metadata.labels.owner != _OWNER:
         raise ReleaseError
     packed = _from_base64(holder.data.release.encode())
@@ -209,17 +211,17 @@ def _from_base64(text: bytes) -> bytes:
         raise ReleaseError from None
 
 
-def _unpacked(packed: bytes) -> bytes:
+def _unpack(packed: bytes) -> bytes:
     """Returns the JSON of a release. The first versions of Helm did not compress it."""
     if not packed.startswith(_GZIP):
         return packed
     try:
-        return _joined(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
+        return _join(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
     except gzipped.BrokenError:
         raise ReleaseError from None
 
 
-def _joined(chunks: Iterable[bytes], most: int) -> bytes:
+def _join(chunks: Iterable[bytes], most: int) -> bytes:
     body = bytearray()
     for chunk in chunks:
         body += chunk
@@ -228,7 +230,7 @@ def _joined(chunks: Iterable[bytes], most: int) -> bytes:
     return bytes(body)
 
 
-def _decoded(raw: bytes, shape: type[_Shape]) -> _Shape:
+def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -246,6 +248,7 @@ def _references(manifest: str) -> Iterator[_Reference]:
 
 
 def _of_json(document: str) -> _Reference:
+    """Reads the fields that name an object; none where the document is no JSON."""
     try:
         found = msgspec.json.decode(document, type=_Object)
     except (msgspec.MsgspecError, RecursionError):
@@ -264,15 +267,21 @@ def _of_yaml(document: str) -> _Reference:
         depth = len(line) - len(text)
         if depth == 0 and text and not text.startswith(("#", "-")):
             section, indent = key, 0
-            found.api_version = _scalar(value) if key == "apiVersion" else found.api_version
-            found.kind = _scalar(value) if key == "kind" else found.kind
+            if key == "apiVersion":
+                found.api_version = _scalar(value)
+            elif key == "kind":
+                found.kind = _scalar(value)
         elif section == "metadata" and depth and depth == (indent or depth) and not text.startswith("#"):
             indent = depth
-            found.name = _scalar(value) if key == "name" else found.name
-            found.namespace = _scalar(value) if key == "namespace" else found.namespace
+            if key == "name":
+                found.name = _scalar(value)
+            elif key == "namespace":
+                found.namespace = _scalar(value)
     return found
 
 
 def _scalar(text: str) -> str:
+    """Returns a value without its quotes, and without a comment behind it."""
     text = text.partition(" #")[0].strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if is_quoted else text

@@ -1,6 +1,6 @@
-"""One process that runs a command line: it is asked for, given its order, read until it ends, and ended in any case.
+"""One process that runs a command line: it gets its order, is read until it ends, and is killed in any case.
 
-It can start no other process, so that to kill it is to kill all of it.
+It can start no other process, so killing it leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kubescript.wire import orders
 from kubescript_sandbox.host import cancellation, layers, spawner
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Output", "Process", "WayOut", "started"]
+__all__ = ["Output", "Process", "WayOut", "start"]
 
 _START_S: Final = 20.0
 _REAP_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
 _LOOK_S: Final = 0.05
-"""How often it is looked how much memory a program has written to: a thread writes some 100 MiB meanwhile."""
+"""Seconds between two looks at how much memory a program has written to: a thread writes some 100 MiB meanwhile."""
 _OWN_BYTES: Final = 32 << 20
 """What a program has written when it begins, as the interpreter of a script has."""
 _MAPPINGS_BYTES: Final = 256 * 1024
@@ -45,7 +45,7 @@ class Output:
     dropped: int
     """Bytes that are not kept."""
     status: int | None = None
-    """The exit code, negative for a signal; None: nobody knows."""
+    """The exit code, negative for a signal; None where it is not known."""
     is_over: bool = False
     """Whether the process was ended at its deadline."""
     cancelled: bool = False
@@ -90,7 +90,7 @@ class Process:
             self._look()
         end = self._worker.exit
         out, err = (texts[descriptor] for descriptor in self._outputs)
-        stdout, stderr = out.kept(), err.kept()  # then it is known what was cut
+        stdout, stderr = out.decode(), err.decode()  # then it is known what was cut
         output = Output(
             stdout,
             stderr,
@@ -107,13 +107,13 @@ class Process:
         # Attack: a program may write where RLIMIT_DATA counts nothing. RLIMIT_AS counts all that a client of ours maps.
         if self.way_out is None:
             return
-        written = _written(self._worker.pid)
+        written = _measure_memory(self._worker.pid)
         is_beyond = written is None or written > self._worker.memory_bytes + _OWN_BYTES
         if is_beyond or _has_many_mappings(self._worker.pid):
             self._worker.kill()
 
 
-def _written(pid: int) -> int | None:
+def _measure_memory(pid: int) -> int | None:
     """Returns the bytes of memory that are a process's alone; None where its first thread has ended."""
     # Attack: the first thread ends alone, and nothing tells what the others have. No program of ours does that; to kill
     # one that is ending changes nothing.
@@ -148,7 +148,7 @@ class _Text:
         self._parts += taken
         self.dropped += len(part) - len(taken)
 
-    def kept(self) -> str:
+    def decode(self) -> str:
         """Returns the text; what was cut ends at the end of a line, or where it surely cuts no secret that is shown."""
         if self.dropped:
             whole = max(self._parts.rfind(b"\n") + 1, len(self._parts) - _SPARE)
@@ -184,13 +184,13 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
 
 
 @contextlib.contextmanager
-def started(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
+def start(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
     """Yields the process that runs a command line; ends it at the end. Raises WorkerError when it does not start, or
     when a layer of its confinement is missing that must hold."""
     with contextlib.ExitStack() as held:
         held.callback(worker.close)
         outputs = _give(worker, order, held)
-        yield Process(worker, outputs, _confined(worker, held, strict=strict))
+        yield Process(worker, outputs, _await_confinement(worker, held, strict=strict))
 
 
 def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStack) -> tuple[int, int]:
@@ -205,19 +205,19 @@ def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStac
     try:
         orders.send(worker.socket, order, (out_end, err_end))
     except OSError as error:
-        raise _unstarted(error) from None
+        raise _start_error(error) from None
     finally:
         os.close(out_end)
         os.close(err_end)
     return out, err
 
 
-def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
+def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
     """Waits until the process is confined, and checks that it is; returns its way out, if it has one."""
     try:
         confined, descriptors = orders.receive(worker.socket, orders.Confined)
     except (OSError, EOFError, ValueError) as error:
-        raise _unstarted(error) from None
+        raise _start_error(error) from None
     way_out = None
     if descriptors:
         listener = held.enter_context(socket.socket(fileno=descriptors[0]))
@@ -226,11 +226,12 @@ def _confined(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: boo
     try:
         worker.socket.sendall(orders.GO)
     except OSError as error:
-        raise _unstarted(error) from None
+        raise _start_error(error) from None
     return way_out
 
 
 def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
+    """Raises WorkerError when a layer is missing that must hold; warns of another."""
     lacking = layers.missing(found, layers.COMMANDS)
     # It holds or `oc` does not run: it would reach every server that this machine reaches.
     if any(layer.name == "egress" and not layer.active for layer in found):
@@ -245,7 +246,7 @@ def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
         layers.warn(lacking)
 
 
-def _unstarted(error: Exception) -> errors.WorkerError:
+def _start_error(error: Exception) -> errors.WorkerError:
     return errors.WorkerError(
         f"the process of the command line did not start ({type(error).__name__}); run it again", code="worker.spawn"
     )

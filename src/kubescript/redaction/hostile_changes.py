@@ -17,6 +17,7 @@ _VALUES: Final = 8
 """Values of JSON that a row takes at most."""
 _DIGITS: Final = frozenset("0123456789abcdef")
 _DIGEST: Final = 64
+"""Characters of a SHA-256 in hexadecimal."""
 
 
 def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Changes:
@@ -42,4 +43,5 @@ def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Chan
 
 
 def _is_digest(text: str) -> bool:
+    """Says whether a text can be a SHA-256 in hexadecimal."""
     return len(text) == _DIGEST and _DIGITS.issuperset(text)

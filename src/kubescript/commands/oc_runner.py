@@ -1,17 +1,17 @@
-"""Runs command lines of `oc`: read, judged, and carried out by a process that reaches nothing but our broker."""
+"""Runs command lines of `oc`, each in a process that reaches nothing but our broker."""
 
 from __future__ import annotations
 
 import contextlib
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from kubescript import config, errors, types
-from kubescript.commands import given, line, oc_arguments, outcome, process, processes, proxy
+from kubescript.commands import command_outcome, confined_process, given, line, oc_arguments, processes, proxy
 from kubescript.wire import orders
 from kubescript_sandbox import runs
 
@@ -55,15 +55,16 @@ class Runner:
             arguments = _without_wait(arguments)
         binary = program(self._settings)
         order = orders.OpenShiftOrder(arguments, str(binary), job.parameters.namespace)
-        return self._carried_out(job, order)
+        return self._carry_out(job, order)
 
-    def _carried_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
+    def _carry_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
+        """Runs a command line that was judged."""
         began = time.monotonic()
         deadline = began + job.limits.timeout_ms / 1000
         with contextlib.ExitStack() as held:
             worker = self._processes.start("openshift", job.limits)
             held.enter_context(job.cancellation.closing(worker.kill))
-            running = held.enter_context(process.started(worker, order, strict=self._processes.strict))
+            running = held.enter_context(confined_process.start(worker, order, strict=self._processes.strict))
             if running.way_out is None:  # no descriptor was free for it
                 raise errors.WorkerError("the process of the command line has no way out; run it again")
             address = running.way_out.address
@@ -79,23 +80,33 @@ class Runner:
             peak_bytes=output.peak_bytes,
             api_calls=asked.calls,
         )
-        notes: tuple[str, ...] = (_NOT_OC,) if is_stand_in(self._settings, Path(order.binary)) else ()
+        notes = [_NOT_OC] if is_stand_in(self._settings, Path(order.binary)) else []
         if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
-            # Attack: a pod's name in the message; the command's own words, which are marked, have it too.
-            notes += tuple(
-                f"{code}: {told}" if code in errors.PLAIN_CODES else code for code, told in asked.faults.items()
-            )
-        return outcome.outcome(job, output, usage, notes)
+            notes += _explain(asked.faults)
+        return command_outcome.outcome(job, output, usage, tuple(notes))
+
+
+def _explain(faults: Mapping[str, str]) -> Iterator[str]:
+    """Yields why the cluster has not answered: codes, with their messages where these quote nothing."""
+    for code, message in faults.items():
+        # Attack: a pod's name in the message; the command's own words, which are marked, have it too.
+        yield f"{code}: {message}" if code in errors.PLAIN_CODES else code
 
 
 def program(settings: config.OpenShift) -> Path:
     """Returns the program that runs. Raises ConfigError when there is none."""
-    named = str(settings.binary.absolute()) if settings.binary is not None else ""
-    found = shutil.which(named) if named else shutil.which("oc") or shutil.which(_KUBECTL)
-    if found is None:
-        what = f"{named} cannot be executed" if named else "this server has neither oc nor kubectl"
-        raise errors.ConfigError(what, remedy="install oc, or name it with openshift.binary")
-    return Path(found) if named else Path(found).resolve()
+    if settings.binary is not None:
+        named = str(settings.binary.absolute())
+        found = shutil.which(named)
+        if found is not None:
+            return Path(found)
+        why = f"{named} cannot be executed"
+    else:
+        found = shutil.which("oc") or shutil.which(_KUBECTL)
+        if found is not None:
+            return Path(found).resolve()
+        why = "this server has neither oc nor kubectl"
+    raise errors.ConfigError(why, remedy="install oc, or name it with openshift.binary")
 
 
 def is_stand_in(settings: config.OpenShift, binary: Path) -> bool:

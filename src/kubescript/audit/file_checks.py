@@ -1,7 +1,7 @@
 """Where audit files may lie, and how they are opened: by their owner alone, through no link that others can change.
 
-Whoever can write to the file can rewrite the whole chain, so it matters who can. The log, the store and `doctor` check
-their paths here.
+A process that can write to the file can rewrite the whole chain, so others must not be able to. The log, the store and
+`doctor` check their paths here.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ __all__ = [
 ]
 
 _MIN_KEY_BYTES: Final = 32
+"""As many as HMAC-SHA256 puts out: a shorter key makes it weaker (RFC 2104)."""
 _MIN_FREE_BYTES: Final = 1 << 20
 """Room for some thousand records."""
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -49,7 +50,7 @@ def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
 
 
 @contextlib.contextmanager
-def _checked() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turns what is wrong with a path into an AuditError."""
     try:
         yield
@@ -59,7 +60,7 @@ def _checked() -> Iterator[None]:
 
 def open_append(path: Path) -> int:
     """Returns a descriptor that appends to `path`; a new file is readable by its owner alone. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.check_links(path)
     try:
         descriptor = os.open(path, _APPEND_FLAGS, 0o600)
@@ -68,7 +69,7 @@ def open_append(path: Path) -> int:
         raise _unavailable(path, error, remedy) from None
     try:
         # The open file is checked, not its name, which may lead elsewhere by now.
-        with _checked():
+        with _translate_errors():
             private_files.check_status(path, os.fstat(descriptor))
     except BaseException:
         os.close(descriptor)
@@ -78,7 +79,7 @@ def open_append(path: Path) -> int:
 
 def check(path: Path) -> None:
     """Checks whether `open_append` would succeed, without making the file. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.check_links(path)
     try:
         status = path.lstat()
@@ -88,7 +89,7 @@ def check(path: Path) -> None:
         return
     except OSError as error:
         raise _unavailable(path, error, "let the server's user look there") from None
-    with _checked():
+    with _translate_errors():
         private_files.check_status(path, status)
     if not os.access(path, os.W_OK):
         raise unavailable(path, "cannot be written", "let the server's user write to it")
@@ -114,19 +115,20 @@ def check_space(path: Path) -> None:
 
 
 def _free_bytes(path: Path) -> int:
+    """Returns how many bytes a user without privileges may still write."""
     status = os.statvfs(path)
     return status.f_bavail * status.f_frsize
 
 
 def make_folder(path: Path) -> None:
     """Makes the folder `path` for its owner alone. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.make_folder(path)
 
 
 def check_folder(path: Path) -> None:
     """Checks whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
-    with _checked():
+    with _translate_errors():
         private_files.check_folder(path)
 
 

@@ -23,9 +23,9 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.cluster import archives, collection, manifests, temporary, tree
+from kubescript.cluster import archives, collection, manifest_files, temporary, tree
 
-__all__ = ["FORMAT", "Key", "SavedCluster", "broken", "load"]
+__all__ = ["FORMAT", "Key", "SavedCluster", "file_error", "load"]
 
 FORMAT: Final = "kubescript-snapshot/1"
 Key = tuple[str, str, str]
@@ -77,11 +77,12 @@ class SavedCluster:
     @property
     def missing(self) -> dict[str, str]:
         """`list secrets` → why the capture has none."""
-        entries = self.info.missing if self.info is not None else []
-        return {entry.get("what", ""): entry.get("why", "") for entry in entries}
+        if self.info is None:
+            return {}
+        return {entry.get("what", ""): entry.get("why", "") for entry in self.info.missing}
 
     def discovery(self, *parts: str) -> bytes | None:
-        """A saved discovery document; only our own form has them. Raises ClusterError (cluster.broken)."""
+        """Returns a saved discovery document; only our own form has them. Raises ClusterError (cluster.broken)."""
         if self.info is None:
             return None
         *folders, name = parts
@@ -89,7 +90,7 @@ class SavedCluster:
         try:
             return self.files.read(file, _MAX_DOCUMENT)
         except tree.Refused as error:
-            raise broken(file, error.why) from None
+            raise file_error(file, error.why) from None
         except OSError:
             return None
 
@@ -128,14 +129,14 @@ def _open(path: Path, root: Path) -> SavedCluster:
             return _open_own_format(path, files, min(markers, key=len)[:-1])
         top = _must_gather(names)
         if top is not None:
-            gathered = manifests.from_must_gather(files, top, names)
+            gathered = manifest_files.from_must_gather(files, top, names)
             return SavedCluster(path, files, gathered, top=top, is_must_gather=True)
         names = [name for name in names if Path(name[-1]).suffix in _SUFFIXES]
     else:
         file = root.resolve()
         files = tree.Tree(file.parent)
         names = [(file.name,)]
-    collections = manifests.from_files(files, names)
+    collections = manifest_files.from_files(files, names)
     if not collections:
         raise _config_error(
             f"{path} holds no Kubernetes objects: expected a snapshot, kubectl -o json/yaml output or a must-gather"
@@ -168,7 +169,7 @@ def _key(entry: _Entry) -> Key:
 
 
 def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.Collection:
-    """The objects of one entry of snapshot.json, to be read later."""
+    """Returns the objects of one entry of snapshot.json, to be read later."""
     group, version, plural = _key(entry)
     resource = collection.Resource(group, version, plural, entry.kind, entry.namespaced)
     scope = None if entry.namespaces is None else frozenset(entry.namespaces)
@@ -177,13 +178,13 @@ def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.C
 
 
 def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:
-    """The items of a saved list, read when first asked for."""
+    """Yields the items of a saved list, read when first asked for."""
     try:
         yield from collection.split_list(files.read(file, collection.MAX_BYTES))
     except tree.Refused as error:
-        raise broken(file, error.why) from None
+        raise file_error(file, error.why) from None
     except (OSError, msgspec.MsgspecError, RecursionError) as error:
-        raise broken(file, f"it is missing or damaged ({type(error).__name__})") from None
+        raise file_error(file, f"it is missing or damaged ({type(error).__name__})") from None
 
 
 def _must_gather(names: list[tree.Name]) -> tree.Name | None:
@@ -207,8 +208,8 @@ def _unpack(path: Path) -> Path:
     return folder
 
 
-def broken(file: tree.Name, why: str) -> errors.ClusterError:
-    """The error for a file of a snapshot that is not served."""
+def file_error(file: tree.Name, why: str) -> errors.ClusterError:
+    """Returns the error for a file of a snapshot that is not served."""
     name = ascii("/".join(file))[1:-1]  # a file's name may hold bytes that are no text
     return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")
 

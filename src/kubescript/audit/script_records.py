@@ -18,7 +18,16 @@ from kubescript.request import request
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
 
-__all__ = ["Redact", "Subject", "TextFilter", "call", "patience", "refused", "script", "sent", "unmasked"]
+__all__ = [
+    "Redact",
+    "Subject",
+    "TextFilter",
+    "describe_call",
+    "describe_refusal",
+    "describe_script",
+    "describe_sending",
+    "patience",
+]
 
 Check = Callable[[], None]
 """Raises KubescriptError when the text is not waited for any more."""
@@ -35,16 +44,12 @@ class Redact(Protocol):
 # name of each call of a batch, and their records come ten seconds after its answer.
 _MASKING_S: Final = 2.0
 _HURRIED_S: Final = 0.2
+"""Seconds once the call was cancelled: a cancellation must not hide the names of what was called."""
 _MAX_TEXT: Final = 300
 _MAX_KINDS: Final = 100
 """Kinds of secrets that a record names."""
 _OTHER: Final = "other"
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
-
-
-def unmasked(text: str, _found: Callable[[str], None], _check: Check | None = None) -> str:
-    """Returns the text as it is: the `Redact` of servers without redaction."""
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ class Subject:
     client_version: str
     tool: str
     user: str
-    """Who has proven to be it; empty where nobody had to."""
+    """The authenticated user; empty where callers need not authenticate."""
     evaluation: str
     script: str
     """SHA-256 of its text."""
@@ -84,13 +89,13 @@ class TextFilter:
         return sanitizing.printable(masked[:_MAX_TEXT])
 
 
-def sent(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
+def describe_sending(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of a call that is about to leave: what is known should the server die before the answer."""
     fields = subject.fields("sent")
     return fields | _target_fields(parsed, text_filter, patience(parsed))
 
 
-def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
+def describe_call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of one call, however it ended."""
     fields = subject.fields("call")
     check = patience(done.call)
@@ -114,7 +119,7 @@ def call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dic
     }
 
 
-def script(
+def describe_script(
     subject: Subject,
     size: int,
     outcome: runs.Outcome,
@@ -138,7 +143,7 @@ def script(
     }
 
 
-def refused(subject: Subject, size: int, code: str) -> dict[str, Any]:
+def describe_refusal(subject: Subject, size: int, code: str) -> dict[str, Any]:
     """Returns the record of a script that was not run."""
     return subject.fields("script") | {
         "script_bytes": size,
@@ -154,7 +159,10 @@ def _most_frequent(redacted: Mapping[str, int]) -> dict[str, int]:
     counts = sorted(redacted.items(), key=lambda item: -item[1])
     kept = dict(counts[:_MAX_KINDS])
     rest = sum(count for _, count in counts[_MAX_KINDS:])
-    return kept | {_OTHER: kept.get(_OTHER, 0) + rest} if rest else dict(redacted)
+    if not rest:
+        return dict(redacted)
+    kept[_OTHER] = kept.get(_OTHER, 0) + rest
+    return kept
 
 
 def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:
@@ -175,6 +183,7 @@ def patience(parsed: request.Request | None = None) -> Check:
 
 
 def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:
+    """Returns what a record says of the call itself."""
     fields: dict[str, Any] = {}
     for name in _FIELDS:
         value = getattr(parsed, name)

@@ -36,7 +36,7 @@ _LAZY = (
 
 
 def warm() -> None:
-    """Load openstackclient with all plugins and commands; takes a second or two. Nothing is read from the cloud."""
+    """Loads openstackclient with all plugins and commands; takes a second or two. Nothing is read from the cloud."""
     app.App.NAME = "openstack"  # it would be the name of our program, in each usage text
     classification.load()
     for group in sorted(_groups()):
@@ -49,13 +49,16 @@ def warm() -> None:
 
 
 def _groups() -> set[str]:
-    entries = [entry for package in importlib.metadata.distributions() for entry in package.entry_points]
-    return {entry.group for entry in entries if entry.group.startswith(("openstack.", "cliff.formatter."))}
+    """Returns the groups of entry points that have the client's commands, plugins and formats."""
+    groups: set[str] = set()
+    for package in importlib.metadata.distributions():
+        groups.update(entry.group for entry in package.entry_points)
+    return {group for group in groups if group.startswith(("openstack.", "cliff.formatter."))}
 
 
 def run(order: orders.OpenStackOrder) -> int:
-    """Run the command line with stdout and stderr as they are; returns the exit code. It is called once, in a
-    fork: what it changes of the process stays so."""
+    """Runs the command line with stdout and stderr as they are; returns the exit code. It is called once, in a fork:
+    what it changes of the process stays so."""
     _isolate()
     try:
         return _run(order)
@@ -74,6 +77,7 @@ def run(order: orders.OpenStackOrder) -> int:
 
 
 def _run(order: orders.OpenStackOrder) -> int:
+    """Runs the command line behind the gate."""
     wall = gate.Gate(allow_write=order.allow_write)
     wall.install()
     access = shell.Access(
@@ -83,7 +87,7 @@ def _run(order: orders.OpenStackOrder) -> int:
 
 
 def _isolate() -> None:
-    """Leave the command nothing of the server's environment, and no way to show a traceback."""
+    """Leaves the command nothing of the server's environment, and no way to show a traceback."""
     os.environ.clear()
     os.environ["LC_ALL"] = "C.UTF-8"
     os.environ["NETRC"] = "/nonexistent"  # requests would take passwords from the .netrc of the server's user

@@ -22,12 +22,13 @@ from kubescript import errors, types
 from kubescript.commands import protobuf
 from kubescript.wire import exchanges
 
-__all__ = ["Answer", "Connection", "call", "failed", "is_about_request", "is_read"]
+__all__ = ["Answer", "Connection", "call", "failure", "is_about_request", "is_read"]
 
 _MAX_HEAD: Final = 64 * 1024
 _MAX_BODY: Final = 3 << 20
 """Bytes: an API server's own limit."""
 _SMALL_BODY: Final = 64 * 1024
+"""Bytes of a body that any number of connections may have at once; of larger ones there is one at a time."""
 _MAX_PROTOBUF: Final = 16 * 1024
 """Bytes: a question about rights has some hundred. Attack: 3 MiB of empty fields took 2.7 s to read."""
 _MAX_PARAMETERS: Final = 64
@@ -61,7 +62,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def failed(code: str, message: str, *, closes: bool = False) -> Answer:
+def failure(code: str, message: str, *, closes: bool = False) -> Answer:
     """Returns an error as an API server gives it, so that `oc` shows its text. One that `closes` is the last answer of
     its connection."""
     status = _STATUS.get(code.partition(".")[0], HTTPStatus.SERVICE_UNAVAILABLE)
@@ -89,7 +90,7 @@ class Answers(Protocol):
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until nobody needs an answer any more."""
+        """Seconds until an answer is no longer needed."""
 
     @property
     def large_body(self) -> contextlib.AbstractContextManager[object]:
@@ -102,7 +103,7 @@ class Answers(Protocol):
         """Returns the answer to one request, whose body must be read or closed."""
 
     def reading(self, response: types.Response) -> contextlib.AbstractContextManager[None]:
-        """Within it, a body is read; it may be closed meanwhile."""
+        """Lets a body be read within the block; it may be closed meanwhile."""
 
 
 class Connection:
@@ -119,10 +120,12 @@ class Connection:
             event = self._next()
             if not isinstance(event, h11.Request):
                 return
-            method, target = event.method.decode("ascii"), event.target.decode("ascii")
+            method = event.method.decode("ascii")
+            target = event.target.decode("ascii")
             headers = {name.decode("ascii"): value.decode("latin-1") for name, value in event.headers}
             # Attack: 32 bodies of 3 MiB at once, each of which takes 11 MiB while it waits for the cluster.
-            with contextlib.nullcontext() if _has_small_body(headers) else self._answers.large_body:
+            room = contextlib.nullcontext() if _has_small_body(headers) else self._answers.large_body
+            with room:
                 answer = self._answers.answer(method, target, headers, self._body())
             self._write(answer)
             if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
@@ -139,6 +142,7 @@ class Connection:
         return event
 
     def _body(self) -> bytes:
+        """Returns the body of a request. Raises h11.RemoteProtocolError for one that is too large."""
         parts = bytearray()
         while isinstance(event := self._next(), h11.Data):
             parts += event.data
@@ -147,6 +151,7 @@ class Connection:
         return bytes(parts)
 
     def _write(self, answer: Answer) -> None:
+        """Sends an answer; one that breaks off ends the connection."""
         named = {**answer.headers, "content-type": answer.content_type}
         # A warning may have any character; h11 takes ASCII texts, or bytes.
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in named.items()]
@@ -165,7 +170,10 @@ class Connection:
 
 
 def _has_small_body(headers: Mapping[str, str]) -> bool:
-    return "transfer-encoding" not in headers and int(headers.get("content-length", "0")) <= _SMALL_BODY
+    """Says whether the headers announce a body that any number of connections may have at once."""
+    if "transfer-encoding" in headers:
+        return False
+    return int(headers.get("content-length", "0")) <= _SMALL_BODY
 
 
 def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secret: str) -> exchanges.Call:
@@ -194,11 +202,11 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
 
 
 def is_read(asked: exchanges.Call) -> bool:
-    """Says whether a call reads: it gets something, or asks what somebody may do."""
+    """Says whether a call reads: it gets something, or asks what a user may do."""
     if asked.method == "GET":
         return True
-    is_in_reviews = asked.path[:1] == ("apis",) and asked.path[1:2] and asked.path[1] in _REVIEWS
-    return asked.method == "POST" and bool(is_in_reviews) and asked.path[-1].endswith("reviews")
+    is_in_reviews = asked.path[:1] == ("apis",) and not _REVIEWS.isdisjoint(asked.path[1:2])
+    return asked.method == "POST" and is_in_reviews and asked.path[-1].endswith("reviews")
 
 
 def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:

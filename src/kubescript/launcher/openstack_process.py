@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final, NoReturn
 
-from kubescript.launcher import openstack, streams
+from kubescript.launcher import openstack_command, streams
 from kubescript.wire import orders
 from kubescript_sandbox.confinement import command_filter, landlock, lockdown
 from kubescript_sandbox.wire import protocol
@@ -22,7 +22,7 @@ __all__ = ["run", "warm"]
 
 _SYSTEM: Final = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
-    # who is who: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
+    # the names of hosts: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
     # CAs, and no keys
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
@@ -32,13 +32,13 @@ _SYSTEM: Final = (
 
 
 def warm() -> None:
-    """Load openstackclient, and do what each process would otherwise do."""
-    openstack.warm()
+    """Loads openstackclient, and does what each process would otherwise do."""
+    openstack_command.warm()
     command_filter.program(executes=False)
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
-    """Confine this process, and run one command line."""
+    """Confines this process, and runs one command line."""
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenStackOrder)
     streams.attach(outputs)
@@ -52,4 +52,4 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     sock.detach()
     streams.close_others()
     gc.enable()
-    os._exit(openstack.run(order))
+    os._exit(openstack_command.run(order))

@@ -19,7 +19,7 @@ import msgspec
 from kubescript import errors
 from kubescript.cluster import base
 from kubescript.kube import paths
-from kubescript.policy import policy
+from kubescript.policy import denied_resources
 from kubescript.request import request
 from kubescript_sandbox.host import cancellation
 
@@ -28,6 +28,7 @@ __all__ = ["Catalogue", "KindResolver"]
 log = logging.getLogger(__name__)
 
 _FRESH_S: Final = 60.0
+"""Seconds: a definition that was made anew under the same plural may have another kind."""
 _CALL_S: Final = 10.0
 # Group versions that are remembered. Large clusters have some hundred.
 _MAX_KNOWN: Final = 1_000
@@ -39,6 +40,7 @@ _MAX_NAMES: Final = 5_000
 _MAX_REMEMBERED: Final = 100_000
 """Resources and subresources of all that are remembered."""
 _MAX_NAME: Final = 253
+"""Characters of the longest name that Kubernetes accepts."""
 # Attack: a group or version such as `../../api/v1`, which would become a part of a path.
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _VERSION: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -118,14 +120,14 @@ class KindResolver:
         cancel: cancellation.Cancellation | None = None,
     ) -> str | None:
         """Returns the kind, or None when the cluster does not answer in time: the policy then denies."""
-        kinds = self._remembered(group, version)
+        kinds = self._recall(group, version)
         if resource not in kinds:
             kinds = self._ask(group, version, min(timeout_s, _CALL_S), cancel or cancellation.Cancellation())
         return kinds.get(resource)
 
-    def named(
+    def serves(
         self,
-        rule: policy.DeniedResource,
+        rule: denied_resources.DeniedResource,
         timeout_s: float = _CALL_S,
         cancel: cancellation.Cancellation | None = None,
     ) -> bool | None:
@@ -136,12 +138,16 @@ class KindResolver:
         found = self.catalogue(deadline, cancel)
         if found is None:
             return None
-        groups = found.every() if rule.api_group is None else {rule.api_group: found.versions(rule.api_group)}
+        groups = found.every()
+        if rule.api_group is not None:
+            groups = {rule.api_group: found.versions(rule.api_group)}
         served = {group: versions for group, versions in groups.items() if versions}
         if found.partial or not served:
             return True
-        offers = [self.offered(group, version, deadline, cancel) for group in served for version in served[group]]
-        return any(rule.names(offer) for offer in offers) or (False if all(offers) else None)
+        offers = [self.list_offers(group, version, deadline, cancel) for group in served for version in served[group]]
+        if any(map(rule.names, offers)):
+            return True
+        return False if all(offers) else None
 
     def catalogue(self, deadline: float, cancel: cancellation.Cancellation) -> Catalogue | None:
         """Returns the groups that the cluster serves; None when it does not tell by `deadline` (time.monotonic)."""
@@ -156,17 +162,22 @@ class KindResolver:
             self._catalogue = (time.monotonic(), found)
         return found
 
-    def offered(self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation) -> dict[str, str]:
+    def list_offers(
+        self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation
+    ) -> dict[str, str]:
         """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster is silent until `deadline`."""
-        known = self._remembered(group, version)
-        return known or self._ask(group, version, deadline - time.monotonic(), cancel)
+        known = self._recall(group, version)
+        left = deadline - time.monotonic()
+        return known or self._ask(group, version, left, cancel)
 
-    def _remembered(self, group: str, version: str) -> dict[str, str]:
+    def _recall(self, group: str, version: str) -> dict[str, str]:
         with self._lock:
             when, kinds = self._known.get((group, version), (0.0, {}))
-        return kinds if time.monotonic() - when < _FRESH_S else {}
+        is_fresh = time.monotonic() - when < _FRESH_S
+        return kinds if is_fresh else {}
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
+        """Asks the cluster for the kinds of a group version; none where it does not answer in time."""
         path = "/" + "/".join(paths.root(group, version))
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = _kinds(found.resources) if found is not None else {}
@@ -193,6 +204,7 @@ class KindResolver:
             return None
 
     def _remember(self, key: tuple[str, str], kinds: dict[str, str]) -> None:
+        """Keeps kinds, and forgets the oldest ones where there are too many."""
         with self._lock:
             self._known.pop(key, None)
             held = len(kinds) + sum(len(known) for _, known in self._known.values())
@@ -210,7 +222,9 @@ def _is_plausible(found: Catalogue) -> bool:
 
 def _kinds(resources: list[_Resource]) -> dict[str, str]:
     """Maps the name of each resource to its kind; empty when there are more or longer ones than is plausible."""
-    if len(resources) > _MAX_NAMES or any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):
+    if len(resources) > _MAX_NAMES:
+        return {}
+    if any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):
         return {}
     return {one.name: one.kind for one in resources}
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from kubescript import types
-from kubescript.cluster import collection, responses, store
+from kubescript.cluster import collection, responses, saved_cluster
 from kubescript.request import request
 
 __all__ = ["answer", "resource_list"]
@@ -17,12 +17,12 @@ __all__ = ["answer", "resource_list"]
 _VERBS: Final = ["get", "list", "watch"]
 
 
-def answer(saved: store.SavedCluster, call: request.Request) -> types.Response | None:
+def answer(saved: saved_cluster.SavedCluster, call: request.Request) -> types.Response | None:
     """Returns the document at a non-resource path; None when a snapshot has no such document."""
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
-    document = saved.discovery(*_saved_name(parts)) if len(parts) <= 3 else None
+    document = saved.discovery(*_document_name(parts)) if len(parts) <= 3 else None
     if document is not None:
         return responses.document(msgspec.Raw(document))
     resources = [entry.resource for entry in saved.collections.values()]
@@ -36,7 +36,7 @@ def answer(saved: store.SavedCluster, call: request.Request) -> types.Response |
 
 
 def resource_list(resources: Iterable[collection.Resource], group: str, version: str) -> types.Response:
-    """APIResourceList of one group and version."""
+    """Returns the APIResourceList of one group and version."""
     matching = [one for one in resources if (one.group, one.version) == (group, version)]
     if not matching:
         return responses.failure(404, "NotFound", "the server could not find the requested resource")
@@ -55,7 +55,7 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
     )
 
 
-def _saved_name(parts: list[str]) -> tuple[str, ...]:
+def _document_name(parts: list[str]) -> tuple[str, ...]:
     """Returns the name under which the capture saves the document of a path."""
     if parts == ["api", "v1"]:
         return "core", "v1"
@@ -64,7 +64,7 @@ def _saved_name(parts: list[str]) -> tuple[str, ...]:
     return ("-".join(parts),)
 
 
-def _version(saved: store.SavedCluster) -> types.Response | None:
+def _version(saved: saved_cluster.SavedCluster) -> types.Response | None:
     """Returns the saved version; None when it was not captured."""
     # The version is never guessed.
     if saved.info is None or not bytes(saved.info.server).startswith(b"{"):

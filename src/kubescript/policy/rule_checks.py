@@ -18,13 +18,12 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from kubescript import config, errors
-from kubescript.kube import kinds
-from kubescript.policy import discovery, policy
+from kubescript.policy import denied_resources, kind_resolver
 from kubescript_sandbox.host import cancellation
 
 __all__ = ["MISTAKEN", "Denials", "Finding", "examine", "read"]
@@ -65,7 +64,7 @@ class Finding:
     context: str = ""
 
 
-def read(given: config.DeniedResource) -> policy.DeniedResource:
+def read(given: config.DeniedResource) -> denied_resources.DeniedResource:
     """Converts a rule of the settings to one of the policy. Raises ConfigError for a name that no cluster can have."""
     fields = {
         "group": "*" if given.group is None else given.group.strip().lower(),
@@ -81,7 +80,7 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
         raise errors.ConfigError(
             f"`denied_resources`: {shown!r} is a subresource, which has no metadata of its own; leave `serve` out"
         )
-    return policy.DeniedResource(
+    return denied_resources.DeniedResource(
         fields["group"] or "core", given.version, fields["kind"], fields["resource"], given.serve
     )
 
@@ -89,7 +88,9 @@ def read(given: config.DeniedResource) -> policy.DeniedResource:
 class Denials:
     """The rules of one cluster that only discovery can confirm. Many threads use it at once."""
 
-    def __init__(self, rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, context: str) -> None:
+    def __init__(
+        self, rules: Iterable[denied_resources.DeniedResource], resolve: kind_resolver.KindResolver, context: str
+    ) -> None:
         self._open = [rule for rule in rules if not rule.built_in]
         self._resolve = resolve
         self._context = context
@@ -127,24 +128,31 @@ class Denials:
             self._lock.release()
 
     def _is_due(self) -> bool:
+        """Says whether there are rules left, and the last check is a minute ago."""
         return bool(self._open) and time.monotonic() >= self._next
 
     def _hint(self) -> None:
         """Warns of a rule that is similar to a built-in name, before any cluster is asked: it may be a spelling
         mistake."""
         for rule in self._open:
-            if near := _near(rule, _built_in(rule), _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR):
+            cutoff = _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR
+            near = _near(rule, denied_resources.list_built_in(rule), cutoff)
+            if near:
                 text = f"rule {rule.id} matches no built-in kind; did you mean {near}?"
                 _warn(Finding(rule.id, text, wrong=True, context=self._context))
 
 
 def examine(
-    rules: Iterable[policy.DeniedResource], resolve: discovery.KindResolver, timeout_s: float, context: str = ""
+    rules: Iterable[denied_resources.DeniedResource],
+    resolve: kind_resolver.KindResolver,
+    timeout_s: float,
+    context: str = "",
 ) -> list[Finding]:
     """Returns the findings on those rules that name nothing, as far as the cluster tells in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
-    found = (_Check(rule, resolve, until, context).finding() for rule in rules if not rule.built_in)
-    return [finding for finding in found if finding is not None]
+    checks = [_Check(rule, resolve, until, context) for rule in rules if not rule.built_in]
+    findings = (check.finding() for check in checks)
+    return [finding for finding in findings if finding is not None]
 
 
 class _Until(NamedTuple):
@@ -156,15 +164,15 @@ class _Until(NamedTuple):
 class _Check:
     """The check of one rule against one cluster."""
 
-    rule: policy.DeniedResource
-    resolve: discovery.KindResolver
+    rule: denied_resources.DeniedResource
+    resolve: kind_resolver.KindResolver
     until: _Until
     context: str
 
     def finding(self) -> Finding | None:
         """Returns the finding; None when the rule is fine."""
         catalogue = self.resolve.catalogue(*self.until)
-        named = self.resolve.named(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
+        named = self.resolve.serves(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
         if catalogue is None or named is None:
             return self._unknown()
         group = self.rule.api_group
@@ -178,7 +186,7 @@ class _Check:
             f"cannot be checked, because the cluster's discovery does not answer in full{group}", told=False
         )
 
-    def _absent(self, catalogue: discovery.Catalogue) -> Finding:
+    def _absent(self, catalogue: kind_resolver.Catalogue) -> Finding:
         """Returns the finding on a rule whose group is not served."""
         # Such a rule is no mistake, unless its group is almost equal to one that is served.
         names = [one.name for one in catalogue.groups]
@@ -190,7 +198,8 @@ class _Check:
         )
         return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
 
-    def _mistaken(self, catalogue: discovery.Catalogue) -> Finding:
+    def _mistaken(self, catalogue: kind_resolver.Catalogue) -> Finding:
+        """Returns the finding on a rule that names nothing of what is served."""
         group = self.rule.api_group
         near = _near(self.rule, self._offers(catalogue), _SIMILAR)
         meant = f" (did you mean {near}?)" if near else ""
@@ -199,23 +208,19 @@ class _Check:
         effect = f"until it is fixed, all of {self.rule.group} is denied"
         return self._says(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
 
-    def _offers(self, catalogue: discovery.Catalogue) -> Iterator[dict[str, str]]:
-        """What the groups that the rule is about offer in each of their versions."""
+    def _offers(self, catalogue: kind_resolver.Catalogue) -> Iterator[dict[str, str]]:
+        """Yields what the groups that the rule is about offer in each of their versions."""
         group = self.rule.api_group
         groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]
         for name in groups:
             for version in catalogue.versions(name):
-                yield self.resolve.offered(name, version, *self.until)
+                yield self.resolve.list_offers(name, version, *self.until)
 
     def _says(self, text: str, *, wrong: bool = False, told: bool = True) -> Finding:
         return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
 
 
-def _built_in(rule: policy.DeniedResource) -> Sequence[dict[str, str]]:
-    return list(kinds.BUILT_IN.values()) if rule.api_group is None else [kinds.BUILT_IN.get(rule.api_group, {})]
-
-
-def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
+def _near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
     """Returns the offered names that are most similar to the rule's name, as text; empty when none is."""
     kinds_by_name: dict[str, str] = {}
     for offer in offers:
@@ -230,4 +235,5 @@ def _near(rule: policy.DeniedResource, offers: Iterable[dict[str, str]], cutoff:
 
 def _warn(finding: Finding) -> None:
     about = {"event": "policy.rule", "context": finding.context, "rule": finding.rule}
-    log.log(logging.WARNING if finding.wrong or not finding.told else logging.INFO, "%s", finding.text, extra=about)
+    level = logging.WARNING if finding.wrong or not finding.told else logging.INFO
+    log.log(level, "%s", finding.text, extra=about)

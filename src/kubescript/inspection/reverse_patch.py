@@ -36,6 +36,7 @@ def patch(before: nodes.Node, after: nodes.Node) -> str:
 
 
 def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
+    """Yields what brings back the members of an object."""
     olds, news = nodes.fields(before), nodes.fields(after)
     for key, field in news.items():
         below = (*path, (key, field.key))
@@ -45,30 +46,33 @@ def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dic
             yield from _values(below, olds[key].node, field.node)
     for key, field in olds.items():
         if key not in news:
-            yield {"op": "add", "path": _pointer((*path, (key, field.key))), "value": _plain(field.node)}
+            gone = (*path, (key, field.key))
+            yield {"op": "add", "path": _pointer(gone), "value": _plain(field.node)}
 
 
 def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
-    if isinstance(before.raw, dict) and isinstance(after.raw, dict):
+    """Yields what brings back one value."""
+    was, now = before.raw, after.raw
+    if isinstance(was, dict) and isinstance(now, dict):
         yield from _objects(path, before, after)
-        return
-    if isinstance(before.raw, list) and isinstance(after.raw, list) and len(before.raw) == len(after.raw):
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         yield from _lists(path, before, after)
-        return
-    if not nodes.is_same(before.raw, after.raw):
+    elif not nodes.is_same(was, now):
         yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
 
 
 def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     """Yields what brings back the items of a list of the same length, each at its place."""
     key = merge_keys.list_key(after.raw)
-    for place, (old, new) in enumerate(zip(nodes.items(before), nodes.items(after), strict=True)):
+    pairs = zip(nodes.items(before), nodes.items(after), strict=True)
+    for place, (old, new) in enumerate(pairs):
         item = (*path, (str(place), str(place)))
         operations = list(_values(item, old, new))
         if operations and key is not None:
-            # Somebody may put another item before it: then the patch is refused, and changes none of theirs.
+            # Another writer may put an item before it: then the patch is refused, and does not change that item.
             label = nodes.fields(new)[key]
-            yield {"op": "test", "path": _pointer((*item, (key, label.key))), "value": _plain(label.node)}
+            where = _pointer((*item, (key, label.key)))
+            yield {"op": "test", "path": where, "value": _plain(label.node)}
         yield from operations
 
 

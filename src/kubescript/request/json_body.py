@@ -89,6 +89,7 @@ def _canonical(value: object) -> bytes:
 
 
 def _check_outline(raw: bytes) -> None:
+    """Refuses JSON of too many values or levels before it is decoded."""
     values = outline.outline(raw, outline.MAX_VALUES)
     if values is None:
         raise errors.RequestError(f"the body has more than {outline.MAX_VALUES} values", code="request.body")

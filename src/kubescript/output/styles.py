@@ -1,0 +1,85 @@
+"""How answers are written: every text passes `Style.text` on its way out, whole, before anything is cut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kubescript.output import sanitizing, truncation
+
+__all__ = ["Mask", "Style", "TimedMask"]
+
+Mask = Callable[[str], str]
+"""Masks the secrets in one text."""
+
+_MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
+"""JSON text without a match holds nothing invisible and no escape for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedMask:
+    """Masks the secrets in texts, for as long as the client waits."""
+
+    mask: Callable[[str, Callable[[str], None], Callable[[], None]], str]
+    found: Callable[[str], None]
+    """Told the kind of each secret."""
+    check: Callable[[], None]
+    """Raises KubescriptError when the client waits no more."""
+
+    def __call__(self, text: str) -> str:
+        """Returns the text masked."""
+        return self.mask(text, self.found, self.check)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How answers are written; one for a server."""
+
+    mask: Mask | None = None
+    mark: bool = True
+    """Whether text of the cluster is fenced."""
+    structured: bool = False
+    """Whether the result is given as data as well."""
+    constants: frozenset[str] = frozenset()
+    """Texts that the script itself holds: the model wrote them, so they are not masked."""
+
+    def text(self, text: str) -> str:
+        """Returns the text cleaned and masked: every text passes here before it leaves."""
+        # Attack: a hidden character inside a secret hides it from the masks, so cleaning comes first.
+        text = sanitizing.clean(text)
+        return self._restore(text, self.mask(text)) if self.mask is not None else text
+
+    def json(self, text: str) -> str:
+        """Returns JSON text cleaned and masked."""
+        if _MAYBE_INVISIBLE.search(text):
+            cleaned = sanitizing.change_texts(truncation.load(text), sanitizing.clean)
+            text = truncation.dump(cleaned)
+        if self.mask is None:
+            return text
+        # The whole is masked at once, for a key says what its value is.
+        masked = self.mask(text)
+        if masked == text:
+            return text
+        given = truncation.load(text)
+        try:
+            return truncation.dump(self._restore(given, truncation.load(masked)))
+        except ValueError:
+            # A mask has broken the JSON, so each text in it is masked by itself.
+            return truncation.dump(sanitizing.change_texts(given, self.mask))
+
+    def _restore(self, given: Any, masked: Any) -> Any:
+        """Returns the masked value with the script's own constants in it as they were.
+
+        Attack on the reader: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
+        """
+        if type(given) is not type(masked):
+            return masked
+        if isinstance(given, str):
+            return given if given in self.constants else masked
+        if isinstance(given, list) and len(given) == len(masked):
+            return [self._restore(*pair) for pair in zip(given, masked, strict=True)]
+        if isinstance(given, dict) and given.keys() == masked.keys():
+            return {key: self._restore(value, masked[key]) for key, value in given.items()}
+        return masked

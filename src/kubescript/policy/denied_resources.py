@@ -1,0 +1,101 @@
+"""The rules of the operator's about objects that scripts do not get: what each names. `policy` decides by them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from kubescript.kube import kinds
+from kubescript.request import request
+
+__all__ = ["DEFAULT_RULES", "DeniedResource", "Serve", "is_any", "list_built_in"]
+
+Serve = Literal["nothing", "metadata"]
+"""What a rule leaves of its objects."""
+
+_BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedResource:
+    """A rule against objects that no script may touch, or of which it may read the metadata alone.
+
+    A field that is empty or "*" matches everything. The core group is written "core".
+    """
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+    """As in manifests: `Secret`. Case does not matter; the plural is accepted too."""
+    resource: str = ""
+    """As in RBAC: `secrets` (which covers its subresources) or `serviceaccounts/token`."""
+    serve: Serve = "nothing"
+
+    @property
+    def id(self) -> str:
+        """The rule's name in decisions and in the audit: `core/Secret`, `core/serviceaccounts/token`."""
+        parts = (self.group, self.version, self.kind, self.resource)
+        named = [part for part in parts if not is_any(part)]
+        return "/".join(named) or "everything"
+
+    @property
+    def api_group(self) -> str | None:
+        """The group as the API server writes it; None when the rule holds for every group."""
+        if is_any(self.group):
+            return None
+        return "" if self.group == "core" else self.group
+
+    def names(self, offered: Mapping[str, str]) -> bool:
+        """Says whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule
+        names."""
+        wanted = self.kind.lower()
+        for name, kind in offered.items():
+            parent = name.partition("/")[0]
+            known = {kind.lower(), offered.get(parent, kind).lower(), parent, name}
+            if (is_any(self.kind) or wanted in known) and (is_any(self.resource) or self.resource == name):
+                return True
+        return False
+
+    @property
+    def built_in(self) -> bool:
+        """Whether what the rule names is built into Kubernetes, so that it exists without asking discovery."""
+        return _is_built_in(self)
+
+
+DEFAULT_RULES: Final = (
+    DeniedResource("core", kind="Secret", serve="metadata"),
+    DeniedResource("core", resource="secrets", serve="metadata"),
+    DeniedResource("core", resource="serviceaccounts/token"),
+)
+
+
+def is_any(field: str) -> bool:
+    """Says whether a field of a rule matches everything."""
+    return field in {"", "*"}
+
+
+@functools.lru_cache
+def _is_built_in(rule: DeniedResource) -> bool:
+    """Says whether what a rule names is built in, with the subresources that it may have."""
+    if is_any(rule.kind) and is_any(rule.resource):
+        return True
+    offers = map(_with_subresources, list_built_in(rule))
+    return any(map(rule.names, offers))
+
+
+def list_built_in(rule: DeniedResource) -> list[dict[str, str]]:
+    """Returns the resources and kinds of each built-in group that the rule is about."""
+    if rule.api_group is None:
+        return list(kinds.BUILT_IN.values())
+    return [kinds.BUILT_IN.get(rule.api_group, {})]
+
+
+def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
+    """Adds the subresources that a built-in group may offer."""
+    offered = dict(group)
+    for plural, kind in group.items():
+        for name in _BELOW:
+            offered[f"{plural}/{name}"] = kinds.SUBRESOURCE_KINDS.get(name, kind)
+    return offered

@@ -9,10 +9,10 @@ from dataclasses import replace
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["matches", "narrowed", "reduced", "scopes"]
+__all__ = ["matches", "narrow", "reduce", "scopes"]
 
 
-def narrowed(settings: config.Settings, caller: user.User) -> config.Settings:
+def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
     """Returns the settings as they are for this caller. Raises AuthError when no table fits."""
     if not settings.access:
         return settings
@@ -23,7 +23,7 @@ def narrowed(settings: config.Settings, caller: user.User) -> config.Settings:
     if rule.toolsets is not None:
         updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
     chosen = settings.model_copy(update=updates | _contexts(settings, rule.contexts))
-    return _lowered(chosen, rule.writes) if rule.writes is not None else chosen
+    return _lower(chosen, rule.writes) if rule.writes is not None else chosen
 
 
 def scopes(settings: config.Settings) -> frozenset[str]:
@@ -31,7 +31,7 @@ def scopes(settings: config.Settings) -> frozenset[str]:
     return frozenset(settings.auth.scopes).union(*(rule.scopes for rule in settings.access))
 
 
-def reduced(settings: config.Settings, caller: user.User) -> user.User:
+def reduce(settings: config.Settings, caller: user.User) -> user.User:
     """Returns the caller without the scopes that decide nothing. Attack: a user who asks for tokens of ever other
     scopes, to be ever other callers, each with limits of its own."""
     return replace(caller, scopes=caller.scopes & scopes(settings))
@@ -61,9 +61,9 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
     return {"contexts": kept, "context": context}
 
 
-def _lowered(settings: config.Settings, most: config.Mode) -> config.Settings:
+def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with every cluster's mode at `most`, and `openstack` that writes only with `direct`."""
     mode = config.lower(settings.mode, most)
     # `read_only` beside `writes` would count: it says here what the mode says.
-    updates = {"contexts": settings.lowered(most), "writes": mode, "read_only": mode == "off"}
-    return settings.model_copy(update=updates | settings.lowered_commands(most))
+    updates = {"contexts": settings.lower_contexts(most), "writes": mode, "read_only": mode == "off"}
+    return settings.model_copy(update=updates | settings.lower_commands(most))

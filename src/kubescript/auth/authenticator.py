@@ -59,14 +59,14 @@ class Authenticator:
         if not token or len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
             raise errors.AuthError("the token is not valid")
         if self._file is not None and (found := self._file.find(token)) is not None:
-            return self._checked(user.Credential(found, None, token))
+            return self._check(user.Credential(found, None, token))
         if (name := self._tokens.get(hashlib.sha256(token.encode()).hexdigest())) is not None:
-            return self._checked(user.Credential(user.User(name, "tokens", name), None, token))
+            return self._check(user.Credential(user.User(name, "tokens", name), None, token))
         if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
             if self._jwts.wants_keys(token):
                 await self._keys.ask(self._jwts.fetch_keys)
-            return self._checked(self._jwts.verify(token))
-        return self._checked(await self._opaque.find(token))
+            return self._check(self._jwts.verify(token))
+        return self._check(await self._opaque.find(token))
 
     def certificate(self, shown: Mapping[str, Any]) -> user.Credential:
         """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
@@ -78,9 +78,9 @@ class Authenticator:
         groups = tuple(sorted({value for key, value in pairs if key == "organizationName"}))
         found = user.User(names[0], "client_ca_file", names[0], groups)
         # Attack: a connection that is kept alive beyond the certificate with which it began.
-        return self._checked(user.Credential(found, ssl.cert_time_to_seconds(shown["notAfter"])))
+        return self._check(user.Credential(found, ssl.cert_time_to_seconds(shown["notAfter"])))
 
-    def _checked(self, found: user.Credential) -> user.Credential:
+    def _check(self, found: user.Credential) -> user.Credential:
         """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have
         some."""
         _check_names(found.user)
@@ -99,7 +99,7 @@ class Authenticator:
     def _introspect(self, token: str) -> user.Credential:
         assert self._source is not None
         assert self._settings.introspection is not None
-        found = self._source.introspected(token)
+        found = self._source.introspect(token)
         _check_audience(found, self._audience)
         issuer = found.get("iss")
         return claims.credential(

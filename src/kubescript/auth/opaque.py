@@ -83,20 +83,20 @@ class Opaque:
     async def find(self, token: str) -> user.Credential:
         """Returns whose token it is. Raises AuthError."""
         key = hashlib.sha256(token.encode()).hexdigest()
-        while (found := self._remembered(key)) is None:
+        while (found := self._recall(key)) is None:
             if key in self._under_way:
                 await self._under_way[key].wait()
                 continue
             self._under_way[key] = anyio.Event()
             try:
-                self._remember(key, await self._asked(key, token))
+                self._remember(key, await self._ask(key, token))
             finally:
                 self._under_way.pop(key).set()
         if isinstance(found, errors.AuthError):
             raise errors.AuthError(found.message, code=found.code, remedy=found.remedy)
         return replace(found, token=token)
 
-    async def _asked(self, key: str, token: str) -> _Answer:
+    async def _ask(self, key: str, token: str) -> _Answer:
         questions = self._known if key in self._good else self._strangers
         refusal = errors.AuthError("the token is not valid")
         for way in self._ways:
@@ -107,7 +107,7 @@ class Opaque:
                 refusal = refusal if refusal.code == "auth.unavailable" else error
         return refusal
 
-    def _remembered(self, key: str) -> _Answer | None:
+    def _recall(self, key: str) -> _Answer | None:
         """Returns the answer that counts now."""
         now = time.monotonic()
         for until, answer in (self._good.get(key, (0.0, None)), self._refused.get(key, (0.0, None))):

@@ -53,7 +53,7 @@ class Provider:
             remedy=f"{issuer} must serve {_METADATA[0]} with its own issuer and a jwks_uri",
         )
 
-    def introspected(self, token: str) -> Mapping[str, Any]:
+    def introspect(self, token: str) -> Mapping[str, Any]:
         """Returns what the endpoint says of a token. Raises AuthError when it is not active, or nobody says."""
         endpoint = self._settings.introspection
         assert endpoint is not None
@@ -73,7 +73,7 @@ class Provider:
     def _json(self, asked: httpx2.Request, *, needed: bool = True) -> Mapping[str, Any]:
         """Returns the object that answers a request; an empty one when it is not `needed` and there is none."""
         try:
-            status, body = self._answered(asked)
+            status, body = self._send(asked)
             found = json.loads(body) if status == HTTPStatus.OK else None
         except (httpx2.HTTPError, ValueError, RecursionError) as error:
             raise _unavailable(f"{type(error).__name__} at {asked.url.host}") from None
@@ -83,7 +83,7 @@ class Provider:
             raise _unavailable(f"{asked.url.host} answers {status}")
         return {}
 
-    def _answered(self, asked: httpx2.Request) -> tuple[int, bytes]:
+    def _send(self, asked: httpx2.Request) -> tuple[int, bytes]:
         """Returns the status and at most a MiB of body. Raises HTTPError, and ValueError for more."""
         # The client's time is one of each read: a provider may send a byte every few seconds.
         end = time.monotonic() + _TIMEOUT_S

@@ -132,7 +132,7 @@ class _Capture:
         """Returns the server's version; when it cannot be read, returns None and says so on the report."""
         try:
             document = self._source.get(("version",), timeout_s=client.SMALL_S)
-            return client.decoded(document, dict[str, msgspec.Raw])
+            return client.decode(document, dict[str, msgspec.Raw])
         except client.ReadFailed as error:
             report.missing["version"] = str(error)
             return None
@@ -149,7 +149,7 @@ class _Capture:
         for group, version, path in dict.fromkeys(_group_versions(groups)):
             try:
                 document = self._source.get(path, timeout_s=client.SMALL_S)
-                resources = client.decoded(document, _Entries).resources
+                resources = client.decode(document, _Entries).resources
             except client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
@@ -238,7 +238,7 @@ class _Capture:
         """Reads a discovery document without which nothing can be saved. Raises ClusterError."""
         try:
             document = self._source.get((name,), timeout_s=client.SMALL_S)
-            client.decoded(document, shape)
+            client.decode(document, shape)
         except client.ReadFailed as error:
             raise errors.ClusterError(f"/{name} cannot be read: {error}") from None
         return document
@@ -247,7 +247,7 @@ class _Capture:
 def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yields group, version and path of each discovery document, the core group first."""
     yield "", "v1", ("api", "v1")
-    for group in client.decoded(groups, _Groups).groups:
+    for group in client.decode(groups, _Groups).groups:
         for version in _versions(group):
             yield group.name, version, ("apis", group.name, version)
 

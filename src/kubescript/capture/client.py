@@ -15,7 +15,7 @@ from kubescript.cluster import collection
 from kubescript.kube import paths
 from kubescript.wire import exchanges
 
-__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decoded"]
+__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decode"]
 
 # Objects in one page. Pages bound the memory, and all pages of one list show the cluster at the same moment.
 _PAGE: Final = 500
@@ -138,7 +138,7 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
     return bytes(body)
 
 
-def decoded(document: bytes, shape: type[_Shape]) -> _Shape:
+def decode(document: bytes, shape: type[_Shape]) -> _Shape:
     """Decodes a discovery document. Raises ReadFailed when it is none, for example a login page."""
     try:
         return msgspec.json.decode(document, type=shape)

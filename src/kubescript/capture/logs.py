@@ -142,14 +142,14 @@ def _logs(pod: _Pod) -> Iterator[_Log]:
     """Yields the logs of one pod."""
     spec = pod.spec or _Spec()
     node = spec.node_name or ""
-    restarted = _restarted(pod.status or _Status())
+    restarted = _find_restarted(pod.status or _Status())
     for container in (*(spec.init_containers or ()), *(spec.containers or ())):
         for previous in (False, True):
             if not previous or container.name in restarted:
                 yield _Log(pod.metadata.namespace, pod.metadata.name, node, container.name, previous)
 
 
-def _restarted(status: _Status) -> set[str]:
+def _find_restarted(status: _Status) -> set[str]:
     """Returns the names of the containers that have run before, and so have a previous log."""
     every = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
     return {container.name for container in every if "terminated" in (container.last_state or {})}

@@ -32,7 +32,7 @@ def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("file", type=path)(command)
 
 
-def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
+def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Ends a command with an error's message and what to do, never with a stack trace."""
 
     @functools.wraps(command)
@@ -83,16 +83,16 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
     help="Hash that you noted earlier: fail if the chain does not contain it.",
 )  # fmt: skip
 @click.pass_context
-@_errors_explained
+@_explain_errors
 def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
     """Check the whole chain of FILE, rotated files included. Exit code 1: a record was changed or is missing; 2: the
     chain is keyed and no key was given."""
-    code, text = _verified(file, key_file, anchor)
+    code, text = _verify(file, key_file, anchor)
     click.echo(text)
     context.exit(code)
 
 
-def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
+def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
     """The exit code of `verify`, and what it says."""
     from kubescript.audit import paths
     from kubescript.audit import verify as checking
@@ -118,7 +118,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
         from kubescript.audit import reader
 
-        code, text = _verified(file, key_file)
+        code, text = _verify(file, key_file)
         if code:
             next(reader.records(file), None)  # raises the error of a file that is no record at all
             why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
@@ -164,7 +164,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
 @click.option("--plan", default="", help="Only what became of this plan, from its script on: the beginning of its id.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None:
     """Print one line for each record, even if the chain is broken. The exit code is that of `verify`."""
@@ -185,7 +185,7 @@ def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None
 @_file_argument
 @_filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     """Print totals: scripts, calls, refusals by rule, bytes, latencies, redactions."""
@@ -208,7 +208,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     help="Include what was served as metadata, such as Secrets. RBAC cannot limit it to metadata: whoever has the "
     "role's credentials can read whole objects.",
 )
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> None:
     """Print the smallest RBAC roles that allow what was recorded."""
@@ -229,7 +229,7 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 @click.option("--planned", is_flag=True, help="Judge plans that were not applied, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def rules(
     context: click.Context, file: Path, config_file: Path | None, planned: bool, as_json: bool, code: int
@@ -257,7 +257,7 @@ def rules(
     "--snapshot", "out", type=cli_paths.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
 )
 @click.pass_context
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
     """Run the recorded scripts again without a cluster, and compare their answers. Exit code 1: an answer differs;

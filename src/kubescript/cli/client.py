@@ -110,8 +110,8 @@ def _url(settings: config.Settings) -> str:
     from kubescript import config
     from kubescript.transports import endpoints
 
-    routes = [route for route in config.ROUTES if settings.offered(route)]
-    return endpoints.resource(url, f"/{routes[0]}/") if routes and not settings.offered() else url
+    routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
+    return endpoints.resource(url, f"/{routes[0]}/") if routes and not settings.list_toolsets() else url
 
 
 def claude_line(name: str, served: Server) -> str:

@@ -29,7 +29,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
     try:
         file = file.resolve()  # a link into somebody's dotfiles stays a link
         old = _read(file)
-        data = {} if old is None or not old.strip() else _parsed(file, old)
+        data = {} if old is None or not old.strip() else _parse(file, old)
         servers = _section(file, data, key)
         if servers.get(name) == entry:
             return f"{file} already has this entry"
@@ -59,7 +59,7 @@ def _read(file: Path) -> bytes | None:
         return None
 
 
-def _parsed(file: Path, content: bytes) -> dict[str, Any]:
+def _parse(file: Path, content: bytes) -> dict[str, Any]:
     """Returns the file's object. Raises ConfigError."""
     try:
         data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique)

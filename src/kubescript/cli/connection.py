@@ -62,7 +62,7 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
         if user == _NOBODY:
             return Answer(version, user, groups, problem=f"the API server sees us as {_NOBODY}; {_NO_USER}")
         wanted = _READS + (_WRITES if writable else ())
-        verdicts = {_named(*each): questions.may(*each, namespace="") for each in wanted}
+        verdicts = {_name(*each): questions.may(*each, namespace="") for each in wanted}
         allowed = tuple(name for name, verdict in verdicts.items() if verdict)
         if not allowed and questions.may(*_READS[0], namespace=cluster.namespace):
             allowed = (f"list pods in namespace {cluster.namespace}",)
@@ -153,7 +153,7 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(verb: str, group: str, resource: str, subresource: str) -> str:
+def _name(verb: str, group: str, resource: str, subresource: str) -> str:
     """As RBAC writes it: `list deployments.apps`, `get pods/log`."""
     what = f"{resource}/{subresource}" if subresource else resource
     return f"{verb} {kinds.full_name(group, what)}"

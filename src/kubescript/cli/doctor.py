@@ -85,7 +85,7 @@ class Cluster:
         mark = "ok     " if self.healthy else "WRONG  "
         line = f"{mark} {self.name}: {self.source}"
         if not self.problem:  # what a cluster that does not exist would permit helps nobody
-            line += f", {self._permitted()}"
+            line += f", {self._describe_rules()}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
         findings = [self.problem] + [finding.text for finding in self.rules]
@@ -94,7 +94,7 @@ class Cluster:
             lines += _answer_lines(self.answer)
         return "\n".join(lines)
 
-    def _permitted(self) -> str:
+    def _describe_rules(self) -> str:
         """Whether scripts may write, and which rules keep what from them."""
         access = _ACCESS[self.writes]
         denied = ", ".join(self.denied) or "nothing"
@@ -189,7 +189,7 @@ class Report:
             lines.append("every layer holds")
         lines += [context.as_text() for context in self.contexts]
         if not self.contexts:
-            lines.append(f"not asked: {_unnamed()}")
+            lines.append(f"not asked: {_describe_default()}")
         if self.connect:
             lines.append(f"to connect Claude Code: {self.connect}")
             lines.append("other clients: kubescript client claude-desktop|cursor|vscode --write")
@@ -308,11 +308,11 @@ def _source(settings: config.Settings) -> tuple[str, str]:
     if settings.snapshot is None:
         path = kubeconfig.source(settings.kubeconfig)
         in_pod = path is None and not settings.context
-        source = _unnamed() if in_pod else f"kubeconfig {path}, context {name}"
+        source = _describe_default() if in_pod else f"kubeconfig {path}, context {name}"
     return source, problem
 
 
-def _unnamed() -> str:
+def _describe_default() -> str:
     """The cluster that no setting names."""
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "the cluster of this pod, as its service account"

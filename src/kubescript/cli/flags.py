@@ -118,14 +118,14 @@ def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def remember(context: click.Context, flags: dict[str, object]) -> None:
     """Keeps the flags before a sub-command for it."""
-    context.meta[_FLAGS_BEFORE] = _given(flags)
+    context.meta[_FLAGS_BEFORE] = _drop_unset(flags)
 
 
 def settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
     """The settings of this command. Raises ConfigError."""
     from kubescript import config, errors
 
-    given = _merged_flags(context, flags)
+    given = _merge_flags(context, flags)
     file, folder = given.pop("config_file", None), given.pop("config_dir", None)
     file = file if isinstance(file, Path) else None
     folder = folder if isinstance(folder, Path) else None
@@ -159,7 +159,7 @@ def as_words(context: click.Context, flags: dict[str, object], left_out: frozens
     """The flags of the server as a client may write them: paths are absolute. Those of the http transport are left
     out."""
     words: list[str] = []
-    values = _merged_flags(context, flags)
+    values = _merge_flags(context, flags)
     for option in context.find_root().command.params:
         value = values.get(option.name or "")
         if value is None or option.name in _HTTP_ONLY | left_out:
@@ -171,15 +171,15 @@ def as_words(context: click.Context, flags: dict[str, object], left_out: frozens
     return words
 
 
-def _given(flags: dict[str, object]) -> dict[str, object]:
+def _drop_unset(flags: dict[str, object]) -> dict[str, object]:
     """The flags that were given; None says that one was not."""
     return {name: value for name, value in flags.items() if value is not None}
 
 
-def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
+def _merge_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
     """The flags given before and after the sub-command, the latter winning."""
     before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
-    return before | _given(flags)
+    return before | _drop_unset(flags)
 
 
 def _interactive_defaults(settings: config.Settings) -> config.Settings:

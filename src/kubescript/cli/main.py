@@ -128,7 +128,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
     from kubescript.cli import client as clients
     from kubescript.cli import doctor as diagnosis
 
-    with opening.errors_explained():
+    with opening.explain_errors():
         settings = flags.settings(context, given)
         logs.configure(
             "error", as_text=terminal.wants_text(settings), file=settings.log_file
@@ -238,7 +238,7 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
     from kubescript.cli import client_files
 
     chosen = clients.CLIENTS[name]
-    with opening.errors_explained():
+    with opening.explain_errors():
         settings = flags.settings(context, given)
         served = clients.server(settings, flags.as_words(context, given), chosen)
         for warning in clients.warnings(settings, served):
@@ -275,7 +275,7 @@ def main() -> None:
     process.open_streams()
     source = spawner.Spawner(programs.WORKER)
     try:
-        with opening.errors_explained():
+        with opening.explain_errors():
             source.start()
     except click.ClickException as error:
         error.show()

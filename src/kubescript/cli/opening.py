@@ -18,7 +18,7 @@ from kubescript_sandbox.host import spawner
 if TYPE_CHECKING:
     from kubescript import app, config, types
 
-__all__ = ["application", "errors_explained", "operator", "reread"]
+__all__ = ["application", "explain_errors", "operator", "reread"]
 
 
 def operator(command: str) -> types.Caller:
@@ -37,7 +37,7 @@ def application(context: click.Context, given: dict[str, object], *, serves: boo
     """Everything a command needs, put together only now: the fork server was started before any secret was read."""
     source: spawner.Spawner = context.find_root().obj
     masking = spawner.Spawner(programs.MASKER, reads=True)
-    with errors_explained(), contextlib.closing(masking):
+    with explain_errors(), contextlib.closing(masking):
         if not serves:  # what serves has more to import, and to answer first
             source.warm_up()
             masking.warm_up()
@@ -60,7 +60,7 @@ def reread(context: click.Context, given: dict[str, object]) -> config.Settings:
 
 
 @contextlib.contextmanager
-def errors_explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Ends a command with an error's message and what to do, never with a stack trace."""
     from kubescript import errors
 

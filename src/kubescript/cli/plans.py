@@ -40,7 +40,7 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
     applied goes on from there, without a question; under another policy it ends instead.
     """
     with opening.application(context, given) as opened:
-        code = _settled(opened, _whole(opened, plan))
+        code = _ask_and_apply(opened, _whole(opened, plan))
     context.exit(code)
 
 
@@ -48,13 +48,13 @@ def settle(opened: app.Application, plan: str) -> int:
     """Asks the person who has run a script about its plan; says how to approve it where nobody can be asked. Returns
     the exit code."""
     if _is_person():
-        return _settled(opened, plan)
+        return _ask_and_apply(opened, plan)
     words = f"kubescript approve {plan}{opened.flags}"
     process.echo(f"Nothing is changed yet. A person approves the plan with: {words}", err=True)
     return 0
 
 
-def _settled(opened: app.Application, plan: str) -> int:
+def _ask_and_apply(opened: app.Application, plan: str) -> int:
     """Shows a plan, asks about it, and applies it if it is approved. Returns the exit code. Raises ClickException when
     it is decided already."""
     planned = _planning(opened)
@@ -68,7 +68,7 @@ def _settled(opened: app.Application, plan: str) -> int:
     elif found.state == "applying":  # its server may have died; who applies it is not asked a second time
         process.echo("The plan is approved, and somebody has begun to apply it. Going on, unless that is still at it.")
     if found.state in {"approved", "applying"}:
-        found = _applied(planned, plan)
+        found = _apply(planned, plan)
     process.echo(_ending(found))
     if found.state == "applied":
         _follow(opened, found)
@@ -181,7 +181,7 @@ def _decision(found: record.Record) -> record.Decision:
     from kubescript.changes.store import record as plan_record
 
     _check_person()
-    overrides = _overridden(found)
+    overrides = _list_overrides(found)
     answer = click.prompt("Type `approve` or `decline`", type=click.Choice(["approve", "decline"]), show_choices=False)
     approves = answer == "approve"
     must_say_why = approves and bool(overrides)
@@ -208,7 +208,7 @@ def _is_person() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _overridden(found: record.Record) -> tuple[str, ...]:
+def _list_overrides(found: record.Record) -> tuple[str, ...]:
     """Returns the rules whose critical findings the person overrides, each by its name."""
     rules = dict.fromkeys(finding.rule for finding in found.plan.critical)
     if not rules:
@@ -218,7 +218,7 @@ def _overridden(found: record.Record) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def _applied(planned: planning.Planning, plan: str) -> record.Record:
+def _apply(planned: planning.Planning, plan: str) -> record.Record:
     with terminal.Status("applying") as status:
 
         def report(done: int, count: int, text: str) -> None:

@@ -76,7 +76,7 @@ def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     failed = 0
     every = policy_cases.read(file)
     for case in every:
-        result = policy_cases.judged(case, judges)
+        result = policy_cases.judge_case(case, judges)
         _print(result)
         if result.unjudged:
             _say(f"         {result.unjudged}: what it would change was not judged")
@@ -97,7 +97,7 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     tried: Counter[policy_cases.Result] = Counter()
     seen = set()
     for record in reader.records(file):
-        result = policy_cases.recorded(record, judges)
+        result = policy_cases.judge_record(record, judges)
         is_trial = bool(record.get("dry_run"))
         key = record.get("audit_id"), is_trial
         # A plan that is applied tries its requests again.

@@ -24,7 +24,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 
-__all__ = ["Case", "Judge", "Result", "is_audit", "judged", "read", "recorded"]
+__all__ = ["Case", "Judge", "Result", "is_audit", "judge_case", "judge_record", "read"]
 
 Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], inspection.Changes]
 """See `redaction.Engine.changes`."""
@@ -125,14 +125,14 @@ def read(file: Path) -> list[Case]:
         raise errors.ConfigError(f"{file}: {error}", remedy=remedy) from None
 
 
-def judged(case: Case, judges: Mapping[str, Judge]) -> Result:
+def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
     """Judges a case. Raises ConfigError when it names no cluster, and RedactionError."""
-    judge = _judge(case.context, judges)
+    judge = _find_judge(case.context, judges)
     try:
-        call = _parsed(case.request)
+        call = _parse(case.request)
     except errors.RequestError as error:
         return Result(f"{case.request.method} {case.request.path}", "deny", error.code, error.message)
-    first = _judged_request(call, judge)
+    first = _judge_request(call, judge)
     if first.verdict in {"allow", "deny"}:
         return first
     after = case.after
@@ -141,14 +141,14 @@ def judged(case: Case, judges: Mapping[str, Judge]) -> Result:
     missing = _missing(call, case.before, after)
     if missing:
         return replace(first, unjudged=missing)
-    shown = judge.compare(call, _encoded(case.before), _encoded(after), lambda _: None)
+    shown = judge.compare(call, _encode(case.before), _encode(after), lambda _: None)
     found = effects.findings(call, shown, judge.writes)
     if found.denials:
-        return _denied(call, found.denials[0], found.notices)
+        return _deny(call, found.denials[0], found.notices)
     return replace(first, notices=found.notices)
 
 
-def recorded(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
+def judge_record(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
     """Judges the request of an audit record; None for a record of anything else. Raises ConfigError when it names no
     cluster."""
     if record.get("type") not in {"call", "sent"} or not record.get("resource"):
@@ -169,7 +169,7 @@ def recorded(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result |
     )
     if verb == "create":
         call = replace(call, body=_NAMED)
-    return _judged_request(call, _judge(str(record.get("context", "")), judges))
+    return _judge_request(call, _find_judge(str(record.get("context", "")), judges))
 
 
 def _content(file: Path) -> bytes:
@@ -179,7 +179,7 @@ def _content(file: Path) -> bytes:
         raise errors.ConfigError(f"cannot read {file}: {error.strerror}") from None
 
 
-def _judge(context: str, judges: Mapping[str, Judge]) -> Judge:
+def _find_judge(context: str, judges: Mapping[str, Judge]) -> Judge:
     """Returns what decides about one cluster, the first one without a name."""
     if not context:
         return next(iter(judges.values()))
@@ -188,7 +188,7 @@ def _judge(context: str, judges: Mapping[str, Judge]) -> Judge:
     return judges[context]
 
 
-def _parsed(asked: Asked) -> request.Request:
+def _parse(asked: Asked) -> request.Request:
     """Returns the request in its canonical form. Raises RequestError."""
     address = urllib.parse.urlsplit(asked.path)
     path = tuple(urllib.parse.unquote(part) for part in address.path.strip("/").split("/"))
@@ -197,21 +197,21 @@ def _parsed(asked: Asked) -> request.Request:
     if asked.method == "PATCH":
         default = "application/strategic-merge-patch+json"
     content_type = _TYPES[asked.content_type or default]
-    body = msgspec.Raw(_encoded(asked.body))
+    body = msgspec.Raw(_encode(asked.body))
     return requests.canonical(request.parse(exchanges.Call(asked.method, path, query, body, content_type)))
 
 
-def _judged_request(call: request.Request, judge: Judge) -> Result:
+def _judge_request(call: request.Request, judge: Judge) -> Result:
     """Judges the request alone."""
     decision = judge.calls.decide(call)
     if decision.verdict in {"plan", "direct"}:
         decision = write_policy.permitted(call, judge.writes) or decision
     if decision.verdict == "deny":
-        return _denied(call, decision)
+        return _deny(call, decision)
     return Result(request.describe(call), decision.verdict, decision.rule)
 
 
-def _denied(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
+def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
     return Result(request.describe(call), "deny", decision.rule, decision.reason, notices)
 
 
@@ -224,5 +224,5 @@ def _missing(call: request.Request, before: object, after: object) -> str:
     return ""
 
 
-def _encoded(document: object) -> bytes:
+def _encode(document: object) -> bytes:
     return b"" if document is None else json.dumps(document).encode()

@@ -80,14 +80,14 @@ def _compare(
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
         raise cluster.lost
-    now = _unmarked(redact(answer.text, lambda _: None))
-    then = _unmarked(document.answer)
+    now = _remove_mark(redact(answer.text, lambda _: None))
+    then = _remove_mark(document.answer)
     if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
         return "differs", _difference(script, then, now, cluster)
     return "same", "" if now == then else "except masks, whose key differs in each server"
 
 
-def _unmarked(answer: str) -> str:
+def _remove_mark(answer: str) -> str:
     """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
     there is one, on a line of its own."""
     return _JOINT.sub(" ", fencing.unfenced(answer))

@@ -2,7 +2,7 @@
 
 from kubescript.config.clusters import Context, DeniedResource
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
-from kubescript.config.deferring import deferred_models
+from kubescript.config.deferring import defer_models
 from kubescript.config.loading import load
 from kubescript.config.names import nearest
 from kubescript.config.records import Audit, Redaction, RedactionRule, Telemetry
@@ -17,5 +17,5 @@ __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression",
     "Http", "Impersonation", "Introspection", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
     "Redaction", "RedactionRule", "Route", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
-    "deferred_models", "load", "lower", "nearest", "normal_url",
+    "defer_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pydantic
 
-__all__ = ["deferred_models"]
+__all__ = ["defer_models"]
 
 
 @contextlib.contextmanager
-def deferred_models() -> Iterator[None]:
+def defer_models() -> Iterator[None]:
     """Within it, classes of models are made without their validators (pydantic's own setting `defer_build`)."""
     # Every model's configuration begins with that of BaseModel, and keeps what stood in it when its class was made.
     base = pydantic.BaseModel.model_config

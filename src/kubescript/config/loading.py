@@ -50,7 +50,7 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
         path = folder
     flags, data = _with_chosen_contexts(flags, data)
     try:
-        settings = _layered(data)(**flags)
+        settings = _layer(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     except pydantic_settings.SettingsError as error:  # it names the setting, and quotes no value
@@ -71,14 +71,14 @@ def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | N
         return _from_theirs(theirs, flags)
     path = with_home(file or Path(named or ""))
     data = _read_file(path)
-    return path, rhos.translated(data, path) if rhos.is_beside(data) else data
+    return path, rhos.translate(data, path) if rhos.is_beside(data) else data
 
 
 def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
     """Returns the file of rhos-mcps that counts where no other is named. Raises ConfigError."""
     if named:
         path = with_home(Path(named))
-        return path, rhos.translated(_read_file(path, is_yaml=True), path)
+        return path, rhos.translate(_read_file(path, is_yaml=True), path)
     if not _asks_for_theirs(flags) or not rhos.FILE.is_file():
         return None, {}
     try:
@@ -88,7 +88,7 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
     if not rhos.is_beside(data):
         return None, {}
     log.warning("the settings of %s count; --config names another file", rhos.FILE.absolute())
-    return rhos.FILE, rhos.translated(data, rhos.FILE)
+    return rhos.FILE, rhos.translate(data, rhos.FILE)
 
 
 def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
@@ -183,7 +183,7 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
         most = settings.writes
     else:
         return settings
-    return settings.model_copy(update={"contexts": settings.lowered(most), **settings.lowered_commands(most)})
+    return settings.model_copy(update={"contexts": settings.lower_contexts(most), **settings.lower_commands(most)})
 
 
 def _is_stated(name: str, flags: Mapping[str, object]) -> bool:
@@ -200,7 +200,7 @@ def _variable(name: str) -> str | None:
     return None
 
 
-def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
+def _layer(file: dict[str, Any]) -> Callable[..., Settings]:
     """Returns a class of settings that reads flags, then the environment, then the file's data. It reads no .env file
     and no secrets directory."""
 
@@ -258,17 +258,17 @@ def _with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
     for file in files:
-        data = _merged(data, _read_file(file))
+        data = _merge(data, _read_file(file))
     return data
 
 
-def _merged(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+def _merge(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
     """Returns the settings of both; of two values the later one, of two tables or lists of tables both."""
     merged = dict(data)
     for key, value in later.items():
         before = merged.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
-            merged[key] = _merged(before, value)
+            merged[key] = _merge(before, value)
         elif _has_tables(before) and isinstance(value, list):
             # A later file with a [[denied_resources]] or [[redaction.rules]] must not take back those of another one.
             merged[key] = before + value

@@ -18,7 +18,7 @@ from kubescript import errors
 from kubescript.config.commands import ROUTES
 from kubescript.config.names import nearest
 
-__all__ = ["FILE", "VARIABLE", "is_beside", "is_theirs", "translated"]
+__all__ = ["FILE", "VARIABLE", "is_beside", "is_theirs", "translate"]
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def is_beside(data: Mapping[str, Any]) -> bool:
     return is_theirs(data) and not data.keys().isdisjoint((*ROUTES, _SECURITY))
 
 
-def translated(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def translate(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Returns the settings as ours. Raises ConfigError."""
     _check_keys(data, _KEYS, "", path)
     tables = {name: _table(data, name) for name in ROUTES}
@@ -61,10 +61,10 @@ def translated(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if _flag(data.get("debug", False), "debug"):
         ours["log_level"] = "debug"
     _warn_of_process(data)
-    return ours | _secured(_table(data, _SECURITY), path)
+    return ours | _translate_security(_table(data, _SECURITY), path)
 
 
-def _secured(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Returns who may call, and which names of this server and of web pages requests may have."""
     _check_keys(security, _SECURITY_KEYS, f"{_SECURITY}.", path)
     if not _flag(security.get("enable_dns_rebinding_protection", True), "enable_dns_rebinding_protection"):

@@ -154,14 +154,14 @@ class Settings(pydantic_settings.BaseSettings):
             return "off"
         return self.writes or "plan"
 
-    def lowered(self, most: Mode) -> dict[str, clusters.Context]:
+    def lower_contexts(self, most: Mode) -> dict[str, clusters.Context]:
         """Returns the tables of the contexts, none with a mode above `most`."""
         return {
             name: own.model_copy(update={"writes": lower(self.of_context(name).mode, most)})
             for name, own in self.contexts.items()
         }
 
-    def lowered_commands(self, most: Mode) -> dict[str, object]:
+    def lower_commands(self, most: Mode) -> dict[str, object]:
         """Returns the table of `openstack`, which makes no plans: below `direct` it writes nothing. What `oc` writes
         goes through the cluster's own mode."""
         if most == "direct":
@@ -190,7 +190,7 @@ class Settings(pydantic_settings.BaseSettings):
         """Whether any script may change any cluster, with or without a plan."""
         return set(self.modes) != {"off"}
 
-    def offered(self, route: str = "") -> tuple[str, ...]:
+    def list_toolsets(self, route: str = "") -> tuple[str, ...]:
         """Returns the toolsets of one endpoint. Over http those of `ROUTES` have one each, and all others share /mcp,
         whose `route` is empty; over stdio there is nothing else."""
         if self.transport != "http":

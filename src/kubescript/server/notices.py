@@ -48,7 +48,7 @@ class Notices:
     def register(self, server: lowlevel.Server[Any]) -> None:
         """Makes the server note who wants to hear what."""
         # As arguments of the server's class, two of these would write a deprecation warning to stderr.
-        server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._initialized)
+        server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._add_connection)
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, self._set_level)
         server.add_request_handler("subscriptions/listen", mcp_types.SubscriptionsListenRequestParams, self._streams)
 
@@ -82,7 +82,7 @@ class Notices:
         told = {"tool": tool, "message": "changes wait for a person's approval"}
         await _log(ctx, "notice", told | ({"plan": plan} if plan else {}))
 
-    async def _initialized(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
+    async def _add_connection(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
         self._connections.add(connection_of(ctx))
 
     async def _set_level(

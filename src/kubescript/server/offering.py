@@ -162,13 +162,13 @@ def prompts_handlers(
         prompt = current().prompts.get(params.name)
         if prompt is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name[:MAX_ECHO]}")
-        arguments = _checked_arguments(prompt.definition, params.arguments or {})
+        arguments = _check_arguments(prompt.definition, params.arguments or {})
         content = mcp_types.TextContent(type="text", text=prompt.write(arguments))
         message = mcp_types.PromptMessage(role="user", content=content)
         return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
 
     async def complete(ctx: Any, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
-        names = await _completed(current(), params, caller(ctx, "completion/complete"))
+        names = await _complete(current(), params, caller(ctx, "completion/complete"))
         shown = names[:_MAX_VALUES]
         found = mcp_types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))
         return mcp_types.CompleteResult(completion=found)
@@ -180,7 +180,7 @@ def prompts_handlers(
     }
 
 
-async def _completed(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
+async def _complete(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
     """Returns the names that begin with what is written; none for an argument that nobody knows."""
     ref = params.ref
     prompt = offer.prompts.get(ref.name) if isinstance(ref, mcp_types.PromptReference) else None
@@ -194,7 +194,7 @@ async def _completed(offer: Offer, params: mcp_types.CompleteRequestParams, call
     return [name for name in found if name.casefold().startswith(written)]
 
 
-def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
+def _check_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
     """Returns the arguments, cleaned. Raises MCPError for one that is unknown, missing or too long."""
     known = {argument.name: argument for argument in prompt.arguments or ()}
     for name, value in given.items():

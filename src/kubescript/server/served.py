@@ -134,7 +134,7 @@ class Served:
     async def _call_tool(
         self, ctx: Any, params: mcp_types.CallToolRequestParams
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
-        async with self._lease.taken() as offer:
+        async with self._lease.hold() as offer:
             tool = offer.tools.get(params.name)
             if tool is None:
                 raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name[: offering.MAX_ECHO]}")
@@ -176,7 +176,7 @@ class _Lease:
         self._calls = 0
 
     @contextlib.asynccontextmanager
-    async def taken(self) -> AsyncIterator[offering.Offer]:
+    async def hold(self) -> AsyncIterator[offering.Offer]:
         """Within it, the offer stays open."""
         self._calls += 1
         try:

@@ -1,5 +1,5 @@
 """The arguments of the classic tools: refuses what the tools' preconditions and the rules for texts, names, labels and
-selectors forbid, before anything is sent. `classic` calls `checked` with arguments that have passed the tool's schema.
+selectors forbid, before anything is sent. `classic` calls `check` with arguments that have passed the tool's schema.
 
 The rules are those of the API contract that these tools follow, less what Kubernetes allows and cannot do harm:
 set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
@@ -15,7 +15,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.wire import messages
 
-__all__ = ["Refusal", "checked", "with_location"]
+__all__ = ["Refusal", "check", "with_location"]
 
 _MAX_TEXT: Final = 1000
 _MAX_NAME: Final = 253
@@ -47,7 +47,7 @@ class Refusal(errors.RequestError):
         super().__init__(messages.text(message, **values), code=f"tool.{message}")
 
 
-def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def check(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Returns the arguments. `known` are the tool's own. Raises Refusal."""
     arguments = {name: _whole(value) for name, value in given.items()}
     for name, value in arguments.items():
@@ -146,12 +146,12 @@ def _check_requirement(requirement: str) -> None:
         _check_label_key(by_set["key"])
         _check_values(by_set["operator"], by_set["rest"].strip())
         return
-    key, operator, value = _compared(requirement)
+    key, operator, value = _split(requirement)
     _check_label_key(key.removeprefix("!").strip() if not operator else key)
     _check_label_value(value)
 
 
-def _compared(requirement: str) -> tuple[str, str, str]:
+def _split(requirement: str) -> tuple[str, str, str]:
     """Returns key, operator and value; without an operator the requirement is a key that must or must not be there."""
     for operator in ("==", "!=", "=", ">", "<"):
         key, found, value = requirement.partition(operator)

@@ -27,7 +27,7 @@ __all__ = [
     "Tool",
     "Toolset",
     "Word",
-    "scripted",
+    "make_tool",
 ]
 
 Handler = Callable[[Mapping[str, Any], types.OnProgress | None, types.Caller], Awaitable[types.Answer]]
@@ -55,7 +55,7 @@ class Access:
     """Returns the names that `k8s.context(name)` takes, the default one first."""
     language: messages.Language = "en"
     by_argument: bool = False
-    """Whether the argument `approved` of a call approves what it changes. `scripted` adds it to a tool."""
+    """Whether the argument `approved` of a call approves what it changes. `make_tool` adds it to a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Toolset:
     """For models: how to use the tools together, where their definitions do not say it."""
 
 
-def scripted(
+def make_tool(
     access: Access, name: str, description: str, *, properties: Mapping[str, Any], script: str, required: Sequence[str]
 ) -> Tool:
     """Returns a tool that runs a script, which finds the call's arguments in the dict `arguments`.

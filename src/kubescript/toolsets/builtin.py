@@ -135,7 +135,7 @@ def load(parts: Parts) -> list[base.Toolset]:
 
     messages.choose(parts.settings.language)
     toolsets = []
-    for name in _enabled(parts.settings, parts.route):
+    for name in _list_names(parts.settings, parts.route):
         if name in TOOLSETS:
             toolsets.append(TOOLSETS[name](parts))
         else:
@@ -190,9 +190,9 @@ def _check_installed(name: str) -> None:
     raise errors.ConfigError(f"unknown toolset `{name}`; there is: {there}", remedy=remedy)
 
 
-def _enabled(settings: config.Settings, route: str) -> tuple[str, ...]:
+def _list_names(settings: config.Settings, route: str) -> tuple[str, ...]:
     if not settings.toolsets:
         log.warning(
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
         )
-    return tuple(dict.fromkeys(settings.offered(route)))
+    return tuple(dict.fromkeys(settings.list_toolsets(route)))

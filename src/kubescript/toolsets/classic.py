@@ -102,7 +102,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
         if host.by_argument:
             given = {argument: value for argument, value in given.items() if argument != "approved"}
         try:
-            checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
+            checked = arguments.check(name, given, tuple(SCHEMAS[name]["properties"]))
             cluster = _cluster(checked)
             if cluster is not None and cluster not in clusters:
                 return _unknown(name, cluster, clusters)
@@ -119,7 +119,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
         else:
             answer = await access.evaluate(line, None, on_progress, caller)
         if answer.code in _ACTIONS:
-            return _explained(name, asked, answer)
+            return _explain(name, asked, answer)
         return answer
 
     return call
@@ -160,7 +160,7 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
     return _unmet(name, cluster, details, messages.text("action_unknown_cluster"))
 
 
-def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
+def _explain(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     """Returns the contract's error for a cluster that cannot be asked."""
     action = messages.text(_ACTIONS[answer.code], cluster=cluster)
     details = fencing.unfenced(answer.text).removeprefix("Error: ")

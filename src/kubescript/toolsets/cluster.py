@@ -24,7 +24,7 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
     ClusterError."""
 
     async def prepare(cluster: str) -> Mapping[str, object]:
-        await _finished(log_in(cluster))
+        await _wait_for(log_in(cluster))
         return {}
 
     tools = classic.tools(access, ("cluster_list",))
@@ -32,7 +32,7 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
     return base.Toolset(NAME, "clusters and logging in", tools, instructions=classic.INSTRUCTIONS)
 
 
-async def _finished(work: futures.Future[None]) -> None:
+async def _wait_for(work: futures.Future[None]) -> None:
     """Returns when the work is done. Raises what it raises."""
     # Attack: calls that wait in threads, until no thread is left to read what other clients ask.
     while not work.done():  # noqa: ASYNC110 - a thread does it, which sets no event of this loop

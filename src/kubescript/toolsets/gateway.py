@@ -64,7 +64,7 @@ def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
         given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         try:
-            checked = _checked(name, given, by_argument=by_argument)
+            checked = _check(name, given, by_argument=by_argument)
         except arguments.Refusal as refusal:
             text = sanitizing.clean(f"{_BLOCKED}{refusal.message}")
             return types.Answer(text, is_error=True, code=refusal.code)
@@ -76,11 +76,11 @@ def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
 # --- the gate ---------------------------------------------------------------------------------------------------------
 
 
-def _checked(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[str, Any]:
+def _check(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[str, Any]:
     """Returns the arguments of a call, without `approved`. Raises Refusal."""
     if str(given.get("plural")).strip().lower() in FORBIDDEN:
         raise arguments.Refusal("gate_forbidden", plural=given["plural"].strip())
-    checked = arguments.checked(name, given, tuple(classic.SCHEMAS[name]["properties"]))
+    checked = arguments.check(name, given, tuple(classic.SCHEMAS[name]["properties"]))
     _check_names(checked)
     if name == "k8s_patch":
         _check_action(checked)
@@ -113,12 +113,10 @@ def _check_action(checked: Mapping[str, Any]) -> None:
         )
     given = tuple(field for field in _ALL_FIELDS if field in checked)
     if given != _FIELDS[action]:
-        raise arguments.Refusal(
-            "gate_action_fields", action=action, wanted=_listed(_FIELDS[action]), given=_listed(given)
-        )
+        raise arguments.Refusal("gate_action_fields", action=action, wanted=_join(_FIELDS[action]), given=_join(given))
 
 
-def _listed(fields: tuple[str, ...]) -> str:
+def _join(fields: tuple[str, ...]) -> str:
     return ", ".join(fields) or "none"
 
 
@@ -130,10 +128,10 @@ def _script(name: str, checked: Mapping[str, Any], language: messages.Language) 
     call = classic.script(name, checked, None, language)
     if name not in _DONE:
         return call
-    return f"{{'result': 'planned' if {call} else {_DONE[name]!r}, **{_told(checked)!r}}}"
+    return f"{{'result': 'planned' if {call} else {_DONE[name]!r}, **{_describe(checked)!r}}}"
 
 
-def _told(checked: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(checked: Mapping[str, Any]) -> dict[str, Any]:
     """Returns what a write says of itself."""
     action = checked.get("action", "delete")
     kind = kinds.kind_of(checked["group"], checked["plural"])
@@ -149,7 +147,7 @@ def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.An
         return replace(answer, text=_error(answer))
     if not answer.applied:
         return answer
-    done = {"result": _DONE[name], **_told(_checked(name, given, by_argument=False))}
+    done = {"result": _DONE[name], **_describe(_check(name, given, by_argument=False))}
     text = json.dumps(done, ensure_ascii=False, separators=(",", ":"))
     structured = None if answer.structured is None else {**answer.structured, "result": done}
     return replace(answer, text=f"{text}\n{_without_result(answer.text)}", structured=structured)
@@ -167,15 +165,15 @@ def _error(answer: types.Answer) -> str:
     found = _TYPE.match(marked) if answer.untrusted else None
     # Attack: a worker that has fallen, whose type is an instruction.
     if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
-        return f"{_prefixed(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
+        return f"{_prefix(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
     text = answer.text
     if answer.code == "request.arguments":  # the schema is a part of the gate
         return f"{_BLOCKED}{text}"
     text = _without_result(text).removeprefix("error ")
     if answer.code == _CRITICAL:  # the rules are a part of it too
         return f"{_BLOCKED}{text.removeprefix(f'{answer.code}: ')}"
-    return _prefixed(f"{answer.code}: {text}" if text.startswith("plan ") else text)
+    return _prefix(f"{answer.code}: {text}" if text.startswith("plan ") else text)
 
 
-def _prefixed(text: str) -> str:
+def _prefix(text: str) -> str:
     return text if text.startswith(_BLOCKED) else f"ERROR: {text}"

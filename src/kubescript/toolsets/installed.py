@@ -62,15 +62,15 @@ def check_clashes(toolsets: Sequence[base.Toolset]) -> None:
 
     Attack: a package that has a tool `kubectl_get`, which would take the place of ours.
     """
-    counted = Counter(name for toolset in toolsets for name in _served(toolset))
+    counted = Counter(name for toolset in toolsets for name in _list_parts(toolset))
     for name, times in counted.items():
         if times > 1:
-            owners = [toolset.name for toolset in toolsets if name in set(_served(toolset))]
+            owners = [toolset.name for toolset in toolsets if name in set(_list_parts(toolset))]
             where = " and ".join(f"`{owner}`" for owner in owners)
             raise errors.ConfigError(f"{name} is there twice: in toolset {where}", remedy="serve one of them")
 
 
-def _served(toolset: base.Toolset) -> Iterator[str]:
+def _list_parts(toolset: base.Toolset) -> Iterator[str]:
     for tool in toolset.tools:
         yield f"tool `{tool.definition.name}`"
     for page in toolset.pages:

@@ -28,10 +28,10 @@ _AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
 
 async def prepare(_cluster: str) -> Mapping[str, object]:
     """Returns what the script of helm_repo_list writes. Raises Refusal when the file cannot be read."""
-    return await anyio.to_thread.run_sync(_prepared, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(_read_repositories, abandon_on_cancel=True)
 
 
-def _prepared() -> Mapping[str, object]:
+def _read_repositories() -> Mapping[str, object]:
     file = _file()
     try:
         return {"repositories": _read(file)}

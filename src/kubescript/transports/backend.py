@@ -85,7 +85,7 @@ class Backend(Protocol):
         """Returns what a caller has at an endpoint, with the settings for him, on the cluster that this operator has
         chosen. Raises ConfigError."""
 
-    def prepared(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
+    def prepare(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
         """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
         before. Raises ConfigError when they cannot take effect."""
 

@@ -66,7 +66,7 @@ def most(settings: config.Settings) -> tuple[int, int]:
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once.
     # Among several callers, one takes half of the connections at most (`seats`).
-    endpoints = sum(bool(settings.offered(route)) for route in config.ROUTES) + 1
+    endpoints = sum(bool(settings.list_toolsets(route)) for route in config.ROUTES) + 1
     sessions = settings.http.max_sessions * endpoints * (2 if settings.knows_callers else 1)
     wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
     callers = _MAX_CALLERS if settings.knows_callers else 0

@@ -10,16 +10,18 @@ from typing import Any
 
 from kubescript.transports import connections, tls
 
-__all__ = ["Handshake", "secured"]
+__all__ = ["Handshake", "make_factory"]
 
 
-def secured(protocol: type[connections.Connection], certificates: tls.Certificates) -> Callable[..., asyncio.Protocol]:
+def make_factory(
+    protocol: type[connections.Connection], certificates: tls.Certificates
+) -> Callable[..., asyncio.Protocol]:
     """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
 
-    def made(**given: Any) -> Handshake:
+    def make(**given: Any) -> Handshake:
         return Handshake(protocol, certificates, given)
 
-    return made
+    return make
 
 
 class Handshake(asyncio.Protocol):
@@ -70,7 +72,7 @@ class Handshake(asyncio.Protocol):
 
     async def _run(self) -> None:
         try:
-            secure = await self._secured()
+            secure = await self._start_tls()
         finally:
             self._others.discard(self)
             self._protocol.waiting.close(self)
@@ -89,7 +91,7 @@ class Handshake(asyncio.Protocol):
         is_old = self._generation != self._certificates.generation
         return is_old and bool(secure.get_extra_info("peercert"))
 
-    async def _secured(self) -> asyncio.Transport | None:
+    async def _start_tls(self) -> asyncio.Transport | None:
         """Returns the connection within TLS; None when there is no handshake, or none in time."""
         wait_s = self._protocol.waiting.wait_s
         loop = asyncio.get_running_loop()

@@ -27,10 +27,10 @@ async def watch(reread: backend.Reread | None, reload: _Reload) -> None:
         return
     with anyio.open_signal_receiver(signal.SIGHUP) as signals:
         async for _ in signals:
-            await _reloaded(reread, reload)
+            await _try_reload(reread, reload)
 
 
-async def _reloaded(reread: backend.Reread, reload: _Reload) -> None:
+async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
     try:
         settings = await anyio.to_thread.run_sync(reread)
         await reload(settings)

@@ -67,7 +67,7 @@ class _Seated:
             return
         answer = _Answer(send, scope[keys.CONNECTION])
         try:
-            async with self._taken.taken(scope, self._route) as seat:
+            async with self._taken.take(scope, self._route) as seat:
                 _count(seat, scope)
                 answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
@@ -77,7 +77,7 @@ class _Seated:
             if answer.has_begun:  # the caller has lost his seat while he was answered
                 await answer.end()
             else:
-                await _refused(error)(scope, receive, send)
+                await _write_refusal(error)(scope, receive, send)
 
 
 class _Answer:
@@ -116,7 +116,7 @@ def _count(seat: seats.Seat, scope: Scope) -> None:
         raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
 
 
-def _refused(error: errors.KubescriptError) -> Response:
+def _write_refusal(error: errors.KubescriptError) -> Response:
     status = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}.get(error.code, 503)
     headers = {"retry-after": "5"} if status in {429, 503} else {}
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": mcp_types.INTERNAL_ERROR, "message": error.message}}
@@ -141,7 +141,7 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
         if refused is not None:
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
             return
-        receive = _replayed(message, receive)
+        receive = _put_back(message, receive)
         del message  # its answer may wait for its client
     if is_plain:
         others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
@@ -159,7 +159,7 @@ def _opens_session(headers: Mapping[bytes, bytes]) -> bool:
     return has_handshake and b"mcp-session-id" not in headers
 
 
-def _replayed(first: Message, receive: Receive) -> Receive:
+def _put_back(first: Message, receive: Receive) -> Receive:
     """Returns what gives the first message again."""
     again = [first]
 
@@ -217,7 +217,7 @@ class _Status:
 
     async def info(self, request: Request) -> Response:
         """Says what the server is; its counts are the caller's own."""
-        async with self._seats.taken(request.scope) as seat:
+        async with self._seats.take(request.scope) as seat:
             _count(seat, request.scope)
             tools, streams = await seat.tools(), seat.sse.count
         more = {
@@ -235,7 +235,7 @@ class _Status:
 
     async def sse_status(self, request: Request) -> Response:
         """Says how many streams of the older SSE are open: the caller's own."""
-        async with self._seats.taken(request.scope) as seat:
+        async with self._seats.take(request.scope) as seat:
             _count(seat, request.scope)
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
@@ -246,7 +246,7 @@ class _Status:
         return Response(self._metrics[1], media_type=_METRICS_TYPE)
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
-        async with self._seats.taken(request.scope) as seat:
+        async with self._seats.take(request.scope) as seat:
             _count(seat, request.scope)
             return await seat.tools()
 
@@ -278,13 +278,13 @@ def application(server: backend.Backend, taken: seats.Seats, url: str) -> Starle
         Route("/metrics", status.metrics),
         *_metadata(server.settings, taken, url),
     ]
-    refusals: Any = {errors.AuthError: _handled, errors.Busy: _handled, errors.ConfigError: _handled}
+    refusals: Any = {errors.AuthError: _handle_error, errors.Busy: _handle_error, errors.ConfigError: _handle_error}
     return Starlette(routes=routes, lifespan=lambda _: taken.run(), exception_handlers=refusals)
 
 
-def _handled(_request: Request, error: Exception) -> Response:
+def _handle_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.KubescriptError)
-    return _refused(error)
+    return _write_refusal(error)
 
 
 def _metadata(settings: config.Settings, taken: seats.Seats, url: str) -> list[Route]:

@@ -129,7 +129,7 @@ class Seat:
             self.revoke()
 
     @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
+    def occupy(self) -> Iterator[None]:
         """Within it, a request of the caller is served. Raises AuthError when he has lost the seat meanwhile."""
         self.users += 1
         with anyio.CancelScope() as scope:
@@ -209,7 +209,7 @@ class Seats:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
                 seat = Seat(self._server.settings.http, self._max_body, self._share(None))
-                await self._opened(seat, self._server.operator)
+                await self._open(seat, self._server.operator)
             tasks.start_soon(self._tidy)
             yield
             for seat in self._seats.values():
@@ -217,7 +217,7 @@ class Seats:
             tasks.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def taken(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
+    async def take(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
         """Yields the seat of who sends a request to an endpoint. Raises AuthError when he may have none, and Busy."""
         credential = authentication.credential(scope)
         share = self._share(credential.user if credential is not None else None)
@@ -231,7 +231,7 @@ class Seats:
             self._users += 1
             share.users += 1
             try:
-                with seat.taken():
+                with seat.occupy():
                     yield seat
             finally:
                 self._users -= 1
@@ -244,7 +244,7 @@ class Seats:
 
     def offers(self, route: str) -> bool:
         """Says whether the server has such an endpoint."""
-        return bool(self._server.settings.offered(route))
+        return bool(self._server.settings.list_toolsets(route))
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
@@ -268,11 +268,11 @@ class Seats:
         Raises ConfigError when they cannot take effect for somebody: all is as before then."""
         async with self._opening:
             before = self._server.operator
-            operator, adopt = await anyio.to_thread.run_sync(self._server.prepared, settings)
+            operator, adopt = await anyio.to_thread.run_sync(self._server.prepare, settings)
             renewed: dict[Seat, backend.Tenant] = {}
             try:
                 for seat in list(self._seats.values()):
-                    tenant = await self._renewed(seat, settings, operator)
+                    tenant = await self._renew(seat, settings, operator)
                     if tenant is not None:
                         renewed[seat] = tenant
             except errors.ConfigError:
@@ -284,7 +284,7 @@ class Seats:
             if (_NOBODY, "") not in self._seats:
                 await anyio.to_thread.run_sync(before.close)
 
-    async def _renewed(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
+    async def _renew(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
         """Returns what a caller has under other settings; None: he may not use this endpoint any more. Raises
         ConfigError."""
         if seat.caller is None and not seat.route:
@@ -293,7 +293,7 @@ class Seats:
         if access.scopes(settings) != access.scopes(self._server.settings):
             return None
         try:
-            own = _narrowed(settings, seat.caller, seat.route)
+            own = _narrow(settings, seat.caller, seat.route)
         except errors.AuthError:
             return None
         tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator, seat.route)
@@ -315,10 +315,10 @@ class Seats:
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential | None, route: str) -> Seat:
-        seat = self._open_seat(self._reduced(credential), route)
+        seat = self._open_seat(self._reduce(credential), route)
         if seat is None:
             async with self._opening:
-                caller = self._reduced(credential)  # once more: the rules may have changed meanwhile
+                caller = self._reduce(credential)  # once more: the rules may have changed meanwhile
                 seat = self._open_seat(caller, route) or await self._new(caller, route)
         return seat
 
@@ -326,21 +326,21 @@ class Seats:
         seat = self._seats.get(_key(caller, route))
         return None if seat is None or seat.has_ended else seat
 
-    def _reduced(self, credential: user.Credential | None) -> user.User | None:
-        return access.reduced(self._server.settings, credential.user) if credential is not None else None
+    def _reduce(self, credential: user.Credential | None) -> user.User | None:
+        return access.reduce(self._server.settings, credential.user) if credential is not None else None
 
     async def _new(self, caller: user.User | None, route: str) -> Seat:
         server = self._server
-        settings = _narrowed(server.settings, caller, route)
+        settings = _narrow(server.settings, caller, route)
         share = self._share(caller)
         self._make_room(share)
         seat = Seat(server.settings.http, self._max_body, share, caller, route)
         tenant = await anyio.to_thread.run_sync(
             server.tenant, caller, settings, server.operator, route, limiter=_THREADS
         )
-        return await self._opened(seat, tenant)
+        return await self._open(seat, tenant)
 
-    async def _opened(self, seat: Seat, tenant: backend.Tenant) -> Seat:
+    async def _open(self, seat: Seat, tenant: backend.Tenant) -> Seat:
         assert self._tasks is not None
         await self._tasks.start(seat.open, tenant)
         self._seats[_key(seat.caller, seat.route)] = seat
@@ -377,10 +377,10 @@ def _key(caller: user.User | None, route: str) -> _Key:
     return (caller.key if caller is not None else _NOBODY), route
 
 
-def _narrowed(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
+def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
     """Returns the settings as they are for this caller. Raises AuthError when he may not use this endpoint."""
-    own = access.narrowed(settings, caller) if caller is not None else settings
-    if route and not own.offered(route):
+    own = access.narrow(settings, caller) if caller is not None else settings
+    if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own
 

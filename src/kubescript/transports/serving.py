@@ -67,7 +67,7 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
     served = server.operator.server()
 
     async def reload(settings: config.Settings) -> None:
-        operator, adopt = await anyio.to_thread.run_sync(server.prepared, settings)
+        operator, adopt = await anyio.to_thread.run_sync(server.prepare, settings)
         adopt()
         await served.replace(operator.offer())
 
@@ -95,9 +95,9 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
         taken = seats.Seats(server, _MAX_BODY, most, callers)
         protocol: Any = connections.protocol(most)
         if certificates is not None:
-            protocol = handshake.secured(protocol, certificates)
+            protocol = handshake.make_factory(protocol, certificates)
         options = uvicorn.Config(
-            _guarded(server, taken, url, closing),
+            _build_application(server, taken, url, closing),
             http=protocol,
             ws="none",
             h11_max_incomplete_event_size=2 * connections.MAX_HEAD,  # ours comes first, and says 431
@@ -125,7 +125,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             tasks.cancel_scope.cancel()
 
 
-def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
+def _build_application(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
     """Returns the web application behind what refuses requests, the cheapest refusal first."""
     from kubescript.auth import access, authenticator
     from kubescript.transports import authentication, bodies, endpoints, guard, routes
@@ -141,7 +141,7 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
         app = authentication.Authentication(
             app,
             verifier,
-            lambda caller: access.reduced(server.settings, caller),
+            lambda caller: access.reduce(server.settings, caller),
             url=resource,
             scopes=settings.auth.scopes,
             open_paths=open_paths,

@@ -140,10 +140,10 @@ class _Stream:
         """Passes a message of the transport on."""
         body = message.get("body", b"")
         if message["type"] == "http.response.body" and body:
-            message = {**message, "body": self._written(body)}
+            message = {**message, "body": self._rewrite(body)}
         await self._send(message)
 
-    def _written(self, body: bytes) -> bytes:
+    def _rewrite(self, body: bytes) -> bytes:
         if body.startswith(_PING):
             return _event("ping", json.dumps({"timestamp": int(time.time() * 1000)}))
         if self.session:

@@ -25,9 +25,9 @@ class Certificates:
     def __init__(self, settings: config.Tls) -> None:
         """Raises ConfigError for files that cannot be used."""
         self._settings = settings
-        self._version = self._found()
+        self._version = self._read_version()
         self._authorities: bytes | None = self._read_authorities()
-        self.context = self._made()
+        self.context = self._make_context()
         """What new connections are made with: another one once the files have changed."""
         self.generation = 0
         """How often the CAs of callers have changed. A certificate counts on connections of this generation alone."""
@@ -36,14 +36,14 @@ class Certificates:
         """Reads the files again whenever they change; calls `on_authorities` when the CAs of callers are others."""
         while True:
             await anyio.sleep(_LOOK_S)
-            version = self._found()
+            version = self._read_version()
             if version == self._version:
                 continue
             self._version = version
             authorities = self._find_authorities()
             try:
                 # A new one: from the old one no CA could be taken away.
-                self.context = self._made()
+                self.context = self._make_context()
                 log.info("the TLS files were read again", extra={"event": "tls.reloaded"})
             except errors.ConfigError as error:
                 log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
@@ -55,7 +55,7 @@ class Certificates:
                 self.generation += 1
                 on_authorities()
 
-    def _made(self) -> ssl.SSLContext:
+    def _make_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
@@ -97,7 +97,7 @@ class Certificates:
         except (OSError, ValueError):
             raise _unreadable(file) from None
 
-    def _found(self) -> tuple[int, ...]:
+    def _read_version(self) -> tuple[int, ...]:
         """Returns what is another one once a file has changed."""
         found: list[int] = []
         for file in (self._settings.cert_file, self._settings.key_file, self._settings.client_ca_file):

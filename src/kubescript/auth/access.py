@@ -27,13 +27,13 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
 
 
 def scopes(settings: config.Settings) -> frozenset[str]:
-    """Returns the scopes that decide something."""
+    """Returns the scopes that some rule or setting asks for."""
     return frozenset(settings.auth.scopes).union(*(rule.scopes for rule in settings.access))
 
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:
-    """Returns the caller without the scopes that decide nothing. Attack: a user who asks for tokens of ever other
-    scopes, to be ever other callers, each with limits of its own."""
+    """Returns the caller without the scopes that no rule or setting asks for. Attack: a user who gets token after token
+    with other scopes, to be another caller each time, with limits of its own."""
     return replace(caller, scopes=caller.scopes & scopes(settings))
 
 
@@ -46,7 +46,7 @@ def _fits(rule: config.Access, caller: user.User) -> bool:
 
 
 def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
-    """Says whether one of the names is one that the patterns mean; `*` stands for anything."""
+    """Says whether one of the names matches one of the patterns; `*` stands for anything."""
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
@@ -64,6 +64,6 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
 def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with every cluster's mode at `most`, and `openstack` that writes only with `direct`."""
     mode = config.lower(settings.mode, most)
-    # `read_only` beside `writes` would count: it says here what the mode says.
+    # `read_only` counts beside `writes`, so it must say the same as the mode.
     updates = {"contexts": settings.lower_contexts(most), "writes": mode, "read_only": mode == "off"}
     return settings.model_copy(update=updates | settings.lower_commands(most))

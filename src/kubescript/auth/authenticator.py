@@ -1,7 +1,7 @@
 """Finds out who calls: by a bearer token or by a certificate. `transports` asks for every request.
 
-A token is tried in the one way that is meant for it: a JWT that claims to be of the issuer is never asked about
-elsewhere, so that no weaker way accepts what a stronger one has refused.
+A token is verified in one way alone: about a JWT that claims to be the issuer's, no other party is asked, so that no
+weaker way accepts what a stronger one has refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_GROUPS: Final = 500
 
 
 class Authenticator:
-    """The ways in that the settings name. One event loop uses it."""
+    """The ways of authentication that the settings name. One event loop uses it."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Authenticator:
         audience: Sequence[str],
         cluster: Callable[[], base.Cluster],
     ) -> None:
-        """`audience` is what tokens must name where the settings do not say; `cluster` answers TokenReviews. Raises
+        """`audience` is what tokens must name where the settings name none; `cluster` answers TokenReviews. Raises
         ConfigError."""
         auth = settings.auth
         self._settings = auth
@@ -69,8 +69,9 @@ class Authenticator:
         return self._check(await self._opaque.find(token))
 
     def certificate(self, shown: Mapping[str, Any]) -> user.Credential:
-        """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
-        groups, as Kubernetes reads it. `shown` is as `ssl.SSLSocket.getpeercert` gives it. Raises AuthError."""
+        """Returns the user that a certificate names: the common name, and the organizations as groups, as Kubernetes
+        reads it. TLS has verified the certificate; `shown` is what `ssl.SSLSocket.getpeercert` returns. Raises
+        AuthError."""
         pairs = [pair for part in shown["subject"] for pair in part]
         names = [value for key, value in pairs if key == "commonName"]
         if len(names) != 1 or not names[0] or len(pairs) > _MAX_TLS_NAMES:
@@ -81,8 +82,8 @@ class Authenticator:
         return self._check(user.Credential(found, ssl.cert_time_to_seconds(shown["notAfter"])))
 
     def _check(self, found: user.Credential) -> user.Credential:
-        """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have
-        some."""
+        """Returns the credential. Raises AuthError when it has expired, or is a token that can have scopes and lacks
+        one."""
         _check_names(found.user)
         if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
@@ -108,17 +109,17 @@ class Authenticator:
 
 
 def _check_names(found: user.User) -> None:
-    """Raises AuthError for names that headers, records and rules cannot hold, whoever has given them."""
+    """Raises AuthError for names that headers, records and rules cannot hold, whatever their source."""
     names = (found.name, *found.groups)
     is_bounded = len(names) <= _MAX_GROUPS and all(0 < len(name) <= _MAX_NAME and name.isprintable() for name in names)
     if not is_bounded:
         raise errors.AuthError(
-            "the names of the user and his groups cannot be used: too many, too long, or not printable"
+            "the names of the user and the groups cannot be used: too many, too long, or not printable"
         )
 
 
 def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
-    """Raises AuthError when a token that an endpoint calls active is for somebody else."""
+    """Raises AuthError when a token that an endpoint calls active is for another audience."""
     audience = found.get("aud", ())
     named = [audience] if isinstance(audience, str) else audience
     if not isinstance(named, list | tuple) or not set(wanted).intersection(filter(_is_text, named)):

@@ -36,7 +36,7 @@ class Provider:
             self._secret = _text(settings.introspection.client_secret_file).strip()
 
     def keys(self, issuer: str) -> Mapping[str, Any]:
-        """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be had."""
+        """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be fetched."""
         return self._json(self._client.build_request("GET", self._keys_url(issuer)))
 
     def _keys_url(self, issuer: str) -> str:
@@ -44,7 +44,7 @@ class Provider:
         for path in _METADATA:
             metadata = self._json(self._client.build_request("GET", f"{issuer.rstrip('/')}/{path}"), needed=False)
             url = metadata.get("jwks_uri")
-            # Attack: metadata of another issuer, which a proxy or a wrong setting leads to.
+            # Attack: metadata of another issuer, to which a proxy or a wrong setting leads.
             if isinstance(url, str) and str(metadata.get("issuer", "")).rstrip("/") == issuer.rstrip("/"):
                 return url
         raise errors.AuthError(
@@ -54,7 +54,7 @@ class Provider:
         )
 
     def introspect(self, token: str) -> Mapping[str, Any]:
-        """Returns what the endpoint says of a token. Raises AuthError when it is not active, or nobody says."""
+        """Returns what the endpoint says of a token. Raises AuthError when it is not active, or there is no answer."""
         endpoint = self._settings.introspection
         assert endpoint is not None
         asked = self._client.build_request(
@@ -85,7 +85,7 @@ class Provider:
 
     def _send(self, asked: httpx2.Request) -> tuple[int, bytes]:
         """Returns the status and at most a MiB of body. Raises HTTPError, and ValueError for more."""
-        # The client's time is one of each read: a provider may send a byte every few seconds.
+        # The client's timeout is for each read alone. Attack: a provider that sends a byte every few seconds.
         end = time.monotonic() + _TIMEOUT_S
         answer = self._client.send(asked, stream=True)
         with contextlib.closing(answer):
@@ -98,7 +98,7 @@ class Provider:
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
-    """Returns what verifies servers: with these CAs, or the system's. Raises ConfigError."""
+    """Returns a context that verifies servers with these CAs, or the system's. Raises ConfigError."""
     # Only the setting counts: REQUESTS_CA_BUNDLE and SSL_CERT_FILE are never used.
     try:
         return ssl.create_default_context(cafile=str(ca_file) if ca_file is not None else None)

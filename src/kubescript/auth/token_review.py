@@ -1,4 +1,4 @@
-"""Asks a cluster whose a token is (TokenReview of authentication.k8s.io/v1). Blocking.
+"""Asks a cluster whose token it is (TokenReview of authentication.k8s.io/v1). Blocking.
 
 The server asks with its own credentials, which need the ClusterRole system:auth-delegator.
 """
@@ -55,7 +55,7 @@ class TokenReview:
         status = self._ask(token).status
         if not status.authenticated or not status.user.username:
             raise errors.AuthError("the cluster does not know the token")
-        # An API server that knows nothing of audiences says so by naming none.
+        # An API server that does not know audiences names none.
         if self._audience and not set(self._audience).intersection(status.audiences):
             raise errors.AuthError("the token is for another audience")
         account = status.user

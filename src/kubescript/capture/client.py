@@ -79,7 +79,7 @@ class Client:
             return _read(response, reply.reason)
 
     def is_missing_namespace(self, namespace: str) -> bool:
-        """Says whether the cluster has no such namespace; False when the cluster does not tell."""
+        """Says whether the cluster has no such namespace; False when the cluster does not say."""
         call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
         counts = summary.Summary(journal=self._journal)
         _, response = self._broker.handle(call, counts, SMALL_S)
@@ -139,7 +139,7 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
 
 
 def decode(document: bytes, shape: type[_Shape]) -> _Shape:
-    """Decodes a discovery document. Raises ReadFailed when it is none, for example a login page."""
+    """Decodes a discovery document. Raises ReadFailed for anything else, for example a login page."""
     try:
         return msgspec.json.decode(document, type=shape)
     except (msgspec.MsgspecError, RecursionError):

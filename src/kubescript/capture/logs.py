@@ -68,7 +68,7 @@ class _Log:
     previous: bool
 
     def __str__(self) -> str:
-        """The name of the log in the report."""
+        """Returns the name of the log in the report."""
         name = f"{self.namespace}/{self.pod} {self.container}"
         return f"{name} (previous)" if self.previous else name
 
@@ -94,10 +94,10 @@ class PodLogs:
     """`shop/web-1 nginx` → why it is missing."""
     _pending: dict[_Log, None] = field(default_factory=dict)
     _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
-    """Node → number of its logs that nobody answered."""
+    """Node → number of its logs that stayed unanswered."""
 
     def add(self, raw: msgspec.Raw) -> None:
-        """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when it is none."""
+        """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
         self._pending.update(dict.fromkeys(_logs(msgspec.json.decode(raw, type=_Pod))))
 
     def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:

@@ -48,7 +48,7 @@ def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from None
         except (KeyError, TypeError, ValueError, AttributeError):
-            # a record is read as the dictionary it is: one of another shape fails where it is used
+            # A record is used as a plain dictionary: one of another shape fails where it is used.
             raise click.ClickException(
                 "a record lacks a field or has a wrong value; run `kubescript audit verify`"
             ) from None
@@ -67,7 +67,7 @@ _KEY_OPTION: Final = click.option(
 
 
 def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """The hash that an option gives, in lower case."""
+    """Returns the hash that an option gives, in lower case."""
     if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
         raise click.BadParameter(
             f"{value!r} is not a hash of 64 hexadecimal digits, as printed by `verify` and the server's log"
@@ -93,7 +93,7 @@ def verify(context: click.Context, file: Path, key_file: Path | None, anchor: st
 
 
 def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
-    """The exit code of `verify`, and what it says."""
+    """Returns the exit code of `verify`, and its text."""
     from kubescript.audit import paths
     from kubescript.audit import verify as checking
 
@@ -107,9 +107,9 @@ def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, s
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a command check the chain first: what is read from a record is worth what its chain is worth.
+    """Makes a command verify the chain first: a record can be trusted no more than its chain.
 
-    The command gets the exit code of `verify` as `code`. What is wrong goes to stderr.
+    The command gets the exit code of `verify` as `code`. What is wrong is written to stderr.
     """
 
     @_KEY_OPTION
@@ -137,7 +137,7 @@ def _refuse_unverified(code: int) -> None:
 
 
 def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
-    """The time that an option gives; UTC unless it says otherwise."""
+    """Returns the time that an option gives; UTC unless it says otherwise."""
     if value is None:
         return None
     moment = times.parse(value)
@@ -147,7 +147,7 @@ def _parse_time(_context: click.Context, _option: click.Parameter, value: str | 
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that choose records."""
+    """Adds the flags that choose records."""
     options = (
         click.option("--session", default="", help="Only this session."),
         click.option("--script", default="", help="Only this script: the beginning of its hash, or an evaluation id."),
@@ -285,7 +285,7 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
 
 @contextlib.contextmanager
 def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
-    """An executor for recorded scripts, as confined as a server's."""
+    """Yields an executor for recorded scripts, as confined as a server's."""
     from kubescript import config, programs
     from kubescript_sandbox.host import executor
 
@@ -302,7 +302,7 @@ def _runner(context: click.Context, settings: config.Settings) -> Iterator[execu
 
 
 def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The records that the flags choose."""
+    """Returns the records that the flags choose."""
     from kubescript.audit import reader
 
     wanted = reader.Filter(**chosen)

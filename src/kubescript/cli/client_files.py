@@ -27,7 +27,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
     """Puts the entry at KEY.NAME of the file, which may be missing. Returns what was done. Raises ConfigError, and
     changes nothing then."""
     try:
-        file = file.resolve()  # a link into somebody's dotfiles stays a link
+        file = file.resolve()  # a link into a repository of dotfiles stays a link
         old = _read(file)
         data = {} if old is None or not old.strip() else _parse(file, old)
         servers = _section(file, data, key)
@@ -98,7 +98,7 @@ def _unreadable(file: Path, why: str) -> errors.ConfigError:
 
 
 def _copy(file: Path, content: bytes) -> Path:
-    """Writes the old content to a new file beside it, which those may read who may read the file."""
+    """Writes the old content to a new file beside it, with the permissions of the file."""
     stamp = f"{datetime.datetime.now().astimezone():%Y%m%d-%H%M%S-%f}"
     kept = file.with_name(f"{file.name}.{stamp}.bak")
     descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)

@@ -41,7 +41,7 @@ _NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --cluster
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a cluster said."""
+    """The answers of a cluster."""
 
     version: str = ""
     user: str = ""
@@ -98,9 +98,9 @@ class _Questions:
         return version[:100]
 
     def user(self) -> tuple[str, tuple[str, ...]]:
-        """Returns our name and groups; empty where the server does not tell (Kubernetes before 1.28)."""
+        """Returns our name and groups; empty where the server does not say (Kubernetes before 1.28)."""
         status, data = self._create("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", {})
-        if status == 403 and _NOBODY in str(data.get("message")):  # who has no name may not ask for it
+        if status == 403 and _NOBODY in str(data.get("message")):  # an anonymous user may not ask
             return _NOBODY, ()
         review = _object(data.get("status"))
         info = _object(review.get("userInfo"))
@@ -112,7 +112,7 @@ class _Questions:
         return name[:253], tuple(str(group)[:100] for group in shown)
 
     def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:
-        """Says whether RBAC allows it; everywhere, when no namespace is given."""
+        """Says whether RBAC allows this in a namespace; an empty one means everywhere."""
         attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
         if subresource:
             attributes["subresource"] = subresource
@@ -154,6 +154,6 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _name(verb: str, group: str, resource: str, subresource: str) -> str:
-    """As RBAC writes it: `list deployments.apps`, `get pods/log`."""
+    """Returns a verb and a resource as RBAC writes them: `list deployments.apps`, `get pods/log`."""
     what = f"{resource}/{subresource}" if subresource else resource
     return f"{verb} {kinds.full_name(group, what)}"

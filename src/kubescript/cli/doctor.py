@@ -68,11 +68,11 @@ class Cluster:
     """Rules that leave their objects' metadata."""
     problem: str = ""
     rules: tuple[rules.Finding, ...] = ()
-    """What is to be said of the rules."""
+    """What is noteworthy about the rules."""
     asked: bool = True
-    """Whether all there is to know was looked at; False when a live cluster has not been connected to."""
+    """Whether the findings are complete; False when a live cluster has not been connected to."""
     answer: connection.Answer | None = None
-    """What the cluster said; None of a snapshot, and when it was not asked."""
+    """The cluster's answers; None of a snapshot, and when it was not asked."""
 
     @property
     def healthy(self) -> bool:
@@ -81,10 +81,10 @@ class Cluster:
         return not self.problem and answers and not any(finding.wrong for finding in self.rules)
 
     def as_text(self) -> str:
-        """A line, and what is wrong with it."""
+        """Returns a line about the cluster, and lines about what is wrong with it."""
         mark = "ok     " if self.healthy else "WRONG  "
         line = f"{mark} {self.name}: {self.source}"
-        if not self.problem:  # what a cluster that does not exist would permit helps nobody
+        if not self.problem:  # what a cluster that does not exist would permit is of no use
             line += f", {self._describe_rules()}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
@@ -95,7 +95,7 @@ class Cluster:
         return "\n".join(lines)
 
     def _describe_rules(self) -> str:
-        """Whether scripts may write, and which rules keep what from them."""
+        """Returns whether scripts may write, and what the rules keep from them."""
         access = _ACCESS[self.writes]
         denied = ", ".join(self.denied) or "nothing"
         metadata_only = f"; only metadata: {', '.join(self.metadata_only)}" if self.metadata_only else ""
@@ -110,7 +110,7 @@ class Report:
     contexts: tuple[Cluster, ...] = ()
     """The default one first; empty when neither a setting nor the environment names a cluster or a rule for it."""
     audit: tuple[bool, str] = (True, "")
-    """Whether the audit record is as the operator wants it, and what to say of it."""
+    """Whether the audit record is as the operator wants it, and a text about it."""
     redaction: bool = True
     """Whether secrets are masked; the operator's decision, so no fault when they are not."""
     approval: str = "person"
@@ -120,7 +120,7 @@ class Report:
     connect: str = ""
     """The command that tells a client of the server."""
     commands: tuple[tuple[str, bool, str], ...] = ()
-    """Toolsets that run command lines, whether those run here, and what there is to say."""
+    """Toolsets that run command lines, whether those run here, and a text about them."""
 
     @property
     def healthy(self) -> bool:
@@ -142,7 +142,7 @@ class Report:
         return f"ok      {'redaction':<13} the masking process is confined like a worker"
 
     def as_json(self) -> str:
-        """One JSON object."""
+        """Returns one JSON object."""
         rows = [
             {
                 "layer": layer.name,
@@ -166,7 +166,7 @@ class Report:
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
     def as_text(self) -> str:
-        """A line a layer, and what to change where one is missing."""
+        """Returns a line for each layer, and what to change where one is missing."""
         lines = [_platform()]
         for layer in self.layers:
             lines += _layer_lines(layer)
@@ -197,7 +197,7 @@ class Report:
 
 
 def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
-    """The layers of a masking process. Raises ConfigError, RedactionError."""
+    """Returns the layers of a masking process. Raises ConfigError, RedactionError."""
     engine = redaction.Engine(settings.redaction)
     try:
         return engine.prepare() if engine.enabled else ()
@@ -229,7 +229,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
 
 
 def _layer_lines(layer: protocol.Layer) -> list[str]:
-    """A layer, what it is for, and what to change where it is missing."""
+    """Returns a line for a layer and its purpose, and one for what to change where it is missing."""
     mark = "ok     " if layer.active else "MISSING"
     purpose = _PURPOSE.get(layer.name, "")
     detail = f" ({layer.detail})" if layer.detail else ""
@@ -240,7 +240,7 @@ def _layer_lines(layer: protocol.Layer) -> list[str]:
 
 
 def _answer_lines(answer: connection.Answer) -> list[str]:
-    """What the cluster said, a line each."""
+    """Returns the cluster's answers, a line each."""
     lines = [f"        → {answer.problem}"] if answer.problem else []
     if answer.version:
         lines.append(f"        server: Kubernetes {answer.version}")
@@ -256,10 +256,10 @@ def _answer_lines(answer: connection.Answer) -> list[str]:
 
 
 def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...]:
-    """Every cluster that the server would serve; none when nothing names one and nobody is to be asked."""
+    """Returns every cluster that the server would serve; with `offline`, none when no setting names one."""
     if settings.contexts:
         names = settings.context_names
-        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # one that is down must not hold up the others
+        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # a cluster that is down must not hold up the others
             return tuple(threads.map(lambda name: _cluster(settings.of_context(name), name, offline=offline), names))
     kubeconfig_path = kubeconfig.source(settings.kubeconfig)
     is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
@@ -269,7 +269,7 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...
 
 
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
-    """What the server would serve under this name."""
+    """Returns the cluster that the server would serve under this name."""
     policy = clusters.policy_of(settings)
     write_settings.read(settings.write_policy)  # raises what would end the server
     source, problem = _source(settings)
@@ -297,7 +297,7 @@ def _answer(settings: config.Settings) -> connection.Answer:
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:
-    """Where the cluster is configured, and what is wrong with that; connects to nothing."""
+    """Returns where the cluster is configured, and what is wrong with that; connects to nothing."""
     source, name = f"snapshot {settings.snapshot}", settings.context or "(current)"
     try:
         with contextlib.closing(clusters.one(settings)) as cluster:
@@ -313,14 +313,14 @@ def _source(settings: config.Settings) -> tuple[str, str]:
 
 
 def _describe_default() -> str:
-    """The cluster that no setting names."""
+    """Returns which cluster counts where no setting names one."""
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "the cluster of this pod, as its service account"
     return "no cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
 
 
 def _platform() -> str:
-    """Kernel and interpreter, in one line."""
+    """Returns kernel and interpreter, in one line."""
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     version = sys.version.split()[0]
     return f"{system}, Python {version}"

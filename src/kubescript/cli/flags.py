@@ -111,8 +111,8 @@ _SERVER_FLAGS: Final = (
 
 
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of the server, shared by every sub-command. A flag that is not given sets nothing, so that environment
-    and file decide."""
+    """Adds the flags of the server, which all sub-commands share. A flag that is not given sets nothing, so that
+    environment and file decide."""
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SERVER_FLAGS), command)
 
 
@@ -122,7 +122,7 @@ def remember(context: click.Context, flags: dict[str, object]) -> None:
 
 
 def settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
-    """The settings of this command. Raises ConfigError."""
+    """Returns the settings of this command. Raises ConfigError."""
     from kubescript import config, errors
 
     given = _merge_flags(context, flags)
@@ -150,14 +150,14 @@ def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:
-    """The flags that a command about this server's plans needs, as a shell takes them, with a blank before."""
+    """Returns the flags that a command about this server's plans needs, as a shell takes them, after a blank."""
     words = as_words(context, flags, _NOT_FOR_PLANS)
     return f" {shlex.join(words)}" if words else ""
 
 
 def as_words(context: click.Context, flags: dict[str, object], left_out: frozenset[str] = frozenset()) -> list[str]:
-    """The flags of the server as a client may write them: paths are absolute. Those of the http transport are left
-    out."""
+    """Returns the flags of the server as a client may write them: paths are absolute. Those of the http transport are
+    left out."""
     words: list[str] = []
     values = _merge_flags(context, flags)
     for option in context.find_root().command.params:
@@ -172,18 +172,18 @@ def as_words(context: click.Context, flags: dict[str, object], left_out: frozens
 
 
 def _drop_unset(flags: dict[str, object]) -> dict[str, object]:
-    """The flags that were given; None says that one was not."""
+    """Returns the flags that were given, without those that are None."""
     return {name: value for name, value in flags.items() if value is not None}
 
 
 def _merge_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
-    """The flags given before and after the sub-command, the latter winning."""
+    """Returns the flags given before and after the sub-command; of two values the latter counts."""
     before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
     return before | _drop_unset(flags)
 
 
 def _interactive_defaults(settings: config.Settings) -> config.Settings:
-    """The settings with other defaults than a server's: a person at a terminal reads, no log collector and no model."""
+    """Returns the settings with other defaults than a server's: a person at a terminal reads the output."""
     updates: dict[str, object] = {}
     if not _names_a_cluster(settings):
         updates["kubeconfig_later"] = True  # a script that needs no cluster runs without one
@@ -195,7 +195,7 @@ def _interactive_defaults(settings: config.Settings) -> config.Settings:
 
 
 def _names_a_cluster(settings: config.Settings) -> bool:
-    """Whether a setting, a variable or the default kubeconfig names one."""
+    """Says whether a setting, a variable or the default kubeconfig names a cluster."""
     from kubescript.cluster import kubeconfig
 
     return bool(settings.contexts or settings.context or kubeconfig.source(settings.kubeconfig))

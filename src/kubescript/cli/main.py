@@ -92,7 +92,7 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
 
 
 def _script(file: TextIO | None, code: str | None) -> str:
-    """The script, from the one place that was given."""
+    """Returns the script, from the one place that was given."""
     if (file is None) == (code is None):
         raise click.UsageError("give one script: a FILE, - for standard input, or -c CODE")
     if code is not None:
@@ -172,7 +172,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
 
 
 def _names(namespaces: str | None) -> tuple[str, ...] | None:
-    """The namespaces between the commas; None for all of them."""
+    """Returns the namespaces between the commas; None for all of them."""
     if namespaces is None:
         return None
     parts = [part.strip() for part in namespaces.split(",")]
@@ -193,7 +193,7 @@ def _mute_call_events() -> None:
 
 
 def _snapshot_summary(report: capture.Report) -> str:
-    """What was saved, and a line for each thing that was not."""
+    """Returns what was saved, and a line for each thing that was not."""
     resources = len(report.resources)
     logs = report.logs.saved
     lines = [f"{report.objects} objects of {resources} resources and {logs} logs saved to {report.path}"]
@@ -264,13 +264,13 @@ cli.add_command(policy.policy)
 
 
 def _enable_garbage_collection() -> None:
-    """Switches the collector on again; what start-up made is permanent and need not be looked at."""
+    """Switches the collector on again. What start-up has made is permanent, so it is never examined."""
     gc.freeze()
     gc.enable()
 
 
 def main() -> None:
-    """Entry point of the `kubescript` command."""
+    """Runs the command `kubescript`."""
     gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
     process.open_streams()
     source = spawner.Spawner(programs.WORKER)

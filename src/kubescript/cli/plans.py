@@ -45,8 +45,8 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
 
 
 def settle(opened: app.Application, plan: str) -> int:
-    """Asks the person who has run a script about its plan; says how to approve it where nobody can be asked. Returns
-    the exit code."""
+    """Asks the person who has run a script about its plan; says how to approve it where there is no person at a
+    terminal. Returns the exit code."""
     if _is_person():
         return _ask_and_apply(opened, plan)
     words = f"kubescript approve {plan}{opened.flags}"
@@ -63,10 +63,10 @@ def _ask_and_apply(opened: app.Application, plan: str) -> int:
     if found.state not in {"pending", "approved", "applying"}:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
-        planned.approvals.check(found.plan)  # before the question: nobody answers one in vain
+        planned.approvals.check(found.plan)  # before the question, so that no answer is in vain
         found = planned.approvals.decide(plan, _decision(found))
-    elif found.state == "applying":  # its server may have died; who applies it is not asked a second time
-        process.echo("The plan is approved, and somebody has begun to apply it. Going on, unless that is still at it.")
+    elif found.state == "applying":  # its server may have died; the person is not asked a second time
+        process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
     if found.state in {"approved", "applying"}:
         found = _apply(planned, plan)
     process.echo(_ending(found))
@@ -146,7 +146,7 @@ def _planning(opened: app.Application) -> planning.Planning:
 
 
 def _whole(opened: app.Application, plan: str) -> str:
-    """Returns the id of the one newest plan that begins so; what is given where it is whole, or none does so."""
+    """Returns the id of the one plan that begins so; the text as it is when it is whole, or not one plan does."""
     if len(plan) >= _ID:
         return plan
     newest = _planning(opened).approvals.newest()
@@ -173,7 +173,7 @@ def _text(found: record.Record) -> str:
 
 
 def _decision(found: record.Record) -> record.Decision:
-    """Asks the person at the terminal. Aborts when nobody is there."""
+    """Asks the person at the terminal. Aborts when there is none."""
     import time
 
     from kubescript.changes import planner
@@ -199,7 +199,7 @@ def _decision(found: record.Record) -> record.Decision:
 
 
 def _check_person() -> None:
-    """Ends the command where nobody is at a terminal."""
+    """Ends the command where there is no person at a terminal."""
     if not _is_person():
         raise click.ClickException("a plan is approved by a person at a terminal; this is none")
 
@@ -209,7 +209,7 @@ def _is_person() -> bool:
 
 
 def _list_overrides(found: record.Record) -> tuple[str, ...]:
-    """Returns the rules whose critical findings the person overrides, each by its name."""
+    """Returns the names of the rules whose critical findings the person overrides by approving."""
     rules = dict.fromkeys(finding.rule for finding in found.plan.critical)
     if not rules:
         return ()
@@ -228,7 +228,7 @@ def _apply(planned: planning.Planning, plan: str) -> record.Record:
 
 
 def _follow(opened: app.Application, ended: record.Record) -> None:
-    """Follows what a plan has begun, and says what became of it."""
+    """Follows the rollouts that a plan has begun, and prints what became of them."""
     import anyio
     import orjson
 

@@ -53,7 +53,7 @@ def test(context: click.Context, /, file: Path, **given: object) -> None:
 
 @contextlib.contextmanager
 def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
-    """Yields what decides about each cluster, the default one first. Raises ConfigError for wrong settings."""
+    """Yields the judge of each cluster, the default one first. Raises ConfigError for wrong settings."""
     from kubescript import clusters, redaction
     from kubescript.changes.rules import write_settings
     from kubescript.cli import policy_cases
@@ -70,7 +70,7 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
 
 
 def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
-    """Prints what becomes of each case; says whether one has another outcome than it expects."""
+    """Prints the outcome of each case; says whether one has another outcome than it expects."""
     from kubescript.cli import policy_cases
 
     failed = 0
@@ -89,7 +89,7 @@ def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
 
 
 def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
-    """Prints what would become of each recorded call but those that are allowed."""
+    """Prints the outcome of each recorded call that would not be allowed now."""
     from kubescript.audit import reader
     from kubescript.cli import policy_cases
 
@@ -127,7 +127,7 @@ def _print(result: policy_cases.Result, count: int = 1) -> None:
 
 
 def _say(line: str) -> None:
-    """Prints a line. Its text may be a stranger's."""
+    """Prints a line, whose text may be of unknown origin."""
     from kubescript.output import sanitizing
 
     process.echo(sanitizing.printable(line))

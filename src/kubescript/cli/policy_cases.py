@@ -50,7 +50,7 @@ _METHODS: Final = {
     "deletecollection": "DELETE",
 }
 _NAMED: Final = b'{"metadata":{"name":"recorded"}}'
-"""The body of a recorded creation, of which the record does not tell the name: nothing else of a body is judged."""
+"""The body of a recorded creation. The record lacks the object's name, and nothing else of a body is judged."""
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -180,7 +180,7 @@ def _content(file: Path) -> bytes:
 
 
 def _find_judge(context: str, judges: Mapping[str, Judge]) -> Judge:
-    """Returns what decides about one cluster, the first one without a name."""
+    """Returns the judge of one cluster; that of the first one for an empty name."""
     if not context:
         return next(iter(judges.values()))
     if context not in judges:

@@ -37,7 +37,7 @@ _CLOCK: Final = re.compile(
 _MAX_LIMITS: Final = runs.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
 )
-"""What a configuration may say at most (`config.Limits`): the record may be a stranger's."""
+"""The most that a configuration may say (`config.Limits`): the record may be of unknown origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Verdict:
 def replay(
     path: Path, runner: executor.Executor, settings: config.Settings, wanted: reader.Filter, redact: record.Redact
 ) -> Iterator[Verdict]:
-    """Run every script on record that can be run again."""
+    """Runs every script on record that can be run again."""
     for entry in reader.records(path, wanted):
         if entry["type"] != "script":
             continue
@@ -88,13 +88,13 @@ def _compare(
 
 
 def _remove_mark(answer: str) -> str:
-    """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
-    there is one, on a line of its own."""
+    """Returns an answer without its mark, whose number differs in each run. The text after an error moves to a line of
+    its own behind the mark, where there is one."""
     return _JOINT.sub(" ", fencing.unfenced(answer))
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
-    """Why two answers of one script are not the same."""
+    """Returns why two answers of one script are not the same."""
     if cluster.unknown:
         return f"makes calls that were not recorded: {', '.join(cluster.unknown[:3])}"
     position = _first_difference(before, after)
@@ -105,7 +105,8 @@ def _difference(script: str, before: str, after: str, cluster: _RecordedCluster)
 
 
 def _first_difference(before: str, after: str) -> int:
-    """The first character that differs; the end of the shorter text when it is the beginning of the longer one."""
+    """Returns the position of the first character that differs; the end of the shorter text when it is the beginning of
+    the longer one."""
     for position, (one, other) in enumerate(zip(before, after, strict=False)):
         if one != other:
             return position
@@ -113,7 +114,7 @@ def _first_difference(before: str, after: str) -> int:
 
 
 def _with_limits(settings: config.Settings, limits: runs.Limits) -> config.Settings:
-    """The limits of the first run, as far as they are limits; all else as it is here and now."""
+    """Returns the settings with the limits of the first run, as far as a configuration may name them."""
     chosen = config.Limits.model_construct(
         default_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
         max_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
@@ -155,13 +156,13 @@ class _RecordedCluster:
 
     @property
     def is_named_by_data(self) -> bool:
-        """True: the record does not tell who named them."""
+        """True: the record does not say where the names came from."""
         return True
 
     def handle(
         self, call: exchanges.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
     ) -> tuple[exchanges.Reply, types.Response | None]:
-        """The recorded answer, and the recorded notes with it."""
+        """Returns the recorded answer; adds the recorded notes to the tally."""
         waiting = self._answers[capture.fingerprint(call)]
         if not waiting:
             self.unknown.append(f"{call.method} /{'/'.join(call.path)}")

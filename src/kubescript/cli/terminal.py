@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["Status", "Watched", "announcer", "starting", "wants_text"]
 
 _PATIENCE_S: Final = 0.7
-"""Seconds until a person wants to know what is going on."""
+"""Seconds after which a person wants to know what is going on."""
 _TICK_S: Final = 0.5
 _CLEAR: Final = "\r\x1b[K"
 """To the beginning of the line, and empty it."""
 
 
 def wants_text(settings: config.Settings) -> bool:
-    """Whether log lines are for people."""
+    """Says whether log lines are for people."""
     if settings.log_format == "auto":
         return settings.log_file is None and _is_watched()
     return settings.log_format == "text"
@@ -134,7 +134,7 @@ class Watched:
 
 
 def _is_watched() -> bool:
-    """Whether a person reads stderr, on a terminal that can empty a line."""
+    """Says whether a person reads stderr, on a terminal that can empty a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 

@@ -1,4 +1,4 @@
-"""The clusters that scripts may name, and what none may touch there."""
+"""The clusters that scripts may name, and what no script may touch there."""
 
 from __future__ import annotations
 

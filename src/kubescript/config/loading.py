@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """The variable that names the file; it is no setting itself."""
 _HTTP_ONLY: Final = ("port", "host")
-"""Settings that mean nothing to another transport: who gives one wants http."""
+"""Settings that mean nothing to another transport: each implies http."""
 _MAX_NAME: Final = 253
 """Characters of a context's name."""
 
@@ -92,7 +92,7 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
 
 
 def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
-    """Says whether what rhos-mcps serves is to be served, and in the way it does."""
+    """Says whether flags and variables ask for what rhos-mcps serves, over http as it does."""
     # Attack: a repository with a config.yaml, in whose folder a client starts this server. Clients use stdio.
     is_http = flags.get("transport", _variable("transport")) == "http"
     is_http = is_http or ("transport" not in flags and any(_variable(name) for name in _HTTP_ONLY))

@@ -42,7 +42,7 @@ def is_theirs(data: Mapping[str, Any]) -> bool:
 
 
 def is_beside(data: Mapping[str, Any]) -> bool:
-    """Says whether the same is so of a file that nobody has named, which may belong to anything."""
+    """Says whether a file that no flag or variable names is in this format too: it may belong to anything."""
     return is_theirs(data) and not data.keys().isdisjoint((*ROUTES, _SECURITY))
 
 
@@ -65,7 +65,7 @@ def translate(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Returns who may call, and which names of this server and of web pages requests may have."""
+    """Returns the settings of tokens, and of the hosts and origins that requests may name."""
     _check_keys(security, _SECURITY_KEYS, f"{_SECURITY}.", path)
     if not _flag(security.get("enable_dns_rebinding_protection", True), "enable_dns_rebinding_protection"):
         log.warning(
@@ -78,7 +78,8 @@ def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, An
     token = security.get("token")
     if token is None:
         token = os.environ.get(_TOKEN_VARIABLE)
-    # Attack: an empty one, whose author has set it from a file that was not there, and which would let in everybody.
+    # Attack: an empty token, which its author has set from a file that was not there, and which would let every caller
+    # in.
     return {"http": http} | ({"auth": {"tokens": {"everybody": _digest(token)}}} if token is not None else {})
 
 
@@ -105,7 +106,7 @@ def _digest(token: object) -> str:
 
 
 def _warn_of_process(data: Mapping[str, Any]) -> None:
-    """Says what of the process and its log is not as it was there."""
+    """Warns of settings of the process and its log that are not taken over."""
     if data.get("workers", 1) not in (1, None):
         log.warning("workers is ignored: one process serves everybody, and command lines run in processes of their own")
     for key in ("log_format", "unicorn_log_format"):

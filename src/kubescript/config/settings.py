@@ -45,7 +45,7 @@ class Settings(pydantic_settings.BaseSettings):
     """How scripts may change the cluster. `plan`: their writes are tried (dry run), shown to a person as one diff, and
     sent when that person approves. `direct`: each is tried and sent at once. `read_only = true` beside it means off."""
     approval: Literal["person", "argument"] = "person"
-    """Who approves plans: a person, outside the tools; or whoever calls a tool, by its argument `approved`."""
+    """Who approves plans: a person, outside the tools; or the caller of a tool, by its argument `approved`."""
     write_policy: WritePolicy = WritePolicy()
     """What may be changed, and how many must approve it."""
     safety_rules: UserPath | None = None
@@ -95,7 +95,8 @@ class Settings(pydantic_settings.BaseSettings):
     auth: serving.Auth = serving.Auth()
     """Who callers are. Without it, the http transport serves loopback addresses only."""
     insecure_no_auth: bool = False
-    """Serve other addresses than loopback without any authentication: whoever reaches the port reads the cluster."""
+    """Serve other addresses than loopback without any authentication: every client that reaches the port reads the
+    cluster."""
     acts_as: Literal["server", "caller", "impersonate"] = "server"
     """Who acts on the clusters: the server under its own credentials; the caller, whose token is passed on; or the
     server, which impersonates the caller."""
@@ -110,7 +111,7 @@ class Settings(pydantic_settings.BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged."""
     log_format: Literal["auto", "json", "text"] = "auto"
-    """How log lines are written; `auto`: text for a person at a terminal, JSON for everybody else."""
+    """How log lines are written; `auto`: text for a person at a terminal, JSON elsewhere."""
     log_file: UserPath | None = None
     """The file to whose end log lines are written; default, and `stderr`: the standard error stream."""
 
@@ -182,7 +183,7 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def by_argument(self) -> bool:
-        """Whether there are plans that whoever calls a tool approves, by its argument `approved`."""
+        """Whether there are plans that the caller of a tool approves, by its argument `approved`."""
         return self.approval == "argument" and "plan" in self.modes
 
     @property

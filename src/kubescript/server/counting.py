@@ -1,5 +1,6 @@
-"""Counts what the SDK keeps of a caller: of a session what has begun it, and all of a request until its answer has
-left, whether its connection still lives or not. `served` puts it before every message; over stdio nothing is counted.
+"""Counts what the SDK keeps of a caller: of a session the message that began it, and all of a request until its answer
+has left, whether the connection still lives or not. `served` puts it before every message; over stdio nothing is
+counted.
 """
 
 from __future__ import annotations
@@ -61,13 +62,13 @@ def _check_beginning(ctx: ServerRequestContext[Any, Any], part: retained.Part) -
     """Raises MCPError where a session cannot begin."""
     if part.length > retained.MAX_INITIALIZE:
         raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
-    # What a session is begun with once more would be kept beside the first, and make way while the session is in use.
+    # A second `initialize` would be kept beside the first, and would be dropped while the session is in use.
     if _COUNTED in notices.connection_of(ctx).state:
         raise MCPError(mcp_types.INVALID_REQUEST, "the session has begun already")
 
 
 def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
-    """Counts what begins a session until it ends. Raises Busy."""
+    """Counts the message that begins a session until the session ends. Raises Busy."""
     connection = notices.connection_of(ctx)
     if _COUNTED not in connection.state:
         connection.exit_stack.enter_context(part.keeping(connection.session_id))

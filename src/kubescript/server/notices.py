@@ -1,4 +1,4 @@
-"""What the server tells clients by itself: that a list has changed, and log messages about their own calls.
+"""What the server tells clients unasked: that a list has changed, and log messages about their own calls.
 
 Clients of the handshake era hear of changes on their connections; those of 2026-07-28 in streams that they ask for. A
 log message is of the client's own call and has no text of the cluster; a client gets none before it names a level.
@@ -46,7 +46,7 @@ class Notices:
         self._streams = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_STREAMS)
 
     def register(self, server: lowlevel.Server[Any]) -> None:
-        """Makes the server note who wants to hear what."""
+        """Makes the server note which client wants which notices."""
         # As arguments of the server's class, two of these would write a deprecation warning to stderr.
         server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._add_connection)
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, self._set_level)
@@ -65,7 +65,7 @@ class Notices:
         self._streams.close()
 
     async def log_answer(self, ctx: ServerRequestContext[Any, Any], tool: str, answer: types.Answer) -> None:
-        """Sends what is worth a log message about a call."""
+        """Sends log messages about a call."""
         about = {"tool": tool}
         for rule in answer.refused:
             await _log(ctx, "warning", {**about, "message": "the policy refused a request", "rule": rule})

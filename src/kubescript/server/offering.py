@@ -1,4 +1,4 @@
-"""What one caller is offered under his settings: tools, pages, prompts and instructions. `server` serves it."""
+"""What one caller is offered under these settings: tools, pages, prompts and instructions. `server` serves it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
 MAX_ECHO: Final = 100
-"""Characters of a name that nothing here has. Attack: one of 2 MiB, which would come back."""
+"""Characters of an unknown name in an error. Attack: one of 2 MiB, which the error would repeat."""
 _MAX_VALUES: Final = 100
 """Completions in one answer, by the protocol."""
 _READ_ONLY: Final = "Read-only: no tool changes the cluster."
@@ -47,7 +47,7 @@ _NO_TOOLSET: Final = (
 
 @dataclass(frozen=True)
 class Offer:
-    """What one caller is offered until his settings change."""
+    """What one caller is offered until the settings change."""
 
     toolsets: Sequence[base.Toolset]
     completions: completion.Completions
@@ -96,7 +96,7 @@ class Offer:
         return functools.cache(self._validator)
 
     def other_lists(self, before: Offer) -> list[str]:
-        """Returns which lists beside that of tools are others than before."""
+        """Returns the names of the lists that have changed, the list of tools left out."""
         prompts = [prompt.definition for prompt in self.prompts.values()]
         pages = [page.definition for page in self.pages.values()]
         changed = {
@@ -153,7 +153,9 @@ async def _read(
 def prompts_handlers(
     current: _Current, caller: Callable[[Any, str], types.Caller]
 ) -> dict[str, tuple[type[Any], Handler]]:
-    """Returns the handlers of prompts, by method, each with the type of its parameters. `caller` says who asks."""
+    """Returns the handlers of prompts, by method, each with the type of its parameters.
+    `caller` returns the caller of a request.
+    """
 
     async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
         return mcp_types.ListPromptsResult(prompts=[prompt.definition for prompt in current().prompts.values()])
@@ -181,7 +183,7 @@ def prompts_handlers(
 
 
 async def _complete(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
-    """Returns the names that begin with what is written; none for an argument that nobody knows."""
+    """Returns the names that begin with what is written; none for an unknown argument."""
     ref = params.ref
     prompt = offer.prompts.get(ref.name) if isinstance(ref, mcp_types.PromptReference) else None
     what = prompt.completes.get(params.argument.name) if prompt is not None else None
@@ -208,7 +210,7 @@ def _check_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict
 
 
 def _check_required(known: Mapping[str, mcp_types.PromptArgument], given: Mapping[str, str]) -> None:
-    """Checks that no required argument is missing. Raises MCPError."""
+    """Raises MCPError when a required argument is missing."""
     for name, argument in known.items():
         if not argument.required:
             continue

@@ -65,7 +65,7 @@ class Served:
     """One caller's MCP server. What it offers can be replaced while clients are connected. One event loop uses it."""
 
     def __init__(self, offer: offering.Offer, user: str = "") -> None:
-        """`user` is who calls, where that is proven."""
+        """`user` is the caller's name, where it is proven."""
         self._lease = _Lease(offer)
         self._user = user
         self._notices = notices.Notices()
@@ -118,7 +118,8 @@ class Served:
         self._lease.offer.warm_up()
 
     def _register(self, offer: offering.Offer) -> None:
-        """What no toolset has gets no handlers: the server then does not announce the capability."""
+        """Adds the handlers of what some toolset has. What none has gets no handlers, so that the server does not
+        announce the capability."""
         handlers: dict[str, tuple[type[Any], offering.Handler]] = {}
         if offer.pages:
             handlers |= offering.pages_handlers(lambda: self._lease.offer)
@@ -177,7 +178,7 @@ class _Lease:
 
     @contextlib.asynccontextmanager
     async def hold(self) -> AsyncIterator[offering.Offer]:
-        """Within it, the offer stays open."""
+        """Keeps the offer open inside the block."""
         self._calls += 1
         try:
             yield self.offer
@@ -194,7 +195,7 @@ class _Lease:
         with anyio.CancelScope(shield=True):
             try:
                 await anyio.to_thread.run_sync(self.offer.close)
-            except Exception:  # whoever is served goes on
+            except Exception:  # other callers are still served
                 log.exception("what a caller was offered could not be closed")
 
 
@@ -215,7 +216,7 @@ class _Server(lowlevel.Server[Any]):
 
 
 def _silent(server: lowlevel.Server[Any]) -> lowlevel.Server[Any]:
-    """Returns the same server for clients whom no change is told."""
+    """Returns the same server for clients that are told of no change."""
     silent: Any = copy.copy(server)
     silent.tells = False
     found: lowlevel.Server[Any] = silent
@@ -248,7 +249,7 @@ async def _without_texts_of_exceptions(ctx: ServerRequestContext[Any, Any], call
     except Exception as error:
         found = jsonrpc_dispatcher.handler_exception_to_error_data(error)
         if found is not None:  # the client's mistake
-            if isinstance(found.data, str):  # its method, which nothing here has
+            if isinstance(found.data, str):  # the unknown method's name
                 raise MCPError(found.code, found.message, found.data[: offering.MAX_ECHO]) from None
             raise
         log.exception("%s failed", ctx.method)
@@ -285,7 +286,7 @@ async def _call(
     caller: types.Caller,
     on_progress: types.OnProgress | None,
 ) -> types.Answer:
-    """Runs one call; what a handler raises becomes an answer that says nothing of it."""
+    """Runs one call; an exception of a handler becomes an answer without its text."""
     try:
         return await tool.handler(arguments, on_progress, caller)
     except Exception:
@@ -313,7 +314,7 @@ async def _with_plan(
 
 
 def _caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.Caller:
-    """Returns who asks: `user`, with a client as it calls itself, and with which tool."""
+    """Returns the caller of a tool: `user`, and the client by the name it gives itself."""
     session_id, lasts = _session(ctx)
     params = ctx.session.client_params
     if params is None:
@@ -329,7 +330,7 @@ def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
     if stream is not None:
         return stream, True
     handle = ctx.request.headers.get("mcp-session-id", "")
-    # Attack: a client without a session that sends such a header, which nobody has compared with anything.
+    # Attack: a client without a session that sends such a header, which the SDK has not verified then.
     if handle and ctx.protocol_version < _WITHOUT_SESSIONS:
         # The id of a session lets its holder join the session, so only a hash of it is passed on.
         return hashlib.sha256(handle.encode()).hexdigest()[:16], True

@@ -1,5 +1,6 @@
-"""The arguments of the classic tools: refuses what the tools' preconditions and the rules for texts, names, labels and
-selectors forbid, before anything is sent. `classic` calls `check` with arguments that have passed the tool's schema.
+"""Checks the arguments of the classic tools. Refuses what the tools' preconditions and the rules for texts, names,
+labels and selectors forbid, before anything is sent. `classic` calls `check` with arguments that have passed the tool's
+schema.
 
 The rules are those of the API contract that these tools follow, less what Kubernetes allows and cannot do harm:
 set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
@@ -48,7 +49,7 @@ class Refusal(errors.RequestError):
 
 
 def check(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Returns the arguments. `known` are the tool's own. Raises Refusal."""
+    """Returns the arguments. `known` are the names of those that the tool takes. Raises Refusal."""
     arguments = {name: _whole(value) for name, value in given.items()}
     for name, value in arguments.items():
         if name not in known:

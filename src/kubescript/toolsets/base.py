@@ -42,7 +42,7 @@ Completes = Literal["cluster", "namespace", "kind", "name"]
 """What an argument of a prompt names: a cluster, a namespace, a kind, or an object of the kind beside it."""
 
 APPROVED: Final[Mapping[str, Any]] = {"type": "boolean", "description": "true approves the changes"}
-"""The schema of the argument `approved`, where whoever calls a tool approves what it changes."""
+"""The schema of the argument `approved`, where the caller of a tool approves what it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Tool:
     definition: mcp_types.Tool
     handler: Handler
     word: Word = lambda _arguments, answer: answer
-    """Is given every answer of the tool, also to arguments that its schema refuses, once its plan is settled."""
+    """Takes every answer of the tool, also to arguments that its schema refuses, once its plan is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Prompt:
     definition: mcp_types.Prompt
     write: Callable[[Mapping[str, str]], str]
     completes: Mapping[str, Completes] = field(default_factory=dict)
-    """What those of its arguments are whose values clients may ask for."""
+    """What some of its arguments name; clients may ask for their possible values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def _clusters(parts: Parts) -> base.Toolset:
         from kubescript.cluster import live
         from kubescript.wire import messages
 
-        # Attack: a caller of few rights who turns the server's credentials into those of this machine.
+        # Attack: a caller with few rights that replaces the server's credentials by those of this machine.
         if parts.settings.knows_callers:
             raise errors.ClusterError(
                 "a server with several callers keeps its own credentials: its operator logs it in"

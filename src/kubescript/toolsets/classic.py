@@ -57,7 +57,7 @@ Raises ClusterError, Refusal."""
 
 @dataclass(frozen=True, slots=True)
 class HostPart:
-    """What of a tool the host does itself."""
+    """The part of a tool that the host does itself."""
 
     follow: Follow | None = None
     """Only writes have it: a write may wait until the cluster has carried out the change."""
@@ -77,7 +77,7 @@ def tools(access: base.Access, names: Sequence[str], host: HostPart = HostPart()
 
 
 def definition(name: str, language: messages.Language, *, writes: bool, by_argument: bool = False) -> mcp_types.Tool:
-    """Returns the definition of a tool. `by_argument` adds the argument by which whoever calls it approves."""
+    """Returns the definition of a tool. `by_argument` adds the argument by which its caller approves."""
     words = DESCRIPTIONS[name]
     schema = json.loads(json.dumps(SCHEMAS[name]))
     for argument, text in words.get(f"{language}_arguments", {}).items():
@@ -151,7 +151,7 @@ def script(name: str, checked: Mapping[str, Any], cluster: str | None, language:
 
 
 def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
-    """Returns the error for a cluster that this server does not have: it is never another one that is asked."""
+    """Returns the error for a cluster that this server does not have: another one is never asked in its place."""
     shown = cluster if len(cluster) <= _MAX_CLUSTER else f"{cluster[:_MAX_CLUSTER]}\N{HORIZONTAL ELLIPSIS}"
     known = ", ".join(clusters[:_MAX_CLUSTERS])
     if len(clusters) > _MAX_CLUSTERS:
@@ -161,7 +161,7 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
 
 
 def _explain(name: str, cluster: str, answer: types.Answer) -> types.Answer:
-    """Returns the contract's error for a cluster that cannot be asked."""
+    """Returns the answer as the contract's error about a cluster that cannot be asked."""
     action = messages.text(_ACTIONS[answer.code], cluster=cluster)
     details = fencing.unfenced(answer.text).removeprefix("Error: ")
     before, _, note = details.rpartition("\n")

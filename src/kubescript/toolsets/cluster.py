@@ -16,7 +16,7 @@ NAME: Final = "cluster"
 
 
 _LOOK_S: Final = 0.05
-"""Seconds between two looks at work that is under way."""
+"""Seconds between two looks at a log-in that is under way."""
 
 
 def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) -> base.Toolset:
@@ -34,7 +34,7 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
 
 async def _wait_for(work: futures.Future[None]) -> None:
     """Returns when the work is done. Raises what it raises."""
-    # Attack: calls that wait in threads, until no thread is left to read what other clients ask.
+    # Attack: calls that wait in threads, until no thread is left for the requests of other clients.
     while not work.done():  # noqa: ASYNC110 - a thread does it, which sets no event of this loop
         await anyio.sleep(_LOOK_S)
     work.result()

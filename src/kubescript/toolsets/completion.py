@@ -47,12 +47,12 @@ class Completions:
     def __init__(self, access: base.Access) -> None:
         self._access = access
         self._kept: dict[_Question, tuple[float, tuple[str, ...]]] = {}
-        """Each until when it counts, the oldest first."""
+        """Each with the time until which it counts, the oldest first."""
         self._asking = anyio.Lock()
 
     async def names(self, what: base.Completes, given: Mapping[base.Completes, str], caller: types.Caller) -> list[str]:
-        """Returns the names that an argument may have beside those that are `given`; none when they cannot be had in
-        two seconds."""
+        """Returns the names that an argument may have beside the arguments that are `given`; none when there is no
+        answer within two seconds."""
         with anyio.move_on_after(_TIME_MS / 1000):
             clusters = await anyio.to_thread.run_sync(self._access.clusters, abandon_on_cancel=True)
             if what == "cluster":
@@ -96,7 +96,7 @@ _OF: Final[tuple[base.Completes, ...]] = ("cluster", "namespace", "kind")
 
 
 def _script(question: _Question) -> str:
-    # What a client has given stands there as the `repr` of a text, which is Python: none of it becomes code.
+    # What a client has given stands in the script as the `repr` of a text: none of it becomes code.
     what, cluster, namespace, kind = question
     names = _SCRIPTS[what].format(most=_MOST_NAMES, kind=kind, namespace=namespace or None)
     chosen = f"k8s.context({cluster!r})" if cluster else "k8s"

@@ -1,7 +1,7 @@
 """The toolset `gateway`: objects of one namespace at a time, and two writes that say what they are for.
 
 A gate on the host refuses what the tools' contract forbids before anything is sent: Secrets and ConfigMaps in every
-group, selectors, patches of the caller's own, and where whoever calls a tool approves, a change without `approved`.
+group, selectors, patches of the caller's own, and, where the caller approves, a change without `approved`.
 The names in a kind are compared with discovery in the worker. Policy, plan and approval are those of every script.
 """
 
@@ -50,8 +50,8 @@ _TYPE: Final = re.compile(r"([\w.]{1,80}): ", re.ASCII)
 
 
 def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.Toolset:
-    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether whoever
-    calls a tool approves what it changes."""
+    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether the caller
+    of a tool approves what it changes."""
     names = (*_READS, *_DONE) if writable else _READS
     tools = tuple(_tool(name, access, by_argument=by_argument and name in _DONE) for name in names)
     return base.Toolset(NAME, "objects of a namespace, and writes by intent", tools, instructions=classic.INSTRUCTIONS)
@@ -124,7 +124,7 @@ def _join(fields: tuple[str, ...]) -> str:
 
 
 def _script(name: str, checked: Mapping[str, Any], language: messages.Language) -> str:
-    """Returns the script of a call. That of a write spells its answer out, so that nothing of it is the cluster's."""
+    """Returns the script of a call. That of a write spells its answer out, so that no text of it is the cluster's."""
     call = classic.script(name, checked, None, language)
     if name not in _DONE:
         return call
@@ -132,7 +132,7 @@ def _script(name: str, checked: Mapping[str, Any], language: messages.Language) 
 
 
 def _describe(checked: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a write says of itself."""
+    """Returns the fields of an answer that describe a write."""
     action = checked.get("action", "delete")
     kind = kinds.kind_of(checked["group"], checked["plural"])
     kind = kind or f"{checked['plural']}.{checked['group']}".removesuffix(".")
@@ -154,7 +154,7 @@ def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.An
 
 
 def _without_result(text: str) -> str:
-    """Returns an answer without the result of a write, which was only planned; a mark may stand before it."""
+    """Returns an answer without the result of a write that was only planned; a mark may stand before the result."""
     before, result, after = text.rpartition('{"result":"planned"')
     return before + after.partition("\n")[2] if result and before.count("\n") < 2 else text
 
@@ -163,7 +163,7 @@ def _error(answer: types.Answer) -> str:
     """Returns the text of an error: `BLOCKED: …` or `ERROR: Type: …`."""
     mark, _, marked = answer.text.partition("\n")
     found = _TYPE.match(marked) if answer.untrusted else None
-    # Attack: a worker that has fallen, whose type is an instruction.
+    # Attack: a compromised worker, which sends an instruction as the type of an error.
     if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
         return f"{_prefix(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
     text = answer.text

@@ -23,8 +23,8 @@ _WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kub
 
 
 def toolset(access: base.Access, *, follow: classic.Follow | None, by_argument: bool = False) -> base.Toolset:
-    """Returns the toolset. `follow` is there when some cluster may be written to; `by_argument` says that whoever
-    calls a tool approves what it changes."""
+    """Returns the toolset. `follow` is None when no cluster may be written to; `by_argument` says whether the caller of
+    a tool approves what it changes."""
     tools = classic.tools(access, _READS)
     if follow is not None:
         tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow, by_argument=by_argument))

@@ -36,7 +36,7 @@ def _read_repositories() -> Mapping[str, object]:
     try:
         return {"repositories": _read(file)}
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        # What a parser says of the file quotes it.
+        # A parser's message quotes the file.
         raise arguments.Refusal("repositories_unreadable", file=file, details=type(error).__name__) from None
 
 
@@ -79,8 +79,9 @@ def _text(entry: Mapping[Any, Any], key: str) -> str:
 
 
 def _without_credentials(url: str) -> str:
-    """Returns the URL with nothing that lets anybody in: no user, no password, no query."""
-    # A parser of URLs takes for a path what another takes for a password: in one with a slash, or without a scheme.
+    """Returns the URL without what may be a credential: no user, no password, no query."""
+    # Parsers of URLs disagree about a password with a slash, and about a URL without a scheme: one takes for the path
+    # what another takes for the password.
     scheme = found[0] if (found := _SCHEME.match(url)) else ""
     user, _, place = url.removeprefix(scheme).rpartition("@")
     # What follows the path may hold a token, and a password in front of it may hold a question mark.

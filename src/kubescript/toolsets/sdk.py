@@ -2,7 +2,7 @@
 the SDK.
 
 `import mcp.server.lowlevel` executes `mcp/__init__.py` and `mcp/server/__init__.py`, which import the SDK's clients,
-its HTTP client and its high-level server: 0.25 s for names that nobody here uses.
+its HTTP client and its high-level server: 0.25 s for names that are never used here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PACKAGES: Final = ("mcp", "mcp.server")
 
 
 def skip_conveniences() -> None:
-    """Puts the packages where imports find them, but executes them only if somebody asks them for a name."""
+    """Puts the packages where imports find them, but executes one only when a name of it is first used."""
     for name in _PACKAGES:
         if name in sys.modules:
             continue

@@ -17,9 +17,9 @@ __all__ = ["WholeBodies"]
 _MAX_VALUES: Final = 10_000
 """Values in the JSON of one request; a call has some ten."""
 _MAX_MESSAGE: Final = 512 << 10
-"""Bytes of a message to a stream of the older SSE, which is taken before anybody has read it."""
+"""Bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
 _MAX_OTHER: Final = 16 << 10
-"""Bytes of a body that nobody reads."""
+"""Bytes of a body that is never read."""
 _too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
 
@@ -49,7 +49,7 @@ class WholeBodies:
             if len(body) > most:
                 await _too_large(scope, receive, send)
                 return
-        # Attack: two MiB of empty lists, which take whoever decodes them a second and 200 MiB.
+        # Attack: two MiB of empty lists, whose decoding takes a second and 200 MiB.
         content = bytes(body)
         body.clear()
         weight = retained.weight(content, _MAX_VALUES)

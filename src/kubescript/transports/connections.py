@@ -4,7 +4,7 @@ there are, and how much of what they send is held. `serving` gives `protocol` to
 A connection waits for its client between requests, until a request has arrived whole, and while the client does not
 read its answer. What is being answered never waits. When there are too many connections, those that wait longest end
 first, so that a request which arrives at once (a probe of /health) always finds room. When too much of what is sent has
-not arrived whole, the largest ends of whoever sends most: a caller, or all strangers together.
+not arrived whole, the largest request ends of the caller that sends most; all strangers together count as one caller.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def most(settings: config.Settings) -> tuple[int, int]:
 
 
 def _descriptors(wanted: int) -> int:
-    """Returns how many of so many descriptors the process may have."""
+    """Returns how many descriptors the process may have, at most those that are wanted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted
@@ -86,7 +86,7 @@ def _descriptors(wanted: int) -> int:
 
 
 def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
-    """Returns the class of connections of which there are at most so many."""
+    """Returns a class of connections, of which `most` may be open at the same time."""
     return type("LimitedConnection", (Connection,), {"waiting": waiting.Waiting(most, wait_s)})
 
 
@@ -131,7 +131,7 @@ class Server(uvicorn.Server):
 
 
 class _Told:
-    """An application that is told of each request what is known of its connection."""
+    """An application that adds what is known of a connection to the scope of each of its requests."""
 
     def __init__(self, app: Any, known: dict[str, object]) -> None:
         self._app = app
@@ -150,7 +150,7 @@ class Connection(h11_impl.H11Protocol):
     has_certificate = False
     """Whether its client is known by a certificate, which OpenSSL has verified."""
     owner = ""
-    """Who is known to send the request that comes."""
+    """The person who is known to send the request that arrives; empty for a stranger."""
     _timer: asyncio.TimerHandle | None = None
     _is_lost = False
 
@@ -177,12 +177,12 @@ class Connection(h11_impl.H11Protocol):
 
     def count(self, budget: retained.Budget, size: int) -> None:
         """Counts so many bytes that are about to be sent, and what the client has not read, until the next count or the
-        connection's end. It ends at once where there is no room, and later to make some."""
+        connection's end. The connection ends at once where there is no room, and later to make room for others."""
         self._unread.close()
         if self._is_lost:
             return
         size += self._measure_unread()
-        if size <= retained.REQUEST:  # its request counts for so many; a quiet stream never makes way
+        if size <= retained.REQUEST:  # its request already counts as so many; a quiet stream never makes way
             return
         try:
             kept = budget.keep(size, self.end)
@@ -198,7 +198,7 @@ class Connection(h11_impl.H11Protocol):
 
     def _measure_unread(self) -> int:
         sock = self.transport.get_extra_info("socket")
-        if sock is None or sock.fileno() < 0:  # it has ended, and nobody is told yet
+        if sock is None or sock.fileno() < 0:  # it has ended, and `connection_lost` is still to come
             return 0
         with contextlib.suppress(OSError):
             queued = fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))
@@ -218,7 +218,7 @@ class Connection(h11_impl.H11Protocol):
             self.waiting.hold(self, len(data))
 
     def send_400_response(self, msg: str) -> None:
-        """Refuses what is no request."""
+        """Refuses bytes that are not a request."""
         # Attack: a body that breaks off after the answer to it, and each time a stack trace in the log.
         if self._received.has_long_head:
             self._refuse_head()

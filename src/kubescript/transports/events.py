@@ -37,10 +37,10 @@ class _Event:
 
 
 class Events:
-    """The events of one caller's streams, the oldest first. Nobody else can name one: each caller has a store."""
+    """The events of one caller's streams, the oldest first. No other caller can name one: each has a store."""
 
     def __init__(self, budget: retained.Budget) -> None:
-        """They count in this budget."""
+        """`budget` counts the events."""
         self._events: OrderedDict[str, _Event] = OrderedDict()
         self._size = 0
         self._budget = budget
@@ -51,7 +51,7 @@ class Events:
         event_id = secrets.token_urlsafe(12)
         # The name of a stream is the id of a request. Attack: ids of 2 MiB.
         size = _EVENT + len(text) + len(stream_id)
-        with contextlib.suppress(errors.Busy):  # then nobody can resume from here, and the stream goes on
+        with contextlib.suppress(errors.Busy):  # then no client can resume from here, and the stream goes on
             kept = self._budget.keep(size, functools.partial(self._drop, event_id))
             self._events[event_id] = _Event(session, stream_id, text, kept)
             self._size += size

@@ -25,7 +25,7 @@ def make_factory(
 
 
 class Handshake(asyncio.Protocol):
-    """A TCP connection whose TLS is not there yet. It makes way for the `Connection` that serves its requests."""
+    """A TCP connection before its TLS handshake is done. It makes way for the `Connection` that serves its requests."""
 
     owner = ""
 
@@ -44,7 +44,7 @@ class Handshake(asyncio.Protocol):
         self._is_lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begins."""
+        """Begins the handshake."""
         assert isinstance(transport, asyncio.Transport)
         transport.pause_reading()
         self._transport = transport
@@ -86,8 +86,8 @@ class Handshake(asyncio.Protocol):
             connection.data_received(self._arrived)
 
     def _is_distrusted(self, secure: asyncio.Transport) -> bool:
-        """Whether the client's certificate was verified with CAs that have changed since."""
-        # Attack: a handshake that begins before a CA is taken away, and ends behind it.
+        """Says whether the client's certificate was verified with CAs that have changed since."""
+        # Attack: a handshake that begins before a CA is taken away, and ends afterwards.
         is_old = self._generation != self._certificates.generation
         return is_old and bool(secure.get_extra_info("peercert"))
 

@@ -22,7 +22,7 @@ _Reload = Callable[[config.Settings], Awaitable[None]]
 
 
 async def watch(reread: backend.Reread | None, reload: _Reload) -> None:
-    """Reloads at each SIGHUP. Returns at once where that cannot be."""
+    """Reloads at each SIGHUP. Returns at once where signals cannot be handled, or there is nothing to read."""
     if reread is None or threading.current_thread() is not threading.main_thread():
         return
     with anyio.open_signal_receiver(signal.SIGHUP) as signals:

@@ -30,7 +30,7 @@ OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
 _METRICS_S: Final = 1.0
-"""Seconds for which metrics count. Attack: a stranger who asks without end, where anybody may."""
+"""Seconds for which metrics count. Attack: a stranger that asks without end, where metrics need no credential."""
 _READY_S: Final = 5.0
 """Seconds for which an answer about readiness counts."""
 _ENDPOINTS: Final = {
@@ -53,7 +53,7 @@ _Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
 
 
 class _Seated:
-    """An endpoint that serves a caller at his seat."""
+    """An endpoint that serves a caller at the caller's seat."""
 
     def __init__(self, taken: seats.Seats, serve: _Serve, route: str = "") -> None:
         self._taken = taken
@@ -74,7 +74,7 @@ class _Seated:
                 with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
-            if answer.has_begun:  # the caller has lost his seat while he was answered
+            if answer.has_begun:  # the caller has lost the seat during the answer
                 await answer.end()
             else:
                 await _write_refusal(error)(scope, receive, send)
@@ -97,7 +97,7 @@ class _Answer:
         if self.budget is None:
             await self._send(message)
             return
-        # Attack: answers that nobody reads. The one that waits longest for its client makes room for further ones.
+        # Attack: answers that no client reads. The one that waits longest for its client makes room for further ones.
         self._connection.count(self.budget, _COPIES * len(message.get("body", b"")))
         await self._send(message)
         await self._connection.drain(self.budget)
@@ -125,7 +125,7 @@ def _write_refusal(error: errors.KubescriptError) -> Response:
 
 async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
     if seat.is_stateless:
-        # Attack: the id of a session that nobody has compared with anything.
+        # Attack: the id of a session, which a server without sessions never verifies.
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
     headers = dict(reversed(scope["headers"]))  # of two, the SDK reads the first
     # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
@@ -153,14 +153,14 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
 
 
 def _opens_session(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a request can be nothing but the `initialize` of a session."""
+    """Says whether a request can be nothing but the `initialize` of a session."""
     spoken = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
     has_handshake = not spoken or spoken in version.HANDSHAKE_PROTOCOL_VERSIONS
     return has_handshake and b"mcp-session-id" not in headers
 
 
 def _put_back(first: Message, receive: Receive) -> Receive:
-    """Returns what gives the first message again."""
+    """Returns a `receive` that gives the first message again."""
     again = [first]
 
     async def replay() -> Message:
@@ -189,10 +189,10 @@ class _Status:
         self._thread = anyio.CapacityLimiter(1)
 
     async def health(self, request: Request) -> Response:
-        """Says that the process answers; to a caller who is known, more."""
+        """Says that the process answers; tells a known caller more."""
         if self._is_stranger(request):
             return JSONResponse({"status": "healthy"})
-        # The first line says what a tool is for; those behind it name clusters, which a probe need not know.
+        # The first line says what a tool is for; the others name clusters, which a probe need not know.
         try:
             tools = [
                 {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
@@ -240,7 +240,7 @@ class _Status:
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
     async def metrics(self, _request: Request) -> Response:
-        """Returns metrics: those of the last second, however many ask."""
+        """Returns metrics: those of the last second, however many requests there are."""
         if self._metrics is None or time.monotonic() > self._metrics[0]:
             self._metrics = time.monotonic() + _METRICS_S, self._server.scrape()
         return Response(self._metrics[1], media_type=_METRICS_TYPE)
@@ -288,7 +288,8 @@ def _handle_error(_request: Request, error: Exception) -> Response:
 
 
 def _metadata(settings: config.Settings, taken: seats.Seats, url: str) -> list[Route]:
-    """Returns where clients learn who lets them in (RFC 9728): under each resource's path, and at the root."""
+    """Returns the routes where clients learn which issuer lets them in (RFC 9728): under each resource's path, and at
+    the root."""
     if settings.auth.issuer is None:
         return []
     routes = [Route(endpoints.METADATA, _Metadata(settings.auth, taken, url).answer)]
@@ -314,7 +315,7 @@ class _Metadata:
             self._document["scopes_supported"] = auth.scopes
 
     async def answer(self, _request: Request) -> Response:
-        """Answers anybody: clients that are web pages read it too."""
+        """Answers every client: web pages read it too."""
         if self._route and not self._taken.offers(self._route):
             return _not_served
         return JSONResponse(

@@ -1,8 +1,8 @@
-"""One seat for each caller at each endpoint: his MCP server, and the transports through which he reaches it.
+"""One seat for each caller at each endpoint: the caller's MCP server, and the transports that lead to it.
 
-A caller comes with a request, gets a seat, and loses it when he has been away for as long as a session may be idle.
-Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's. What is
-kept of him at all his seats has one budget.
+A caller gets a seat with the first request, and loses it when no request has come for as long as a session may be idle.
+Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's. All
+that is kept of a caller, at all seats together, has one budget.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = ["Seat", "Seats"]
 log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 15.0
-"""Seconds until it is looked again for seats that nobody uses."""
+"""How often idle seats are ended, in seconds."""
 _NOBODY: Final = ""
-"""In place of a caller's key, where nobody has to say who he is."""
+"""The key of all callers where they need no credential."""
 _Key = tuple[str, str]
-"""Of a seat: its caller's, and its endpoint's route."""
+"""The key of a seat: its caller's key, and its endpoint's route."""
 _THREADS: Final = anyio.CapacityLimiter(4)
-"""Attack: callers whose plans wait for a cluster in all threads that there are; then nobody else got a seat."""
+"""Attack: callers whose plans wait for a cluster in every thread there is, so that no other caller gets a seat."""
 
 
 class Share:
-    """What one person may have at all his seats together, whatever endpoints, scopes and groups he comes with."""
+    """What one person may have at all seats together, whatever endpoints, scopes and groups the requests name."""
 
     def __init__(self, limits: config.Http) -> None:
         self.budget = retained.Budget(retained.most(limits))
@@ -63,8 +63,8 @@ class Seat:
         caller: user.User | None = None,
         route: str = "",
     ) -> None:
-        """`share` is that of all his seats; `caller` is None where nobody has to say who he is, and `route` is the
-        endpoint."""
+        """`share` is that of all the caller's seats; `caller` is None where callers need no credential, and `route` is
+        the endpoint."""
         self.caller = caller
         self.route = route
         self.share = share
@@ -130,7 +130,7 @@ class Seat:
 
     @contextlib.contextmanager
     def occupy(self) -> Iterator[None]:
-        """Within it, a request of the caller is served. Raises AuthError when he has lost the seat meanwhile."""
+        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked meanwhile."""
         self.users += 1
         with anyio.CancelScope() as scope:
             self._requests.add(scope)
@@ -174,7 +174,7 @@ class Seat:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nobody is served any more."""
+        """Whether no caller is served any more."""
         return self._closed.is_set()
 
     def revoke(self) -> None:
@@ -188,7 +188,7 @@ class Seats:
     """The seats of one server. One event loop uses it."""
 
     def __init__(self, server: backend.Backend, max_body: int, most: int, callers: int) -> None:
-        """There may be `most` requests and streams at the same time, and so many callers who have a seat."""
+        """There may be `most` requests and streams at the same time, and seats for so many `callers`."""
         self._server = server
         self._most = most
         self._callers = callers
@@ -197,7 +197,7 @@ class Seats:
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
         self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
-        """By persons; each is there while somebody has a seat, or a request that waits for one."""
+        """By persons; a share lives as long as its person has a seat, or a request that waits for one."""
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -218,7 +218,8 @@ class Seats:
 
     @contextlib.asynccontextmanager
     async def take(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
-        """Yields the seat of who sends a request to an endpoint. Raises AuthError when he may have none, and Busy."""
+        """Yields the seat of the caller of a request at an endpoint. Raises AuthError when the caller may have none,
+        and Busy."""
         credential = authentication.credential(scope)
         share = self._share(credential.user if credential is not None else None)
         # First: requests that wait for a seat hold their bodies too.
@@ -238,7 +239,7 @@ class Seats:
                 share.users -= 1
 
     def _share(self, caller: user.User | None) -> Share:
-        """Returns what a caller may have at all his seats: one share for all who need not say who they are."""
+        """Returns what a caller may have at all seats: callers without a credential have one share together."""
         key = caller.person if caller is not None else _NOBODY
         return self._shares.get(key) or self._shares.setdefault(key, Share(self._server.settings.http))
 
@@ -248,7 +249,7 @@ class Seats:
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
-        """Within it, a stream is ended by `drain`."""
+        """Lets `drain` end the stream that the block serves."""
         with anyio.CancelScope() as scope:
             self._streams.add(scope)
             try:
@@ -264,8 +265,8 @@ class Seats:
             seat.served.hang_up()
 
     async def reload(self, settings: config.Settings) -> None:
-        """Serves every caller under other settings from now on; who may not use the server any more loses his seat.
-        Raises ConfigError when they cannot take effect for somebody: all is as before then."""
+        """Serves every caller under other settings from now on; a caller that may not use the server any more loses the
+        seat. Raises ConfigError when the settings cannot take effect for some caller: all is as before then."""
         async with self._opening:
             before = self._server.operator
             operator, adopt = await anyio.to_thread.run_sync(self._server.prepare, settings)
@@ -285,11 +286,12 @@ class Seats:
                 await anyio.to_thread.run_sync(before.close)
 
     async def _renew(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
-        """Returns what a caller has under other settings; None: he may not use this endpoint any more. Raises
-        ConfigError."""
+        """Returns what a caller has under other settings; None for a caller that may not use this endpoint any more.
+        Raises ConfigError."""
         if seat.caller is None and not seat.route:
             return operator
-        # Attack: a scope that counts from now on, and that this caller has, but nobody has kept.
+        # Attack: a scope that decides something from now on. Whether this caller has it is not known: `access.reduce`
+        # has kept only the scopes that decided something before.
         if access.scopes(settings) != access.scopes(self._server.settings):
             return None
         try:
@@ -305,7 +307,8 @@ class Seats:
         return tenant
 
     def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
-        """Gives every seat what it has from now on. Nobody waits for a client that does not take its notification."""
+        """Gives every seat what it has from now on, in a task for each: a client that does not take its notification
+        holds up no other."""
         assert self._tasks is not None
         for key, seat in list(self._seats.items()):
             if seat not in renewed:
@@ -347,10 +350,10 @@ class Seats:
         return seat
 
     def _make_room(self, share: Share) -> None:
-        """Ends the seat that nobody has used for longest where there are too many. Raises Busy."""
+        """Ends the seat that has been idle for longest where there are too many. Raises Busy."""
         used = [seat for seat in self._seats.values() if seat.users]
         own = sum(seat.share is share for seat in used)
-        # Attack: tokens of ever other scopes and groups, each with a seat of its own and a stream on it.
+        # Attack: token after token with other scopes and groups, each with a seat of its own and a stream on it.
         if own and own >= self._callers - len(used):
             raise errors.Busy("you use too many endpoints, scopes and groups at the same time")
         if len(self._seats) < self._callers:
@@ -361,7 +364,7 @@ class Seats:
         self._end(min(idle)[1])
 
     async def _tidy(self) -> None:
-        """Ends seats that nobody uses."""
+        """Ends idle seats."""
         while True:
             await anyio.sleep(_LOOK_S)
             before = time.monotonic() - self._server.settings.http.session_idle_s
@@ -378,7 +381,7 @@ def _key(caller: user.User | None, route: str) -> _Key:
 
 
 def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
-    """Returns the settings as they are for this caller. Raises AuthError when he may not use this endpoint."""
+    """Returns the settings as they are for this caller. Raises AuthError when the caller may not use this endpoint."""
     own = access.narrow(settings, caller) if caller is not None else settings
     if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
@@ -397,4 +400,4 @@ async def _hang_up() -> Message:
 
 
 async def _ignore(_message: Message) -> None:
-    """Of an answer that nobody waits for."""
+    """Drops a message of an answer that no client waits for."""

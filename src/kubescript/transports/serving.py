@@ -34,7 +34,7 @@ __all__ = ["Announce", "serve"]
 log = logging.getLogger(__name__)
 
 Announce = Callable[[str], None]
-"""Is told the server's URL as soon as clients can connect; nothing over stdio."""
+"""Takes the server's URL as soon as clients can connect; an empty text over stdio."""
 
 _MAX_BODY: Final = 2 << 20
 """Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
@@ -45,8 +45,8 @@ _GRACE_S: Final = 25
 async def serve(
     server: backend.Backend, announce: Announce | None = None, reread: backend.Reread | None = None
 ) -> None:
-    """Serves until the client hangs up (stdio) or a signal ends the process (http). Without `announce`, which tells a
-    person, the log says where the server listens. At SIGHUP `reread` says what the settings are from then on. Raises
+    """Serves until the client hangs up (stdio) or a signal ends the process (http). `announce` tells a person where the
+    server listens; without it, the log says so. At SIGHUP `reread` returns the settings from then on. Raises
     ConfigError."""
     if server.settings.access and not server.settings.knows_callers:
         raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
@@ -157,7 +157,7 @@ def _drain(server: backend.Backend, taken: seats.Seats) -> None:
 
 
 def _is_public(settings: config.Settings) -> bool:
-    """Whether the server answers to names of others than this machine: a proxy on it lets them in."""
+    """Says whether the server answers to names other than this machine's: then a proxy on it lets other machines in."""
     named = [*settings.http.hosts, urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"]
     return any(name not in config.LOOPBACK for name in named)
 
@@ -193,7 +193,7 @@ def _check_exposure(settings: config.Settings) -> None:
     if not settings.insecure_no_auth:
         where = f"host {settings.host}" if not settings.is_local else "one of http.url and http.hosts"
         raise errors.ConfigError(
-            f"{where} is not a loopback address, and nobody would have to say who he is",
+            f"{where} is not a loopback address, and callers would not have to say who they are",
             remedy="set up [auth] (docs/deploy.md), serve 127.0.0.1, or pass --insecure-no-auth",
         )
     log.warning(
@@ -206,7 +206,7 @@ def _check_exposure(settings: config.Settings) -> None:
 
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:
-    """Returns where clients find the server: with port 0 nobody else knows it."""
+    """Returns where clients find the server: with port 0 only the listener knows the port."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
     return f"{scheme}://{host}:{listener.getsockname()[1]}/mcp"

@@ -1,7 +1,7 @@
 """The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
 
-The SDK's transport does the work. Its stream gets the events that the contract of such servers has besides: `connected`
-behind `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a comment.
+The SDK's transport does the work. Its stream gets the further events that the contract of such servers has: `connected`
+after `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a comment.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class LegacySse:
         self._most = most
         self._transport = sse.SseServerTransport(_PATH, max_request_body_size=max_body)
         self._sessions: dict[str, contextlib.ExitStack] = {}
-        """By their names, each with what counts its last message: the SDK keeps it until the next one comes."""
+        """By their names, each with what counts its last message: the SDK keeps a message until the next one arrives.
+        """
 
     @property
     def count(self) -> int:
@@ -109,10 +110,10 @@ class _Answers(unreadable.Stream):
 
 
 class _Paced(unreadable.Answering):
-    """The messages of a client, who says no more while answers wait for him."""
+    """The messages of a client. No further one is read while answers wait for the client."""
 
-    # Attack: requests that are refused before anybody counts them, behind answers that are read slowly. What is not
-    # read here is a request that has not ended, and is counted as one.
+    # Attack: requests that are refused before they are counted, behind answers that are read slowly. A message that is
+    # not read here is a request that has not ended, and counts as one.
 
     def __init__(self, read: Any, answers: _Answers) -> None:
         super().__init__(read, answers)

@@ -20,7 +20,7 @@ _MAX_DIGITS: Final = 18
 
 
 class Stream:
-    """One of the SDK's streams with more to it. It is closed behind a `with`, as those are."""
+    """A stream of the SDK's with something added. It is closed at the end of a `with`, as those are."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -72,7 +72,7 @@ class Answering(Stream):
 
 
 def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
-    """Returns the answer to a message that is no JSON; None for one that is."""
+    """Returns the answer to a message that is not JSON; None for one that is."""
     try:
         pydantic_core.from_json(text)
     except ValueError as error:
@@ -81,7 +81,7 @@ def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
 
 
 def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | None:
-    """Returns the answer to a message that has this error; None where nobody waits for one."""
+    """Returns the answer to a message that has this error; None where no client waits for one."""
     found: list[Any] = error.errors(include_url=False, include_context=False)
     if found[0]["type"] == _NO_JSON:
         text = found[0]["input"]
@@ -94,7 +94,7 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
 
 def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
     # What pydantic refuses, Python's decoder may read: half of a surrogate pair, a number of 5,000 digits.
-    # Attack: bytes in UTF-16, which it would decode, and in which the count of values has missed most.
+    # Attack: bytes in UTF-16, which it would decode, and of which `bodies` has counted few of the values.
     try:
         message = json.loads(str(text, "utf-8") if isinstance(text, bytes) else text, parse_int=_short)
     except (ValueError, RecursionError):

@@ -10,7 +10,7 @@ __all__ = ["Volume"]
 
 _MINUTE_S: Final = 60.0
 _REQUEST: Final = 64 << 10
-"""Bytes of a request that is large. Attack: 1,200 requests of 2 MiB in a minute, which are few by number."""
+"""Bytes of a large request. Attack: 1,200 requests of 2 MiB in a minute, which the limit on their number allows."""
 _FEWEST: Final = 8 << 20
 
 

@@ -1,5 +1,5 @@
 """Which connections wait for their clients, and how much of their requests is held: those that wait longest, or hold
-most, end first. `connections` and `handshake` say when one waits.
+most, end first. `connections` and `handshake` report when one waits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Waits(Protocol):
 
     @property
     def owner(self) -> str:
-        """Who is known to send a request; empty for a stranger."""
+        """The person who is known to send a request; empty for a stranger."""
 
     def end(self) -> None:
         """Ends it at once."""
@@ -62,7 +62,7 @@ class Waiting:
             self._end(self._find_largest())
 
     def release(self, connection: Waits) -> None:
-        """Counts the bytes of a request no more: it is answered, and what still comes of it is not kept."""
+        """Stops counting the bytes of a request: it is answered, and what still arrives of it is not kept."""
         if connection in self._waiting:
             self._held -= self._waiting[connection]
             self._waiting[connection] = 0
@@ -81,8 +81,9 @@ class Waiting:
             self._end(next(iter(self._waiting)))
 
     def _find_largest(self) -> Waits:
-        """Returns who holds most, among those of the caller, or of all strangers, who hold most together."""
-        # Attack: bodies of strangers that do not end, by which the slow one of a caller would be the oldest.
+        """Returns the connection that holds most, among those of the owner whose connections hold most together. All
+        strangers count as one owner."""
+        # Attack: endless bodies of strangers, which would make the slow body of a caller the oldest one.
         totals = collections.Counter[str]()
         for connection, size in self._waiting.items():
             totals[connection.owner] += size

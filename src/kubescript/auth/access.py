@@ -16,19 +16,24 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
     """Returns the settings as they are for this caller. Raises AuthError when no table fits."""
     if not settings.access:
         return settings
-    rule = next((rule for rule in settings.access if _fits(rule, caller)), None)
+    fitting = (rule for rule in settings.access if _fits(rule, caller))
+    rule = next(fitting, None)
     if rule is None:
         raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
     updates: dict[str, object] = {"access": ()}
     if rule.toolsets is not None:
         updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
-    chosen = settings.model_copy(update=updates | _contexts(settings, rule.contexts))
-    return _lower(chosen, rule.writes) if rule.writes is not None else chosen
+    updates |= _contexts(settings, rule.contexts)
+    chosen = settings.model_copy(update=updates)
+    if rule.writes is None:
+        return chosen
+    return _lower(chosen, rule.writes)
 
 
 def scopes(settings: config.Settings) -> frozenset[str]:
     """Returns the scopes that some rule or setting asks for."""
-    return frozenset(settings.auth.scopes).union(*(rule.scopes for rule in settings.access))
+    of_rules = (rule.scopes for rule in settings.access)
+    return frozenset(settings.auth.scopes).union(*of_rules)
 
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:

@@ -62,8 +62,9 @@ def _check_kind(claims: Mapping[str, Any]) -> None:
     """Raises AuthError for a token whose claims say that it is no access token."""
     kind = claims.get(_KIND, "bearer")
     use = claims.get(_USE, "access")
-    is_access = isinstance(kind, str) and kind.lower() in _KINDS and isinstance(use, str) and use.startswith("access")
-    if not is_access or not _OF_OTHERS.isdisjoint(claims):
+    has_kind = isinstance(kind, str) and kind.lower() in _KINDS
+    has_use = isinstance(use, str) and use.startswith("access")
+    if not has_kind or not has_use or not _OF_OTHERS.isdisjoint(claims):
         raise errors.AuthError("the token is not an access token", remedy="send the access token of the login")
 
 

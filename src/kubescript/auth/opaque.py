@@ -141,11 +141,13 @@ def _find_oldest(answers: Mapping[str, tuple[float, _Answer]]) -> str:
     # Attack: 2,000 good tokens of one user, which push out those of all others.
     counts = collections.Counter(map(_find_person, answers.values()))
     most = max(counts, key=counts.__getitem__)
-    return next(key for key, answer in answers.items() if _find_person(answer) == most)
+    theirs = (key for key, answer in answers.items() if _find_person(answer) == most)
+    return next(theirs)
 
 
 def _find_person(answer: tuple[float, _Answer]) -> str:
-    return answer[1].user.name if isinstance(answer[1], user.Credential) else ""
+    _, found = answer
+    return found.user.name if isinstance(found, user.Credential) else ""
 
 
 def _busy() -> errors.AuthError:

@@ -86,7 +86,8 @@ def _read(path: Path) -> dict[str, user.User]:
 
 
 def _user(row: list[str], where: str) -> tuple[str, user.User]:
-    token, name, uid, listed, *_ = (*(cell.strip() for cell in row), "", "", "", "")
+    cells = [cell.strip() for cell in row]
+    token, name, uid, listed, *_ = (*cells, "", "", "", "")
     if not name or not name.isprintable():
         raise errors.ConfigError(f'{where}: expected token,user,uid,"group1,group2"')
     digest = _DIGEST.fullmatch(token)

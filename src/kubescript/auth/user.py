@@ -59,5 +59,7 @@ class Credential:
 
 
 def _digest(*parts: str) -> str:
+    # Each with its length: a NUL in a name cannot make two lists of names the same text.
     joined = "\0".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    data = joined.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:32]

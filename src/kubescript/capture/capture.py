@@ -155,7 +155,8 @@ class _Capture:
                 continue
             self._folder.write(("discovery", group or "core", f"{version}.json"), document)
             entries = {entry.name: entry for entry in resources if entry.can_be_listed}
-            yield group, version, [entry for name, entry in entries.items() if (group, name) not in listed]
+            fresh = [entry for name, entry in entries.items() if (group, name) not in listed]
+            yield group, version, fresh
             listed |= {(group, name) for name in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: _Entry) -> None:
@@ -247,7 +248,8 @@ class _Capture:
 def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yields group, version and path of each discovery document, the core group first."""
     yield "", "v1", ("api", "v1")
-    for group in client.decode(groups, _Groups).groups:
+    found = client.decode(groups, _Groups)
+    for group in found.groups:
         for version in _versions(group):
             yield group.name, version, ("apis", group.name, version)
 

@@ -98,7 +98,8 @@ class PodLogs:
 
     def add(self, raw: msgspec.Raw) -> None:
         """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
-        self._pending.update(dict.fromkeys(_logs(msgspec.json.decode(raw, type=_Pod))))
+        pod = msgspec.json.decode(raw, type=_Pod)
+        self._pending |= dict.fromkeys(_logs(pod))
 
     def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
         """Saves the last `lines` lines of each log."""
@@ -141,12 +142,12 @@ class PodLogs:
 def _logs(pod: _Pod) -> Iterator[_Log]:
     """Yields the logs of one pod."""
     spec = pod.spec or _Spec()
-    node = spec.node_name or ""
+    namespace, name, node = pod.metadata.namespace, pod.metadata.name, spec.node_name or ""
     restarted = _find_restarted(pod.status or _Status())
     for container in (*(spec.init_containers or ()), *(spec.containers or ())):
-        for previous in (False, True):
-            if not previous or container.name in restarted:
-                yield _Log(pod.metadata.namespace, pod.metadata.name, node, container.name, previous)
+        yield _Log(namespace, name, node, container.name, previous=False)
+        if container.name in restarted:
+            yield _Log(namespace, name, node, container.name, previous=True)
 
 
 def _find_restarted(status: _Status) -> set[str]:

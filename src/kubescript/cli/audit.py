@@ -101,9 +101,9 @@ def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, s
     report = checking.verify(file, key, anchor)
     if not report.whole:
         return _BROKEN, checking.as_text(report)
-    checked = key_file is not None or not report.keyed
-    code = 0 if checked else _UNKNOWN
-    return code, checking.as_text(report, checked=checked)
+    is_checked = key_file is not None or not report.keyed
+    text = checking.as_text(report, checked=is_checked)
+    return 0 if is_checked else _UNKNOWN, text
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:

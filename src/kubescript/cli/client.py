@@ -111,7 +111,9 @@ def _url(settings: config.Settings) -> str:
     from kubescript.transports import endpoints
 
     routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
-    return endpoints.resource(url, f"/{routes[0]}/") if routes and not settings.list_toolsets() else url
+    if settings.list_toolsets() or not routes:
+        return url
+    return endpoints.resource(url, f"/{routes[0]}/")
 
 
 def claude_line(name: str, served: Server) -> str:
@@ -132,7 +134,8 @@ def without_passwords(line: str) -> str:
 
 def snippet(name: str, client: Client, served: Server) -> str:
     """Returns what belongs in the configuration file."""
-    return json.dumps({client.key: {name: served.entry(typed=client.typed)}}, indent=2, ensure_ascii=False)
+    servers = {name: served.entry(typed=client.typed)}
+    return json.dumps({client.key: servers}, indent=2, ensure_ascii=False)
 
 
 def warnings(settings: config.Settings, served: Server) -> list[str]:
@@ -174,11 +177,8 @@ def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:
     """Returns the variables of this shell that the server needs and a client would not pass on."""
     from kubescript.cluster import kubeconfig
 
-    needed = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith("KUBESCRIPT_") and not name.startswith("KUBESCRIPT_TEST")
-    }
+    ours = [name for name in os.environ if name.startswith("KUBESCRIPT_")]
+    needed = {name: os.environ[name] for name in ours if not name.startswith("KUBESCRIPT_TEST")}
     if settings.snapshot is not None:
         return needed
     if "--kubeconfig" not in flags and os.environ.get("KUBECONFIG"):
@@ -204,5 +204,6 @@ def _has_plugin(settings: config.Settings) -> bool:
 
 def _live_clusters(settings: config.Settings) -> list[config.Settings]:
     """Returns the settings of each cluster that is not a snapshot."""
-    clusters = [settings.of_context(name) for name in settings.context_names] or [settings]
+    contexts = [settings.of_context(name) for name in settings.context_names]
+    clusters = contexts or [settings]
     return [each for each in clusters if each.snapshot is None]

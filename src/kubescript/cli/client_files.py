@@ -67,10 +67,10 @@ def _parse(file: Path, content: bytes) -> dict[str, Any]:
         raise _unreadable(file, f"line {error.lineno} is not plain JSON") from None
     except UnicodeDecodeError:
         raise _unreadable(file, "it is not UTF-8 text") from None
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(
-            file, "a key occurs twice" if isinstance(error, ValueError) else "it is nested too deeply"
-        ) from None
+    except ValueError:  # of `_unique`
+        raise _unreadable(file, "a key occurs twice") from None
+    except RecursionError:
+        raise _unreadable(file, "it is nested too deeply") from None
     if not isinstance(data, dict):
         raise _unreadable(file, "it is not a JSON object")
     return data

@@ -69,7 +69,9 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
     except errors.ClusterError as error:
         return Answer(problem=error.explained)
     forbidden = tuple(name for name, verdict in verdicts.items() if not verdict)
-    problem = "" if allowed else f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
+    problem = ""
+    if not allowed:
+        problem = f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
     return Answer(version, user, groups, allowed, forbidden, problem)
 
 
@@ -106,9 +108,7 @@ class _Questions:
         info = _object(review.get("userInfo"))
         name = str(info.get("username") or "")
         groups = info.get("groups")
-        if not isinstance(groups, list):
-            groups = []
-        shown = groups[:_MAX_GROUPS]
+        shown = groups[:_MAX_GROUPS] if isinstance(groups, list) else []
         return name[:253], tuple(str(group)[:100] for group in shown)
 
     def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:

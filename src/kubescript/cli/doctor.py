@@ -77,8 +77,9 @@ class Cluster:
     @property
     def healthy(self) -> bool:
         """Whether it exists and no rule is mistaken."""
-        answers = self.answer is None or not self.answer.problem
-        return not self.problem and answers and not any(finding.wrong for finding in self.rules)
+        if self.problem or (self.answer is not None and self.answer.problem):
+            return False
+        return not any(finding.wrong for finding in self.rules)
 
     def as_text(self) -> str:
         """Returns a line about the cluster, and lines about what is wrong with it."""
@@ -88,7 +89,7 @@ class Cluster:
             line += f", {self._describe_rules()}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
-        findings = [self.problem] + [finding.text for finding in self.rules]
+        findings = [self.problem, *(finding.text for finding in self.rules)]
         lines = [line] + [f"        → {text}" for text in findings if text]
         if self.answer is not None:
             lines += _answer_lines(self.answer)
@@ -127,13 +128,16 @@ class Report:
         """Whether every layer that `sandbox.strict` insists on holds, every context exists, no rule is mistaken, and
         the audit file can be written, and command lines run."""
         runs = all(holds for _, holds, _ in self.commands)
-        return not self.missing and all(context.healthy for context in self.contexts) and self.audit[0] and runs
+        exist = all(context.healthy for context in self.contexts)
+        return not self.missing and exist and self.audit[0] and runs
 
     @property
     def missing(self) -> tuple[str, ...]:
         """Required layers that do not hold, of a worker or of a masking process."""
-        masker = layers.missing(self.masker) if self.redaction else ()
-        return tuple(sorted({*layers.missing(self.layers), *masker}))
+        missing = set(layers.missing(self.layers))
+        if self.redaction:
+            missing.update(layers.missing(self.masker))
+        return tuple(sorted(missing))
 
     def _masker_line(self) -> str:
         lacking = layers.missing(self.masker)
@@ -214,6 +218,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
     builtin.check(settings)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
+    command_toolsets = [name for name in config.ROUTES if name in settings.toolsets]
     return Report(
         layers=runner.probe(),
         contexts=_clusters(settings, offline=offline),
@@ -222,9 +227,7 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
         approval=settings.approval,
         masker=_masker_layers(settings),
         connect=connect,
-        commands=tuple(
-            (name, *examination.examined(settings, name)) for name in config.ROUTES if name in settings.toolsets
-        ),
+        commands=tuple((name, *examination.examined(settings, name)) for name in command_toolsets),
     )
 
 
@@ -258,9 +261,12 @@ def _answer_lines(answer: connection.Answer) -> list[str]:
 def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...]:
     """Returns every cluster that the server would serve; with `offline`, none when no setting names one."""
     if settings.contexts:
-        names = settings.context_names
+
+        def examine_context(name: str) -> Cluster:
+            return _cluster(settings.of_context(name), name, offline=offline)
+
         with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # a cluster that is down must not hold up the others
-            return tuple(threads.map(lambda name: _cluster(settings.of_context(name), name, offline=offline), names))
+            return tuple(threads.map(examine_context, settings.context_names))
     kubeconfig_path = kubeconfig.source(settings.kubeconfig)
     is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
     if offline and not is_named:

@@ -142,10 +142,12 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
     """Returns the flags as settings: those of tables are in their tables. `kept` is what --audit-keep names."""
     settings = {name: value for name, value in given.items() if name not in _IN_TABLES}
-    tables: dict[str, dict[str, object]] = {"audit": {str(kept): True}} if kept else {}
-    for name in given.keys() & _IN_TABLES.keys():
-        table, key = _IN_TABLES[name]
-        tables.setdefault(table, {})[key] = given[name]
+    tables: dict[str, dict[str, object]] = {}
+    if kept:
+        tables["audit"] = {str(kept): True}
+    for name, (table, key) in _IN_TABLES.items():
+        if name in given:
+            tables.setdefault(table, {})[key] = given[name]
     return settings | tables
 
 
@@ -164,10 +166,12 @@ def as_words(context: click.Context, flags: dict[str, object], left_out: frozens
         value = values.get(option.name or "")
         if value is None or option.name in _HTTP_ONLY | left_out:
             continue
+        if isinstance(value, Path):
+            value = value.absolute()
         if isinstance(value, bool):
             words.append((option.opts if value else option.secondary_opts)[0])
         else:
-            words += [option.opts[0], str(value.absolute()) if isinstance(value, Path) else str(value)]
+            words += [option.opts[0], str(value)]
     return words
 
 

@@ -80,10 +80,9 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         opened.start()
         import anyio
 
+        evaluate, caller = opened.operator.evaluator.evaluate, opening.operator("run")
         with terminal.Status(terminal.starting()) as status:
-            answer = anyio.run(
-                opened.operator.evaluator.evaluate, script, timeout, status.on_progress, opening.operator("run")
-            )
+            answer = anyio.run(evaluate, script, timeout, status.on_progress, caller)
         process.echo(answer.text, err=answer.is_error)
         exit_code = _FAILED if answer.is_error else 0
         if answer.plan:
@@ -130,11 +129,11 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
 
     with opening.explain_errors():
         settings = flags.settings(context, given)
-        logs.configure(
-            "error", as_text=terminal.wants_text(settings), file=settings.log_file
-        )  # the report says the rest
-        served = clients.server(settings, flags.as_words(context, given))
-        line = clients.without_passwords(clients.claude_line("kubescript", served))
+        # Errors alone: the report says the rest.
+        logs.configure("error", as_text=terminal.wants_text(settings), file=settings.log_file)
+        words = flags.as_words(context, given)
+        line = clients.claude_line("kubescript", clients.server(settings, words))
+        line = clients.without_passwords(line)
         report = diagnosis.examine(settings, context.find_root().obj, offline=offline, connect=line)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)

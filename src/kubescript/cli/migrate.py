@@ -86,11 +86,14 @@ def _translate(row: foreign.Row, theirs: Mapping[str, Any]) -> Iterator[str]:
     value = _convert(row, theirs.get(given[0], row.default)) if given else None
     if value is None and not any(theirs.get(name) for name in given):
         return
-    if row.note or given != [row.ours.rpartition(".")[2]]:
-        yield from _comment(": ".join(filter(None, (", ".join(given), row.note))))
+    own = row.ours.rpartition(".")[2]
+    if row.note or given != [own]:
+        words = (", ".join(given), row.note)
+        yield from _comment(": ".join(filter(None, words)))
     if value is not None:
         is_safe = not row.needs or theirs.get(row.needs)
-        yield f"{'' if is_safe else '# '}{row.ours.rpartition('.')[2]} = {_write(value)}"
+        mark = "" if is_safe else "# "
+        yield f"{mark}{own} = {_write(value)}"
 
 
 def _convert(row: foreign.Row, value: Any) -> Any:
@@ -108,7 +111,9 @@ def _convert(row: foreign.Row, value: Any) -> Any:
 
 def _complete(table: Any, fields: list[str]) -> Any:
     """Returns the table with these fields alone; an empty text for each that is missing."""
-    return {field: table.get(field, "") for field in fields} if isinstance(table, dict) else table
+    if not isinstance(table, dict):
+        return table
+    return {field: table.get(field, "") for field in fields}
 
 
 def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]) -> Iterator[str]:

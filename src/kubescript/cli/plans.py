@@ -97,7 +97,9 @@ def list_plans(context: click.Context, /, **given: object) -> None:
 def show(context: click.Context, /, plan: str, **given: object) -> None:
     """Show PLAN."""
     with opening.application(context, given) as opened:
-        process.echo(_text(_planning(opened).approvals.get(_whole(opened, plan))))
+        whole = _whole(opened, plan)
+        found = _planning(opened).approvals.get(whole)
+        process.echo(_text(found))
 
 
 @plans.command(short_help="Take back what a plan has changed, by a plan of its own.")
@@ -149,8 +151,9 @@ def _whole(opened: app.Application, plan: str) -> str:
     """Returns the id of the one plan that begins so; the text as it is when it is whole, or not one plan does."""
     if len(plan) >= _ID:
         return plan
-    newest = _planning(opened).approvals.newest()
-    found = [each.plan.id for each in newest if each.plan.id.startswith(plan.rstrip("…"))]
+    beginning = plan.rstrip("…")
+    ids = [each.plan.id for each in _planning(opened).approvals.newest()]
+    found = [whole for whole in ids if whole.startswith(beginning)]
     return found[0] if len(found) == 1 else plan
 
 
@@ -159,7 +162,8 @@ def _line(found: record.Record) -> str:
     from kubescript.output import sanitizing
 
     planned = found.plan
-    spaces = ", ".join(sorted({step.namespace for step in planned.steps if step.namespace})) or "no namespace"
+    namespaces = {step.namespace for step in planned.steps if step.namespace}
+    spaces = ", ".join(sorted(namespaces)) or "no namespace"
     count = model.count(len(planned.steps), "change")
     client = planned.author.client or planned.author.user
     line = f"{planned.id}  {view.moment(planned.created)}  {found.state:<8}  {count} in {spaces}, by {client}"

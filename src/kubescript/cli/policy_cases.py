@@ -102,8 +102,8 @@ class Result:
 
     def meets(self, case: Case) -> bool:
         """Says whether the verdict, and the rule that decided, are those that the case expects."""
-        rules = {self.rule, *(notice.rule for notice in self.notices)}
-        return case.expect in {None, self.verdict} and (not case.rule or case.rule in rules)
+        rules = {"", self.rule, *(notice.rule for notice in self.notices)}
+        return case.expect in {None, self.verdict} and case.rule in rules
 
 
 def is_audit(file: Path) -> bool:
@@ -169,7 +169,8 @@ def judge_record(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Resu
     )
     if verb == "create":
         call = replace(call, body=_NAMED)
-    return _judge_request(call, _find_judge(str(record.get("context", "")), judges))
+    judge = _find_judge(str(record.get("context", "")), judges)
+    return _judge_request(call, judge)
 
 
 def _content(file: Path) -> bytes:
@@ -191,14 +192,16 @@ def _find_judge(context: str, judges: Mapping[str, Judge]) -> Judge:
 def _parse(asked: Asked) -> request.Request:
     """Returns the request in its canonical form. Raises RequestError."""
     address = urllib.parse.urlsplit(asked.path)
-    path = tuple(urllib.parse.unquote(part) for part in address.path.strip("/").split("/"))
+    parts = address.path.strip("/").split("/")
+    path = tuple(map(urllib.parse.unquote, parts))
     query = (*urllib.parse.parse_qsl(address.query, keep_blank_values=True), *asked.query.items())
     default: _ContentType = "application/json"
     if asked.method == "PATCH":
         default = "application/strategic-merge-patch+json"
     content_type = _TYPES[asked.content_type or default]
     body = msgspec.Raw(_encode(asked.body))
-    return requests.canonical(request.parse(exchanges.Call(asked.method, path, query, body, content_type)))
+    call = exchanges.Call(asked.method, path, query, body, content_type)
+    return requests.canonical(request.parse(call))
 
 
 def _judge_request(call: request.Request, judge: Judge) -> Result:
@@ -212,7 +215,8 @@ def _judge_request(call: request.Request, judge: Judge) -> Result:
 
 
 def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
-    return Result(request.describe(call), "deny", decision.rule, decision.reason, notices)
+    what = request.describe(call)
+    return Result(what, "deny", decision.rule, decision.reason, notices)
 
 
 def _missing(call: request.Request, before: object, after: object) -> str:

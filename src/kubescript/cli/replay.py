@@ -82,7 +82,8 @@ def _compare(
         raise cluster.lost
     now = _remove_mark(redact(answer.text, lambda _: None))
     then = _remove_mark(document.answer)
-    if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
+    is_same = _KEYED_MASK.sub(r"\1", now) == _KEYED_MASK.sub(r"\1", then)
+    if cluster.unknown or not is_same:
         return "differs", _difference(script, then, now, cluster)
     return "same", "" if now == then else "except masks, whose key differs in each server"
 
@@ -173,8 +174,9 @@ class _RecordedCluster:
             if type(getattr(tally, name, None)) is type(value):
                 setattr(tally, name, value)
         tally.replayed = [notes.Note(note) if isinstance(note, str) else note for note in self.document.notes]
-        reply = seen.reply
-        return reply, self._response(reply, seen) if reply.fault is None else None
+        if seen.reply.fault is not None:
+            return seen.reply, None
+        return seen.reply, self._response(seen.reply, seen)
 
     def _response(self, reply: exchanges.Reply, seen: store.CapturedCall) -> types.Response:
         return types.Response(

@@ -86,8 +86,8 @@ class Status:
 
     async def on_progress(self, done: float, total: float | None, text: str) -> None:
         """Says how far a script is, by its own words."""
-        share = f" {done:g}" if total is None else f" {done:g}/{total:g}"
-        self.say(f"running{share}: {text}")
+        share = f"{done:g}" if total is None else f"{done:g}/{total:g}"
+        self.say(f"running {share}: {text}")
 
     def __enter__(self) -> Self:
         if _is_watched():

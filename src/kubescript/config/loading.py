@@ -95,9 +95,12 @@ def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
     """Says whether flags and variables ask for what rhos-mcps serves, over http as it does."""
     # Attack: a repository with a config.yaml, in whose folder a client starts this server. Clients use stdio.
     is_http = flags.get("transport", _variable("transport")) == "http"
-    is_http = is_http or ("transport" not in flags and any(_variable(name) for name in _HTTP_ONLY))
+    if "transport" not in flags:
+        is_http = is_http or any(map(_variable, _HTTP_ONLY))
     toolsets = flags.get("toolsets", _variable("toolsets"))
-    return is_http and isinstance(toolsets, str) and not set(split(toolsets)).isdisjoint(ROUTES)
+    if not is_http or not isinstance(toolsets, str):
+        return False
+    return not set(split(toolsets)).isdisjoint(ROUTES)
 
 
 def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
@@ -167,7 +170,8 @@ def _check_contexts(settings: Settings) -> None:
 
 def _check_context(name: str, context: Context) -> None:
     """Refuses a name that cannot be shown in one line, and a context with two sources."""
-    if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
+    is_printable = bool(name.strip()) and name.isprintable()
+    if not is_printable or len(name) > _MAX_NAME:
         raise errors.ConfigError(f"setting `contexts`: {name[:_MAX_NAME]!r} cannot be a context's name")
     if context.snapshot and (context.kubeconfig or context.context):
         raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
@@ -278,7 +282,9 @@ def _merge(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_tables(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
+    if not isinstance(value, list):
+        return False
+    return any(isinstance(item, dict) for item in value)
 
 
 def _parse(path: Path, text: str, *, is_yaml: bool) -> object:

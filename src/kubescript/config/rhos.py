@@ -38,7 +38,8 @@ _SHORTEST: Final = 16
 
 def is_theirs(data: Mapping[str, Any]) -> bool:
     """Says whether settings are in this format: they have a key that is none of ours."""
-    return not _OWN.isdisjoint(data) or any("enabled" in (_raw(data, name) or ()) for name in ROUTES)
+    tables = (_raw(data, name) or {} for name in ROUTES)
+    return not _OWN.isdisjoint(data) or any("enabled" in table for table in tables)
 
 
 def is_beside(data: Mapping[str, Any]) -> bool:
@@ -80,7 +81,9 @@ def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, An
         token = os.environ.get(_TOKEN_VARIABLE)
     # Attack: an empty token, which its author has set from a file that was not there, and which would let every caller
     # in.
-    return {"http": http} | ({"auth": {"tokens": {"everybody": _digest(token)}}} if token is not None else {})
+    if token is None:
+        return {"http": http}
+    return {"http": http, "auth": {"tokens": {"everybody": _digest(token)}}}
 
 
 def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:
@@ -90,7 +93,8 @@ def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> 
         return []
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise errors.ConfigError(f"setting `{_SECURITY}.{key}`: expected a list of texts")
-    wild = [name for name in given if "*" in (name.removesuffix(":*") if any_port else name)]
+    suffix = ":*" if any_port else ""
+    wild = [name for name in given if "*" in name.removesuffix(suffix)]
     if wild:
         log.warning("%s: %s is ignored: requests must name a host that is listed", key, ", ".join(map(repr, wild)))
     return [name for name in given if name not in wild]
@@ -116,8 +120,10 @@ def _warn_of_process(data: Mapping[str, Any]) -> None:
 
 def _check_keys(given: Mapping[str, Any], known: frozenset[str], table: str, path: Path) -> None:
     for key in given:
-        if key not in known:
-            raise errors.ConfigError(f"unknown setting `{table}{key}` in {path}{nearest(str(key), known)}")
+        if key in known:
+            continue
+        suggestion = nearest(str(key), known)
+        raise errors.ConfigError(f"unknown setting `{table}{key}` in {path}{suggestion}")
 
 
 def _table(data: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -79,8 +79,10 @@ class Notices:
 
     async def log_plan(self, ctx: ServerRequestContext[Any, Any], tool: str, plan: str = "") -> None:
         """Sends that a plan waits for a person."""
-        told = {"tool": tool, "message": "changes wait for a person's approval"}
-        await _log(ctx, "notice", told | ({"plan": plan} if plan else {}))
+        about = {"tool": tool, "message": "changes wait for a person's approval"}
+        if plan:
+            about["plan"] = plan
+        await _log(ctx, "notice", about)
 
     async def _add_connection(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
         self._connections.add(connection_of(ctx))
@@ -112,4 +114,5 @@ async def _log(ctx: ServerRequestContext[Any, Any], level: mcp_types.LoggingLeve
     if wanted not in _LEVELS or _LEVELS.index(level) < _LEVELS.index(wanted):
         return
     params = mcp_types.LoggingMessageNotificationParams(level=level, logger="kubescript", data=dict(data))
-    await ctx.session.send_notification(mcp_types.LoggingMessageNotification(params=params), ctx.request_id)
+    message = mcp_types.LoggingMessageNotification(params=params)
+    await ctx.session.send_notification(message, ctx.request_id)

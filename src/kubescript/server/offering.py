@@ -65,17 +65,20 @@ class Offer:
     @functools.cached_property
     def tools(self) -> Mapping[str, base.Tool]:
         """The tools by their names."""
-        return {tool.definition.name: tool for toolset in self.toolsets for tool in toolset.tools}
+        tools = (tool for toolset in self.toolsets for tool in toolset.tools)
+        return {tool.definition.name: tool for tool in tools}
 
     @functools.cached_property
     def pages(self) -> Mapping[str, base.Page]:
         """The pages by their URIs."""
-        return {str(page.definition.uri): page for toolset in self.toolsets for page in toolset.pages}
+        pages = (page for toolset in self.toolsets for page in toolset.pages)
+        return {str(page.definition.uri): page for page in pages}
 
     @functools.cached_property
     def prompts(self) -> Mapping[str, base.Prompt]:
         """The prompts by their names."""
-        return {prompt.definition.name: prompt for toolset in self.toolsets for prompt in toolset.prompts}
+        prompts = (prompt for toolset in self.toolsets for prompt in toolset.prompts)
+        return {prompt.definition.name: prompt for prompt in prompts}
 
     @functools.cached_property
     def instructions(self) -> str:
@@ -115,7 +118,8 @@ def pages_handlers(current: _Current) -> dict[str, tuple[type[Any], Handler]]:
     """Returns the handlers of resources, by method, each with the type of its parameters."""
 
     async def list_resources(_ctx: Any, _params: Any) -> mcp_types.ListResourcesResult:
-        return mcp_types.ListResourcesResult(resources=[page.definition for page in current().pages.values()])
+        pages = [page.definition for page in current().pages.values()]
+        return mcp_types.ListResourcesResult(resources=pages)
 
     async def list_templates(_ctx: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
         # The list of resources is complete, but clients ask for templates anyway.
@@ -158,14 +162,16 @@ def prompts_handlers(
     """
 
     async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
-        return mcp_types.ListPromptsResult(prompts=[prompt.definition for prompt in current().prompts.values()])
+        prompts = [prompt.definition for prompt in current().prompts.values()]
+        return mcp_types.ListPromptsResult(prompts=prompts)
 
     async def get(_ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         prompt = current().prompts.get(params.name)
         if prompt is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name[:MAX_ECHO]}")
         arguments = _check_arguments(prompt.definition, params.arguments or {})
-        content = mcp_types.TextContent(type="text", text=prompt.write(arguments))
+        text = prompt.write(arguments)
+        content = mcp_types.TextContent(type="text", text=text)
         message = mcp_types.PromptMessage(role="user", content=content)
         return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
 
@@ -184,13 +190,15 @@ def prompts_handlers(
 
 async def _complete(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
     """Returns the names that begin with what is written; none for an unknown argument."""
-    ref = params.ref
-    prompt = offer.prompts.get(ref.name) if isinstance(ref, mcp_types.PromptReference) else None
-    what = prompt.completes.get(params.argument.name) if prompt is not None else None
-    if prompt is None or what is None:
+    if not isinstance(params.ref, mcp_types.PromptReference):
         return []
-    others = params.context.arguments or {} if params.context is not None else {}
-    given = {prompt.completes[name]: value for name, value in others.items() if name in prompt.completes}
+    prompt = offer.prompts.get(params.ref.name)
+    completes = prompt.completes if prompt is not None else {}
+    what = completes.get(params.argument.name)
+    if what is None:
+        return []
+    others = (params.context and params.context.arguments) or {}
+    given = {completes[name]: value for name, value in others.items() if name in completes}
     written = params.argument.value.casefold()
     found = await offer.completions.names(what, given, caller)
     return [name for name in found if name.casefold().startswith(written)]

@@ -130,7 +130,8 @@ class Served:
             self.mcp.add_request_handler(method, parameters, handler)
 
     async def _list_tools(self, _ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=[tool.definition for tool in self._lease.offer.tools.values()])
+        tools = [tool.definition for tool in self._lease.offer.tools.values()]
+        return mcp_types.ListToolsResult(tools=tools)
 
     async def _call_tool(
         self, ctx: Any, params: mcp_types.CallToolRequestParams
@@ -319,7 +320,8 @@ def _caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.
     params = ctx.session.client_params
     if params is None:
         return types.Caller(session_id, tool=tool, lasts=lasts, user=user)
-    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool, lasts, user)
+    client = params.client_info
+    return types.Caller(session_id, client.name, client.version, tool, lasts, user)
 
 
 def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
@@ -352,7 +354,8 @@ def _describe(error: Any) -> str:
     message: str = error.message
     if len(message) > _MAX_ARGUMENT_ERROR:
         # It begins with the value and ends with what is wrong with it.
-        message = f"{message[:_QUOTED_VALUE]}\N{HORIZONTAL ELLIPSIS}{message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]}"
+        beginning, end = message[:_QUOTED_VALUE], message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]
+        message = f"{beginning}\N{HORIZONTAL ELLIPSIS}{end}"
     path = _error_path(error)
     if not path:
         return message
@@ -369,8 +372,10 @@ def _result(answer: types.Answer) -> mcp_types.CallToolResult:
 
 
 def _meta(answer: types.Answer) -> dict[str, Any]:
-    untrusted = {_UNTRUSTED_META: True} if answer.untrusted else {}
-    return {**(answer.meta or {}), **untrusted}
+    meta = dict(answer.meta or {})
+    if answer.untrusted:
+        meta[_UNTRUSTED_META] = True
+    return meta
 
 
 async def _reporting(

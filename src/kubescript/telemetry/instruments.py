@@ -70,8 +70,7 @@ def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> 
 
     def gauge(name: str, what: str, read: Callable[[evaluation.Load], int]) -> None:
         def observe(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-            value = read(load())
-            return (metrics.Observation(value),)
+            yield metrics.Observation(read(load()))
 
         meter.create_observable_gauge(name, [observe], "1", what)
 

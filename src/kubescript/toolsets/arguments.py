@@ -58,8 +58,9 @@ def check(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[s
             _check_text(name, value)
         if name in _CHECKS:
             _CHECKS[name](value)
-    for check in (_check_namespaces, *_PRECONDITIONS.get(tool, ())):
-        check(arguments)
+    _check_namespaces(arguments)
+    for check_together in _PRECONDITIONS.get(tool, ()):
+        check_together(arguments)
     return arguments
 
 
@@ -78,7 +79,8 @@ def _check_text(name: str, text: str) -> None:
     if len(text) > _MAX_TEXT:
         raise Refusal("too_long", name=name, most=_MAX_TEXT)
     forbidden = _NUL if name in _NEEDS_THEM else _FORBIDDEN
-    if found := forbidden.search(text):
+    found = forbidden.search(text)
+    if found:
         raise Refusal("forbidden_character", character=found[0].replace("\0", r"\0"))
 
 
@@ -98,7 +100,8 @@ def _check_since(text: str) -> None:
 
 
 def _check_labels(labels: Mapping[str, Any]) -> None:
-    if sum(len(key) + len(str(value)) for key, value in labels.items()) > _MAX_TEXT:
+    sizes = (len(key) + len(str(value)) for key, value in labels.items())
+    if sum(sizes) > _MAX_TEXT:
         raise Refusal("too_long", name="labels", most=_MAX_TEXT)
     for key, value in labels.items():
         _check_label_key(key)
@@ -162,9 +165,11 @@ def _split(requirement: str) -> tuple[str, str, str]:
 
 
 def _check_values(operator: str, values: str) -> None:
-    if not (values.startswith("(") and values.endswith(")")) or not values[1:-1].strip():
+    is_enclosed = values.startswith("(") and values.endswith(")")
+    inner = values[1:-1].strip()
+    if not is_enclosed or not inner:
         raise Refusal("invalid_set", operator=operator)
-    for value in values[1:-1].split(","):
+    for value in inner.split(","):
         _check_label_value(value.strip())
 
 

@@ -145,9 +145,9 @@ def script(name: str, checked: Mapping[str, Any], cluster: str | None, language:
     options = {_WORD_START.sub("_", argument).lower(): value for argument, value in checked.items()}
     if language != "en":
         options["language"] = language
-    written = ", ".join(f"{option}={value!r}" for option, value in options.items())
+    words = (f"{option}={value!r}" for option, value in options.items())
     where = "k8s" if cluster is None else f"k8s.context({cluster!r})"
-    return f"{where}.tools.{name}({written})"
+    return f"{where}.tools.{name}({', '.join(words)})"
 
 
 def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:

@@ -205,20 +205,20 @@ def _read_page(path: Path) -> str:
 def _page_title(path: Path) -> str:
     """Returns the first heading."""
     with path.open(encoding="utf-8") as lines:
-        return next((line[2:].strip() for line in lines if line.startswith("# ")), path.stem)
+        headings = (line[2:].strip() for line in lines if line.startswith("# "))
+        return next(headings, path.stem)
 
 
 def _write_triage(arguments: Mapping[str, str]) -> str:
     given = {name: value.strip() for name, value in arguments.items()}
-    kind, name = given.get("kind"), given.get("name")
-    parts = [
-        f"{kind} {name}" if kind and name else name or (f"the objects of kind {kind}" if kind else ""),
-        f"namespace {given['namespace']}" if given.get("namespace") else "",
-        f"cluster {given['cluster']}" if given.get("cluster") else "",
-    ]
+    kind, name, symptom = given.get("kind"), given.get("name"), given.get("symptom")
+    parts = [f"{kind} {name}" if kind and name else name]
+    if kind and not name:
+        parts = [f"the objects of kind {kind}"]
+    parts += [f"{place} {given[place]}" for place in ("namespace", "cluster") if given.get(place)]
     where = " of ".join(filter(None, parts)) or "the whole cluster"
-    symptom = f": {given['symptom']}" if given.get("symptom") else ""
-    return _TRIAGE_TEXT.read_text("utf-8").strip().format(where=where, symptom=symptom)
+    text = _TRIAGE_TEXT.read_text("utf-8").strip()
+    return text.format(where=where, symptom=f": {symptom}" if symptom else "")
 
 
 TRIAGE: Final = base.Prompt(

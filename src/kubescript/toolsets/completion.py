@@ -58,7 +58,8 @@ class Completions:
             if what == "cluster":
                 return [name for name in map(sanitizing.clean, clusters) if name]
             question = _question(what, given)
-            if question is None or (given.get("cluster") and given["cluster"] not in clusters):
+            cluster = given.get("cluster")
+            if question is None or (cluster and cluster not in clusters):
                 return []
             async with self._asking:
                 return list(await self._answer(question, caller))

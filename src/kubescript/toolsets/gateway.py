@@ -134,10 +134,11 @@ def _script(name: str, checked: Mapping[str, Any], language: messages.Language) 
 def _describe(checked: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the fields of an answer that describe a write."""
     action = checked.get("action", "delete")
-    kind = kinds.kind_of(checked["group"], checked["plural"])
-    kind = kind or f"{checked['plural']}.{checked['group']}".removesuffix(".")
+    group, plural = checked["group"], checked["plural"]
+    kind = kinds.kind_of(group, plural) or f"{plural}.{group}".removesuffix(".")
+    target = f"{kind} {checked['namespace']}/{checked['name']}"
     fields = {field: checked[field] for field in _FIELDS[action]}
-    explain = messages.text(f"explain_{action}", target=f"{kind} {checked['namespace']}/{checked['name']}", **fields)
+    explain = messages.text(f"explain_{action}", target=target, **fields)
     return {"action": action, **fields, "explain": explain}
 
 
@@ -147,7 +148,8 @@ def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.An
         return replace(answer, text=_error(answer))
     if not answer.applied:
         return answer
-    done = {"result": _DONE[name], **_describe(_check(name, given, by_argument=False))}
+    checked = _check(name, given, by_argument=False)
+    done = {"result": _DONE[name], **_describe(checked)}
     text = json.dumps(done, ensure_ascii=False, separators=(",", ":"))
     structured = None if answer.structured is None else {**answer.structured, "result": done}
     return replace(answer, text=f"{text}\n{_without_result(answer.text)}", structured=structured)
@@ -156,7 +158,10 @@ def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.An
 def _without_result(text: str) -> str:
     """Returns an answer without the result of a write that was only planned; a mark may stand before the result."""
     before, result, after = text.rpartition('{"result":"planned"')
-    return before + after.partition("\n")[2] if result and before.count("\n") < 2 else text
+    if not result or before.count("\n") > 1:
+        return text
+    _, _, rest = after.partition("\n")
+    return before + rest
 
 
 def _error(answer: types.Answer) -> str:
@@ -165,14 +170,18 @@ def _error(answer: types.Answer) -> str:
     found = _TYPE.match(marked) if answer.untrusted else None
     # Attack: a compromised worker, which sends an instruction as the type of an error.
     if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
-        return f"{_prefix(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
+        beginning = _prefix(found[0]).rstrip()
+        return f"{beginning}\n{mark}\n{marked[found.end() :]}"
     text = answer.text
     if answer.code == "request.arguments":  # the schema is a part of the gate
         return f"{_BLOCKED}{text}"
     text = _without_result(text).removeprefix("error ")
     if answer.code == _CRITICAL:  # the rules are a part of it too
-        return f"{_BLOCKED}{text.removeprefix(f'{answer.code}: ')}"
-    return _prefix(f"{answer.code}: {text}" if text.startswith("plan ") else text)
+        text = text.removeprefix(f"{answer.code}: ")
+        return f"{_BLOCKED}{text}"
+    if text.startswith("plan "):
+        text = f"{answer.code}: {text}"
+    return _prefix(text)
 
 
 def _prefix(text: str) -> str:

@@ -82,7 +82,10 @@ def _without_credentials(url: str) -> str:
     """Returns the URL without what may be a credential: no user, no password, no query."""
     # Parsers of URLs disagree about a password with a slash, and about a URL without a scheme: one takes for the path
     # what another takes for the password.
-    scheme = found[0] if (found := _SCHEME.match(url)) else ""
+    found = _SCHEME.match(url)
+    scheme = found[0] if found else ""
     user, _, place = url.removeprefix(scheme).rpartition("@")
+    hidden_user = f"{_HIDDEN}@" if user else ""
     # What follows the path may hold a token, and a password in front of it may hold a question mark.
-    return f"{scheme}{_HIDDEN + '@' if user else ''}{_AFTER_PATH.sub('?' + _HIDDEN, place)}"
+    hidden_query = _AFTER_PATH.sub(f"?{_HIDDEN}", place)
+    return f"{scheme}{hidden_user}{hidden_query}"

@@ -76,8 +76,11 @@ class Authentication:
     def _is_open(self, scope: Scope) -> bool:
         """Says whether a request needs no credential. With one, the open paths answer in more detail."""
         path: str = scope["path"]
-        says_who = keys.CERTIFICATE in scope or any(name == b"authorization" for name, _ in scope["headers"])
-        return path.startswith(endpoints.METADATA) or (path in self._open_paths and not says_who)
+        if path.startswith(endpoints.METADATA):
+            return True
+        names = (name for name, _ in scope["headers"])
+        has_credential = keys.CERTIFICATE in scope or b"authorization" in names
+        return path in self._open_paths and not has_credential
 
     async def _credential(self, scope: Scope) -> user.Credential:
         """Returns the credential of a request. Raises AuthError."""
@@ -94,10 +97,11 @@ class Authentication:
         raise errors.AuthError("no token")
 
     def _refusal(self, error: errors.AuthError, path: str) -> Response:
-        status = _STATUS.get(error.code, 401)
         if error.remedy:
             log.warning("a request is refused: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
-        name, text = _ERROR[status], _UNQUOTED.sub("?", error.message)
+        status = _STATUS.get(error.code, 401)
+        name = _ERROR[status]
+        text = _UNQUOTED.sub("?", error.message)
         headers = {"cache-control": "no-store"}
         if status == 503:
             headers["retry-after"] = "5"

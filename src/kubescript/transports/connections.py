@@ -66,13 +66,17 @@ def most(settings: config.Settings) -> tuple[int, int]:
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once.
     # Among several callers, one takes half of the connections at most (`seats`).
-    endpoints = sum(bool(settings.list_toolsets(route)) for route in config.ROUTES) + 1
-    sessions = settings.http.max_sessions * endpoints * (2 if settings.knows_callers else 1)
+    routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
+    sessions = settings.http.max_sessions * (len(routes) + 1)
+    callers = 0
+    if settings.knows_callers:
+        sessions *= 2
+        callers = _MAX_CALLERS
     wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
-    callers = _MAX_CALLERS if settings.knows_callers else 0
     soft = _descriptors(wanted + callers * _FILES_OF_CALLER + _SPARE_DESCRIPTORS) - _SPARE_DESCRIPTORS
     connections = max(_FEWEST, min(wanted, soft // 2 if callers else soft))
-    return connections, max(_FEWEST, min(_MAX_CALLERS, (soft - connections) // _FILES_OF_CALLER))
+    kept_callers = (soft - connections) // _FILES_OF_CALLER
+    return connections, max(_FEWEST, min(_MAX_CALLERS, kept_callers))
 
 
 def _descriptors(wanted: int) -> int:

@@ -47,7 +47,9 @@ class Events:
 
     def store(self, session: _OfSession, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
         """Keeps an event, and forgets the oldest where there are too many; returns its id."""
-        text = message.model_dump_json(by_alias=True, exclude_unset=True).encode() if message is not None else b""
+        text = b""
+        if message is not None:
+            text = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         event_id = secrets.token_urlsafe(12)
         # The name of a stream is the id of a request. Attack: ids of 2 MiB.
         size = _EVENT + len(text) + len(stream_id)
@@ -87,7 +89,8 @@ class Events:
         self._size = 0
 
     def _drop(self, event_id: str) -> None:
-        self._size -= self._events.pop(event_id).kept.size
+        event = self._events.pop(event_id)
+        self._size -= event.kept.size
 
 
 class _OfSession(streamable_http.EventStore):

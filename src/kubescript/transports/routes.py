@@ -55,23 +55,23 @@ _Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
 class _Seated:
     """An endpoint that serves a caller at the caller's seat."""
 
-    def __init__(self, taken: seats.Seats, serve: _Serve, route: str = "") -> None:
-        self._taken = taken
+    def __init__(self, seating: seats.Seats, serve: _Serve, route: str = "") -> None:
+        self._seats = seating
         self._serve = serve
         self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        if self._route and not self._taken.offers(self._route):
+        if self._route and not self._seats.offers(self._route):
             await _not_served(scope, receive, send)
             return
         answer = _Answer(send, scope[keys.CONNECTION])
         try:
-            async with self._taken.take(scope, self._route) as seat:
+            async with self._seats.take(scope, self._route) as seat:
                 _count(seat, scope)
                 answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
-                with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
+                with self._seats.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
             if answer.has_begun:  # the caller has lost the seat during the answer
@@ -180,9 +180,9 @@ async def _messages(seat: seats.Seat, scope: Scope, receive: Receive, send: Send
 class _Status:
     """What stands beside MCP."""
 
-    def __init__(self, server: backend.Backend, taken: seats.Seats) -> None:
+    def __init__(self, server: backend.Backend, seating: seats.Seats) -> None:
         self._server = server
-        self._seats = taken
+        self._seats = seating
         self._ready: tuple[float, backend.Readiness] | None = None
         self._metrics: tuple[float, bytes] | None = None
         self._asking = anyio.Lock()
@@ -209,11 +209,12 @@ class _Status:
             if self._ready is None or time.monotonic() > self._ready[0]:
                 found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)
                 self._ready = time.monotonic() + _READY_S, found
-        found = self._ready[1]
-        state: dict[str, Any] = {"status": "ready" if found.is_ready else "not ready"}
+        _, found = self._ready
+        word, status = ("ready", 200) if found.is_ready else ("not ready", 503)
+        state: dict[str, Any] = {"status": word}
         if not self._is_stranger(request):
             state["checks"] = dict(found.checks)
-        return JSONResponse(state, 200 if found.is_ready else 503)
+        return JSONResponse(state, status)
 
     async def info(self, request: Request) -> Response:
         """Says what the server is; its counts are the caller's own."""
@@ -261,25 +262,26 @@ def _now() -> str:
     return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def application(server: backend.Backend, taken: seats.Seats, url: str) -> Starlette:
+def application(server: backend.Backend, seating: seats.Seats, url: str) -> Starlette:
     """Returns the application; `url` is where clients find it."""
-    status = _Status(server, taken)
+    status = _Status(server, seating)
+    own = [Route(path, _Seated(seating, _streamable_http, route)) for path, route in endpoints.PATHS.items()]
     routes: list[BaseRoute] = [
-        Route("/mcp", _Seated(taken, _streamable_http)),
-        *(Route(path, _Seated(taken, _streamable_http, route)) for path, route in endpoints.PATHS.items()),
-        Route("/sse", _Seated(taken, _sse), methods=["GET"]),
-        Route("/messages", _Seated(taken, _messages), methods=["POST"]),
-        Route("/messages/", _Seated(taken, _messages), methods=["POST"]),
+        Route("/mcp", _Seated(seating, _streamable_http)),
+        *own,
+        Route("/sse", _Seated(seating, _sse), methods=["GET"]),
+        Route("/messages", _Seated(seating, _messages), methods=["POST"]),
+        Route("/messages/", _Seated(seating, _messages), methods=["POST"]),
         *(Route(path, status.health) for path in ("/health", "/healthz")),
         *(Route(path, status.ready) for path in ("/ready", "/readyz")),
         Route("/info", status.info),
         Route("/tools", status.tools),
         Route("/sse-status", status.sse_status),
         Route("/metrics", status.metrics),
-        *_metadata(server.settings, taken, url),
+        *_metadata(server.settings, seating, url),
     ]
-    refusals: Any = {errors.AuthError: _handle_error, errors.Busy: _handle_error, errors.ConfigError: _handle_error}
-    return Starlette(routes=routes, lifespan=lambda _: taken.run(), exception_handlers=refusals)
+    handlers: Any = dict.fromkeys((errors.AuthError, errors.Busy, errors.ConfigError), _handle_error)
+    return Starlette(routes=routes, lifespan=lambda _: seating.run(), exception_handlers=handlers)
 
 
 def _handle_error(_request: Request, error: Exception) -> Response:
@@ -287,23 +289,24 @@ def _handle_error(_request: Request, error: Exception) -> Response:
     return _write_refusal(error)
 
 
-def _metadata(settings: config.Settings, taken: seats.Seats, url: str) -> list[Route]:
+def _metadata(settings: config.Settings, seating: seats.Seats, url: str) -> list[Route]:
     """Returns the routes where clients learn which issuer lets them in (RFC 9728): under each resource's path, and at
     the root."""
     if settings.auth.issuer is None:
         return []
-    routes = [Route(endpoints.METADATA, _Metadata(settings.auth, taken, url).answer)]
+    routes = [Route(endpoints.METADATA, _Metadata(settings.auth, seating, url).answer)]
     for path in ("", *endpoints.PATHS):
-        about = _Metadata(settings.auth, taken, endpoints.resource(url, path), endpoints.PATHS.get(path, ""))
-        routes.append(Route(urllib.parse.urlsplit(endpoints.metadata(url, path)).path, about.answer))
+        resource, where = endpoints.resource(url, path), endpoints.metadata(url, path)
+        about = _Metadata(settings.auth, seating, resource, endpoints.PATHS.get(path, ""))
+        routes.append(Route(urllib.parse.urlsplit(where).path, about.answer))
     return routes
 
 
 class _Metadata:
     """What is said about one resource."""
 
-    def __init__(self, auth: config.Auth, taken: seats.Seats, resource: str, route: str = "") -> None:
-        self._taken = taken
+    def __init__(self, auth: config.Auth, seating: seats.Seats, resource: str, route: str = "") -> None:
+        self._seats = seating
         self._route = route
         self._document: dict[str, Any] = {
             "resource": resource,
@@ -316,7 +319,7 @@ class _Metadata:
 
     async def answer(self, _request: Request) -> Response:
         """Answers every client: web pages read it too."""
-        if self._route and not self._taken.offers(self._route):
+        if self._route and not self._seats.offers(self._route):
             return _not_served
         return JSONResponse(
             self._document, headers={"access-control-allow-origin": "*", "cache-control": "max-age=300"}

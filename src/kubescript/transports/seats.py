@@ -145,8 +145,9 @@ class Seat:
 
     def part(self, scope: Scope) -> retained.Part:
         """Returns a request's part of the caller's budget."""
+        length, size = scope.get(keys.LENGTH, 0), _size(scope)
         end = functools.partial(self._end, scope.get("user"))
-        return retained.Part(self.share.budget, scope.get(keys.LENGTH, 0), _size(scope), self._kept, end)
+        return retained.Part(self.share.budget, length, size, self._kept, end)
 
     def _end(self, owner: object, handle: str) -> None:
         """Ends a session whose place another one needs."""
@@ -241,7 +242,10 @@ class Seats:
     def _share(self, caller: user.User | None) -> Share:
         """Returns what a caller may have at all seats: callers without a credential have one share together."""
         key = caller.person if caller is not None else _NOBODY
-        return self._shares.get(key) or self._shares.setdefault(key, Share(self._server.settings.http))
+        share = self._shares.get(key)
+        if share is None:
+            share = self._shares[key] = Share(self._server.settings.http)
+        return share
 
     def offers(self, route: str) -> bool:
         """Says whether the server has such an endpoint."""
@@ -330,7 +334,9 @@ class Seats:
         return None if seat is None or seat.has_ended else seat
 
     def _reduce(self, credential: user.Credential | None) -> user.User | None:
-        return access.reduce(self._server.settings, credential.user) if credential is not None else None
+        if credential is None:
+            return None
+        return access.reduce(self._server.settings, credential.user)
 
     async def _new(self, caller: user.User | None, route: str) -> Seat:
         server = self._server
@@ -377,7 +383,8 @@ class Seats:
 
 
 def _key(caller: user.User | None, route: str) -> _Key:
-    return (caller.key if caller is not None else _NOBODY), route
+    own = caller.key if caller is not None else _NOBODY
+    return own, route
 
 
 def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:

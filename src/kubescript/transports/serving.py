@@ -92,12 +92,12 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
         most, callers = connections.most(settings)
-        taken = seats.Seats(server, _MAX_BODY, most, callers)
+        seating = seats.Seats(server, _MAX_BODY, most, callers)
         protocol: Any = connections.protocol(most)
         if certificates is not None:
             protocol = handshake.make_factory(protocol, certificates)
         options = uvicorn.Config(
-            _build_application(server, taken, url, closing),
+            _build_application(server, seating, url, closing),
             http=protocol,
             ws="none",
             h11_max_incomplete_event_size=2 * connections.MAX_HEAD,  # ours comes first, and says 431
@@ -111,12 +111,12 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
 
         async def reload(settings: config.Settings) -> None:
             _check_exposure(settings)
-            await taken.reload(settings)
+            await seating.reload(settings)
 
         _end_on_sigterm()
         # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
         on_start = functools.partial(announce, url)
-        serving = connections.Server(options, on_start, functools.partial(_drain, server, taken))
+        serving = connections.Server(options, on_start, functools.partial(_drain, server, seating))
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
@@ -125,13 +125,15 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             tasks.cancel_scope.cancel()
 
 
-def _build_application(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
+def _build_application(
+    server: backend.Backend, seating: seats.Seats, url: str, closing: contextlib.ExitStack
+) -> ASGIApp:
     """Returns the web application behind what refuses requests, the cheapest refusal first."""
     from kubescript.auth import access, authenticator
     from kubescript.transports import authentication, bodies, endpoints, guard, routes
 
     settings = server.settings
-    app: ASGIApp = bodies.WholeBodies(routes.application(server, taken, url), _MAX_BODY)
+    app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url), _MAX_BODY)
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
         verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.default.cluster)
@@ -151,15 +153,15 @@ def _build_application(server: backend.Backend, taken: seats.Seats, url: str, cl
     return guard.Guard(app, settings.http, anywhere)
 
 
-def _drain(server: backend.Backend, taken: seats.Seats) -> None:
+def _drain(server: backend.Backend, seating: seats.Seats) -> None:
     server.drain()
-    taken.drain()
+    seating.drain()
 
 
 def _is_public(settings: config.Settings) -> bool:
     """Says whether the server answers to names other than this machine's: then a proxy on it lets other machines in."""
-    named = [*settings.http.hosts, urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"]
-    return any(name not in config.LOOPBACK for name in named)
+    own = urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"
+    return not config.LOOPBACK.issuperset([*settings.http.hosts, own])
 
 
 def _warn_of_everybody(settings: config.Settings) -> None:
@@ -209,7 +211,8 @@ def _url(listener: socket.socket, settings: config.Settings) -> str:
     """Returns where clients find the server: with port 0 only the listener knows the port."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
-    return f"{scheme}://{host}:{listener.getsockname()[1]}/mcp"
+    port = listener.getsockname()[1]
+    return f"{scheme}://{host}:{port}/mcp"
 
 
 def _log_url(server: backend.Backend, url: str) -> None:

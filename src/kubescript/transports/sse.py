@@ -163,4 +163,5 @@ def _event(name: str, data: str) -> bytes:
 
 
 def _error(status: int, message: str, code: int) -> JSONResponse:
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status)
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return JSONResponse(body, status)

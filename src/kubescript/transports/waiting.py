@@ -88,7 +88,8 @@ class Waiting:
         for connection, size in self._waiting.items():
             totals[connection.owner] += size
         owner = max(totals, key=totals.__getitem__)
-        return max((each for each in self._waiting if each.owner == owner), key=self._waiting.__getitem__)
+        own = (connection for connection in self._waiting if connection.owner == owner)
+        return max(own, key=self._waiting.__getitem__)
 
     def _end(self, connection: Waits) -> None:
         self.close(connection)

@@ -41,7 +41,8 @@ class Authenticator:
         named = auth.audience or tuple(audience)
         self._file = tokens_file.TokensFile(auth.tokens_file) if auth.tokens_file is not None else None
         self._tokens = {digest.removeprefix("sha256:"): name for name, digest in auth.tokens.items()}
-        self._source = provider.Provider(auth) if auth.issuer or auth.introspection is not None else None
+        needs_provider = bool(auth.issuer) or auth.introspection is not None
+        self._source = provider.Provider(auth) if needs_provider else None
         self._jwts = None
         if auth.issuer is not None and self._source is not None:
             self._jwts = jwts.Verifier(auth, named, self._source)

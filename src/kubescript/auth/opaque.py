@@ -110,10 +110,10 @@ class Opaque:
 
     def _recall(self, key: str) -> _Answer | None:
         """Returns the answer that counts now."""
-        now = time.monotonic()
-        for until, answer in (self._good.get(key, (0.0, None)), self._refused.get(key, (0.0, None))):
-            if now < until:
-                return answer
+        answers: list[tuple[float, _Answer] | None] = [self._good.get(key), self._refused.get(key)]
+        for kept in answers:
+            if kept is not None and time.monotonic() < kept[0]:
+                return kept[1]
         return None
 
     def _remember(self, key: str, answer: _Answer) -> None:

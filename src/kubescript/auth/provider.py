@@ -41,11 +41,12 @@ class Provider:
 
     def _keys_url(self, issuer: str) -> str:
         """Returns where the issuer publishes its keys. Raises AuthError when it does not say."""
+        base = issuer.rstrip("/")
         for path in _METADATA:
-            metadata = self._json(self._client.build_request("GET", f"{issuer.rstrip('/')}/{path}"), needed=False)
-            url = metadata.get("jwks_uri")
+            metadata = self._json(self._client.build_request("GET", f"{base}/{path}"), needed=False)
+            url, named = metadata.get("jwks_uri"), str(metadata.get("issuer", ""))
             # Attack: metadata of another issuer, to which a proxy or a wrong setting leads.
-            if isinstance(url, str) and str(metadata.get("issuer", "")).rstrip("/") == issuer.rstrip("/"):
+            if isinstance(url, str) and named.rstrip("/") == base:
                 return url
         raise errors.AuthError(
             "the identity provider does not say where its keys are",

@@ -55,7 +55,8 @@ class Credential:
 
     def valid_token(self) -> str:
         """Returns the token; empty when it has expired."""
-        return self.token if self.expires is None or time.time() < self.expires else ""
+        has_expired = self.expires is not None and time.time() >= self.expires
+        return "" if has_expired else self.token
 
 
 def _digest(*parts: str) -> str:

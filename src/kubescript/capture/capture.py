@@ -233,7 +233,8 @@ class _Capture:
             "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
         }
-        self._folder.write(("snapshot.json",), msgspec.json.format(msgspec.json.encode(info), indent=1))
+        text = msgspec.json.format(msgspec.json.encode(info), indent=1)
+        self._folder.write(("snapshot.json",), text)
 
     def _document(self, name: str, shape: type[msgspec.Struct]) -> bytes:
         """Reads a discovery document without which nothing can be saved. Raises ClusterError."""

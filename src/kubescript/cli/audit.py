@@ -195,7 +195,8 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 
     _refuse_unverified(code)
     sums = summing.summed(_records(file, chosen))
-    click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
+    text = orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums)
+    click.echo(text)
 
 
 @audit.command()
@@ -279,7 +280,8 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     with _runner(context, settings) as runner:
         for one in again.replay(file, runner, settings, wanted, masking.text):
             differs += one.state in {"differs", "damaged"}
-            click.echo(sanitizing.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
+            line = f"{one.script[:8]} {one.state:<7} {one.why}"
+            click.echo(sanitizing.printable(line.rstrip()))
     context.exit(_BROKEN if differs else code)
 
 

@@ -183,7 +183,8 @@ def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:
         return needed
     if "--kubeconfig" not in flags and os.environ.get("KUBECONFIG"):
         files = (kubeconfig.source() or "").split(os.pathsep)
-        needed["KUBECONFIG"] = os.pathsep.join(str(Path(file).absolute()) for file in files if file)
+        absolute = (str(Path(file).absolute()) for file in files if file)
+        needed["KUBECONFIG"] = os.pathsep.join(absolute)
     if _has_plugin(settings):
         needed["PATH"] = os.environ.get("PATH", "")
     return needed

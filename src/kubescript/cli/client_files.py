@@ -99,9 +99,10 @@ def _unreadable(file: Path, why: str) -> errors.ConfigError:
 
 def _copy(file: Path, content: bytes) -> Path:
     """Writes the old content to a new file beside it, with the permissions of the file."""
-    stamp = f"{datetime.datetime.now().astimezone():%Y%m%d-%H%M%S-%f}"
-    kept = file.with_name(f"{file.name}.{stamp}.bak")
-    descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+    now = datetime.datetime.now().astimezone()
+    kept = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.bak")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    descriptor = os.open(kept, flags, _OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as out:
         os.fchmod(descriptor, file.stat().st_mode & 0o777)
         out.write(content)

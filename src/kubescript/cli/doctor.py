@@ -186,7 +186,8 @@ class Report:
         if self.approval == "argument":
             lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
         for name, holds, detail in self.commands:
-            lines.append(f"{'ok     ' if holds else 'FAILED '} {name:<13} {sanitizing.printable(detail)}")
+            mark = "ok     " if holds else "FAILED "
+            lines.append(f"{mark} {name:<13} {sanitizing.printable(detail)}")
         if self.missing:
             lines.append("missing: " + ", ".join(self.missing))
         else:

@@ -46,11 +46,13 @@ def migrate(file: Path) -> None:
     sections: dict[str, list[str]] = {"": []}
     left_out: list[str] = []
     for row in rows:
-        section = sections.setdefault(row.ours.rpartition(".")[0], []) if row.ours else left_out
+        table = row.ours.rpartition(".")[0]
+        section = sections.setdefault(table, []) if row.ours else left_out
         section += _translate(row, theirs)
     for name in theirs:
         if name not in known:
-            left_out += _comment(f"{name if _PLAIN.fullmatch(name) else _write(name)}: {_UNKNOWN}")
+            shown = name if _PLAIN.fullmatch(name) else _write(name)
+            left_out += _comment(f"{shown}: {_UNKNOWN}")
     process.echo("\n".join(_assemble(file, sections, left_out)))
 
 
@@ -103,7 +105,8 @@ def _convert(row: foreign.Row, value: Any) -> Any:
     if row.fields and isinstance(value, list):
         return [_complete(table, row.fields) for table in value]
     if row.values and isinstance(value, list):
-        return [row.values[member] for member in value if isinstance(member, str) and member in row.values]
+        known = (member for member in value if isinstance(member, str) and member in row.values)
+        return [row.values[member] for member in known]
     if row.values:
         return row.values.get(str(value).lower())
     return [value] if row.is_list else value

@@ -166,7 +166,8 @@ def _line(found: record.Record) -> str:
     spaces = ", ".join(sorted(namespaces)) or "no namespace"
     count = model.count(len(planned.steps), "change")
     client = planned.author.client or planned.author.user
-    line = f"{planned.id}  {view.moment(planned.created)}  {found.state:<8}  {count} in {spaces}, by {client}"
+    created = view.moment(planned.created)
+    line = f"{planned.id}  {created}  {found.state:<8}  {count} in {spaces}, by {client}"
     return sanitizing.clean(line)
 
 

@@ -112,7 +112,8 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     totals: Counter[str] = Counter()
     for result, count in results.items():
         totals[result.verdict] += count
-    _say(", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.items())) or "no calls")
+    counts = (f"{count} {verdict}" for verdict, count in sorted(totals.items()))
+    _say(", ".join(counts) or "no calls")
     _say("A record has no bodies, so what the requests would change was not judged.")
     return False
 

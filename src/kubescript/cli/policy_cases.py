@@ -136,12 +136,14 @@ def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
     if first.verdict in {"allow", "deny"}:
         return first
     after = case.after
-    if after is None and call.verb in {"create", "update"} and write_policy.verb(call) != "delete":
+    is_written = call.verb in {"create", "update"} and write_policy.verb(call) != "delete"
+    if after is None and is_written:
         after = case.request.body
     missing = _missing(call, case.before, after)
     if missing:
         return replace(first, unjudged=missing)
-    shown = judge.compare(call, _encode(case.before), _encode(after), lambda _: None)
+    before, later = _encode(case.before), _encode(after)
+    shown = judge.compare(call, before, later, lambda _: None)
     found = effects.findings(call, shown, judge.writes)
     if found.denials:
         return _deny(call, found.denials[0], found.notices)

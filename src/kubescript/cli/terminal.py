@@ -106,7 +106,8 @@ class Status:
             return
         while True:
             seconds = time.monotonic() - self._since
-            line = sanitizing.printable(sanitizing.clean(f"{self._doing} ({seconds:.0f} s)"))
+            text = f"{self._doing} ({seconds:.0f} s)"
+            line = sanitizing.printable(sanitizing.clean(text))
             _write(_CLEAR + line[: _width() - 1])
             if self._ended.wait(_TICK_S):
                 _write(_CLEAR)

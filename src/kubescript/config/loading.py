@@ -62,7 +62,8 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
 
 def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
     """Returns the file that counts, and its settings as ours. Raises ConfigError."""
-    named, theirs = os.environ.get(CONFIG_VARIABLE), os.environ.get(rhos.VARIABLE)
+    named = os.environ.get(CONFIG_VARIABLE)
+    theirs = os.environ.get(rhos.VARIABLE)
     if file is None and named and theirs:
         raise errors.ConfigError(
             f"{CONFIG_VARIABLE} and {rhos.VARIABLE} both name a configuration file", remedy="leave one of the two out"
@@ -258,11 +259,12 @@ def _read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
 def _with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Returns the settings with those of each TOML file of the folder, in the order of their names."""
     try:
-        files = sorted(file for file in folder.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
+        files = sorted(folder.iterdir())
     except OSError as error:
         raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
     for file in files:
-        data = _merge(data, _read_file(file))
+        if file.suffix == ".toml" and not file.name.startswith("."):
+            data = _merge(data, _read_file(file))
     return data
 
 

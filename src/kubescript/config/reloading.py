@@ -20,7 +20,11 @@ _FIXED: Final = (
 
 def check_reload(before: Settings, after: Settings) -> None:
     """Raises ConfigError, which names them, when settings have changed that cannot while the server runs."""
-    changed = [name for name in _FIXED if operator.attrgetter(name)(before) != operator.attrgetter(name)(after)]
+    changed = []
+    for name in _FIXED:
+        read = operator.attrgetter(name)
+        if read(before) != read(after):
+            changed.append(name)
     if changed:
         raise errors.ConfigError(
             f"these settings cannot change while the server runs: {', '.join(changed)}", remedy="restart the server"

@@ -179,7 +179,9 @@ class Settings(pydantic_settings.BaseSettings):
     @property
     def modes(self) -> tuple[str, ...]:
         """The modes of all clusters."""
-        return tuple(self.of_context(name).mode for name in self.contexts) or (self.mode,)
+        if not self.contexts:
+            return (self.mode,)
+        return tuple(self.of_context(name).mode for name in self.contexts)
 
     @property
     def by_argument(self) -> bool:
@@ -196,7 +198,9 @@ class Settings(pydantic_settings.BaseSettings):
         whose `route` is empty; over stdio there is nothing else."""
         if self.transport != "http":
             return self.toolsets
-        return tuple(name for name in self.toolsets if (name if name in commands.ROUTES else "") == route)
+        if route:
+            return (route,) if route in self.toolsets else ()
+        return tuple(name for name in self.toolsets if name not in commands.ROUTES)
 
     @property
     def is_local(self) -> bool:

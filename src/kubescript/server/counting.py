@@ -26,8 +26,10 @@ _COUNTED: Final = "kubescript.counted"
 
 async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
     """Answers within the caller's budget. Raises MCPError where there is no room."""
-    part: retained.Part | None = ctx.request.scope.get(scope.PART) if ctx.request is not None else None
-    if part is None or ctx.request_id is None:  # nothing is kept of a notification
+    if ctx.request is None or ctx.request_id is None:  # nothing is kept of a notification
+        return await call_next(ctx)
+    part: retained.Part | None = ctx.request.scope.get(scope.PART)
+    if part is None:
         return await call_next(ctx)
     held = contextlib.ExitStack()
     # Attack: a stream that is read slowly. The task that serves a request keeps all of it, and its answer, for as long
@@ -54,8 +56,9 @@ def _measure(result: HandlerResult) -> int:
     """Returns the bytes of an answer's texts; all else of it is small."""
     if not isinstance(result, Mapping):
         return 0
-    texts = sum(sys.getsizeof(block.get("text")) for block in result.get("content") or ())
-    return 2 * texts if result.get("structuredContent") else texts
+    texts = [block.get("text") for block in result.get("content") or ()]
+    size = sum(map(sys.getsizeof, texts))
+    return 2 * size if result.get("structuredContent") else size
 
 
 def _check_beginning(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:

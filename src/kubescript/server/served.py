@@ -141,7 +141,8 @@ class Served:
             if tool is None:
                 raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name[: offering.MAX_ECHO]}")
             # Some clients send every argument that a schema names.
-            arguments = {name: value for name, value in (params.arguments or {}).items() if value is not None}
+            given = params.arguments or {}
+            arguments = {name: value for name, value in given.items() if value is not None}
             answer = await self._answer(offer, ctx, params, tool, arguments)
             if isinstance(answer, mcp_types.InputRequiredResult):
                 await self._notices.log_plan(ctx, params.name)

@@ -109,10 +109,12 @@ def _read(answer: types.Answer) -> tuple[str, ...]:
     if answer.is_error:
         return ()
     try:
-        found, _ = json.JSONDecoder().raw_decode(fencing.unfenced(answer.text).lstrip())
+        text = fencing.unfenced(answer.text).lstrip()
+        found, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError, errors.KubescriptError):
         return ()
     if not isinstance(found, list):
         return ()
     names = (sanitizing.clean(name).strip() for name in found if isinstance(name, str))
-    return tuple(dict.fromkeys(name for name in names if name and name.isprintable()))
+    shown = (name for name in names if name and name.isprintable())
+    return tuple(dict.fromkeys(shown))

@@ -52,9 +52,11 @@ _TYPE: Final = re.compile(r"([\w.]{1,80}): ", re.ASCII)
 def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.Toolset:
     """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether the caller
     of a tool approves what it changes."""
-    names = (*_READS, *_DONE) if writable else _READS
-    tools = tuple(_tool(name, access, by_argument=by_argument and name in _DONE) for name in names)
-    return base.Toolset(NAME, "objects of a namespace, and writes by intent", tools, instructions=classic.INSTRUCTIONS)
+    tools = [_tool(name, access, by_argument=False) for name in _READS]
+    if writable:
+        tools += [_tool(name, access, by_argument=by_argument) for name in _DONE]
+    about = "objects of a namespace, and writes by intent"
+    return base.Toolset(NAME, about, tuple(tools), instructions=classic.INSTRUCTIONS)
 
 
 def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
@@ -68,7 +70,8 @@ def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
         except arguments.Refusal as refusal:
             text = sanitizing.clean(f"{_BLOCKED}{refusal.message}")
             return types.Answer(text, is_error=True, code=refusal.code)
-        return await access.evaluate(_script(name, checked, access.language), None, on_progress, caller)
+        script = _script(name, checked, access.language)
+        return await access.evaluate(script, None, on_progress, caller)
 
     return base.Tool(definition, call, functools.partial(_word, name))
 

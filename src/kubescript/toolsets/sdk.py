@@ -35,9 +35,10 @@ class _Package(types.ModuleType):
 
     def __getattr__(self, name: str) -> object:
         spec = self.__spec__
-        is_internal = name.startswith("__")
-        if spec is None or spec.loader is None or is_internal or importlib.util.find_spec(f"{spec.name}.{name}"):
-            raise AttributeError(name)  # an import of a submodule asks for its name first
+        if spec is None or spec.loader is None or name.startswith("__"):
+            raise AttributeError(name)
+        if importlib.util.find_spec(f"{spec.name}.{name}"):  # an import of a submodule asks for its name first
+            raise AttributeError(name)
         object.__setattr__(self, "__class__", types.ModuleType)
         spec.loader.exec_module(self)
         return getattr(self, name)

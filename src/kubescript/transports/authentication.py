@@ -69,7 +69,8 @@ class Authentication:
         scope[keys.CONNECTION].owner = found.user.person
         scope["user"] = _sdk_user(self._reduced(found.user))
         if scope["method"] == "GET":
-            await _Stream(send, lambda: self._credential(scope)).serve(self._app, scope, receive)
+            stream = _Stream(send, lambda: self._credential(scope))
+            await stream.serve(self._app, scope, receive)
         else:
             await self._app(scope, receive, send)
 

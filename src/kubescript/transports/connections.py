@@ -262,8 +262,8 @@ class Connection(h11_impl.H11Protocol):
 
     def _judge(self) -> None:
         """Starts the time that the connection may wait, or stops it."""
-        is_waiting = self.conn.their_state not in _WHOLE or self.flow.write_paused or self.transport.is_closing()
-        if not is_waiting:
+        is_whole = self.conn.their_state in _WHOLE
+        if is_whole and not self.flow.write_paused and not self.transport.is_closing():
             self._stop_timer()
             self.waiting.remove(self)
         elif self._timer is None:

@@ -175,8 +175,9 @@ class Part:
             with self.budget.holding(_SESSION + self.size):
                 yield
             return
+        end = functools.partial(self.end, handle)
         try:
-            kept = self.budget.keep(_SESSION + self.size, functools.partial(self.end, handle))
+            kept = self.budget.keep(_SESSION + self.size, end)
         except errors.Busy:
             self.end(handle)  # the SDK has made it already
             raise

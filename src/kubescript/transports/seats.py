@@ -359,7 +359,8 @@ class Seats:
         """Ends the seat that has been idle for longest where there are too many. Raises Busy."""
         used = [seat for seat in self._seats.values() if seat.users]
         own = sum(seat.share is share for seat in used)
-        # Attack: token after token with other scopes and groups, each with a seat of its own and a stream on it.
+        # Dynamic thresholds, as in `take`. Attack: token after token with other scopes and groups, each with a seat of
+        # its own and a stream on it.
         if own and own >= self._callers - len(used):
             raise errors.Busy("you use too many endpoints, scopes and groups at the same time")
         if len(self._seats) < self._callers:

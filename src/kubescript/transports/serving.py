@@ -232,7 +232,9 @@ def _listener(settings: config.Settings) -> socket.socket:
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {os.strerror(error.errno or 0)}"
+        why = f"cannot be used: {os.strerror(error.errno or 0)}"
+        if error.errno == errno.EADDRINUSE:
+            why = "is in use"
         raise errors.ConfigError(
             f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 picks a free one"
         ) from None

@@ -106,7 +106,10 @@ class Certificates:
                 state = file.stat() if file is not None else None
             except OSError:
                 state = None
-            found += [state.st_ino, state.st_mtime_ns, state.st_size] if state is not None else [0]
+            if state is None:
+                found.append(0)
+            else:
+                found += [state.st_ino, state.st_mtime_ns, state.st_size]
         return tuple(found)
 
 

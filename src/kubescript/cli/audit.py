@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths as cli_paths
+from kubescript.cli import user_path
 from kubescript.kube import times
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _CRITICAL: Final = 1
 
 def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument FILE."""
-    path = cli_paths.UserPath(dir_okay=False)
+    path = user_path.UserPath(dir_okay=False)
     return click.argument("file", type=path)(command)
 
 
@@ -62,7 +62,7 @@ def audit() -> None:
 
 
 _KEY_OPTION: Final = click.option(
-    "--key", "key_file", type=cli_paths.UserPath(), help="The chain's key file (audit.key_file)."
+    "--key", "key_file", type=user_path.UserPath(), help="The chain's key file (audit.key_file)."
 )
 
 
@@ -224,7 +224,7 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 @click.option(
     "--config",
     "config_file",
-    type=cli_paths.UserPath(dir_okay=False),
+    type=user_path.UserPath(dir_okay=False),
     help="JSON file of the rules: which count, how severely, and what changes are held against.",
 )
 @click.option("--planned", is_flag=True, help="Judge plans that were not applied, too.")
@@ -255,7 +255,7 @@ def rules(
 @_file_argument
 @_filter_options
 @click.option(
-    "--snapshot", "out", type=cli_paths.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
+    "--snapshot", "out", type=user_path.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
 )
 @click.pass_context
 @_explain_errors

@@ -16,7 +16,7 @@ import orjson
 from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.changes.rules import write_settings
-from kubescript.cli import connection
+from kubescript.cli import questions
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
 from kubescript.output import sanitizing
@@ -71,7 +71,7 @@ class Cluster:
     """What is noteworthy about the rules."""
     asked: bool = True
     """Whether the findings are complete; False when a live cluster has not been connected to."""
-    answer: connection.Answer | None = None
+    answer: questions.Answer | None = None
     """The cluster's answers; None of a snapshot, and when it was not asked."""
 
     @property
@@ -243,7 +243,7 @@ def _layer_lines(layer: protocol.Layer) -> list[str]:
     return lines
 
 
-def _answer_lines(answer: connection.Answer) -> list[str]:
+def _answer_lines(answer: questions.Answer) -> list[str]:
     """Returns the cluster's answers, a line each."""
     lines = [f"        → {answer.problem}"] if answer.problem else []
     if answer.version:
@@ -298,9 +298,9 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     )
 
 
-def _answer(settings: config.Settings) -> connection.Answer:
+def _answer(settings: config.Settings) -> questions.Answer:
     with contextlib.closing(clusters.one(settings)) as cluster:
-        return connection.ask(cluster, writable=settings.mode != "off")
+        return questions.ask(cluster, writable=settings.mode != "off")
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:

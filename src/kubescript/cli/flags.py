@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths
+from kubescript.cli import user_path
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -38,7 +38,7 @@ _SERVER_FLAGS: Final = (
         help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway, "
         "openstack, openshift.",
     ),
-    click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
+    click.option("--kubeconfig", type=user_path.UserPath(), help="Kubeconfig file."),
     click.option(
         "--kubeconfig-later",
         is_flag=True,
@@ -47,11 +47,11 @@ _SERVER_FLAGS: Final = (
     ),
     click.option("--context", help="Kubeconfig context."),
     click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
-    click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
-    click.option("--config", "config_file", type=paths.UserPath(), help="TOML or YAML file with settings."),
+    click.option("--snapshot", type=user_path.UserPath(), help="Serve this saved cluster instead of a live one."),
+    click.option("--config", "config_file", type=user_path.UserPath(), help="TOML or YAML file with settings."),
     click.option(
         "--config-dir",
-        type=paths.UserPath(),
+        type=user_path.UserPath(),
         help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
     ),
     click.option(
@@ -64,7 +64,7 @@ _SERVER_FLAGS: Final = (
         type=click.Choice(["off", "plan", "direct"]),
         help="How the cluster may be changed. plan: a person approves what a script would change. direct: at once.",
     ),
-    click.option("--audit", type=paths.UserPath(), help="Record every script and API call in this file."),
+    click.option("--audit", type=user_path.UserPath(), help="Record every script and API call in this file."),
     click.option(
         "--audit-keep",
         type=click.Choice(["scripts", "responses"]),
@@ -85,7 +85,7 @@ _SERVER_FLAGS: Final = (
     ),
     click.option(
         "--tokens-file",
-        type=paths.UserPath(),
+        type=user_path.UserPath(),
         help='Who may call over http: a line token,user,uid,"group1,group2" for each.',
     ),
     click.option(
@@ -105,7 +105,7 @@ _SERVER_FLAGS: Final = (
         help="Format of the log. auto: text on a terminal, JSON elsewhere.",
     ),
     click.option(
-        "--log-file", type=paths.UserPath(), help="Append the log to this file instead of writing it to stderr."
+        "--log-file", type=user_path.UserPath(), help="Append the log to this file instead of writing it to stderr."
     ),
 )
 

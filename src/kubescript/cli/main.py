@@ -17,7 +17,7 @@ import click
 
 import kubescript
 from kubescript import programs
-from kubescript.cli import audit, completion, flags, migrate, opening, paths, plans, policy, process, terminal
+from kubescript.cli import audit, flags, migrate, opening, plans, policy, process, shell_completion, terminal, user_path
 from kubescript_sandbox.host import spawner
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def _check_timeout(timeout: int | None, most: int) -> None:
 def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: object) -> None:
     """Check the sandbox, each cluster and what RBAC allows there. Exit code 1: something is wrong."""
     from kubescript import logs
-    from kubescript.cli import client as clients
+    from kubescript.cli import clients
     from kubescript.cli import doctor as diagnosis
 
     with opening.explain_errors():
@@ -141,7 +141,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
 
 
 @cli.command(short_help="Save the cluster to a folder, for `--snapshot`.")
-@click.argument("out", type=paths.UserPath())
+@click.argument("out", type=user_path.UserPath())
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
 @click.option(
     "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to save. Default: none."
@@ -223,7 +223,7 @@ def demo(context: click.Context, /, **given: object) -> None:
 @click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
 @click.option("--write", is_flag=True, help="Write to the client's configuration file, and keep a copy of the old one.")
 @click.option(
-    "--file", type=paths.UserPath(), help="The configuration file. Default: the user's own, for all projects."
+    "--file", type=user_path.UserPath(), help="The configuration file. Default: the user's own, for all projects."
 )
 @click.option("--as", "title", default="kubescript", show_default=True, help="Name of the server in the client.")
 @flags.server_flags
@@ -233,8 +233,7 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
 
     Also give the flags that the client should start the server with.
     """
-    from kubescript.cli import client as clients
-    from kubescript.cli import client_files
+    from kubescript.cli import client_files, clients
 
     chosen = clients.CLIENTS[name]
     with opening.explain_errors():
@@ -257,7 +256,7 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
 cli.add_command(audit.audit)
 cli.add_command(plans.approve)
 cli.add_command(plans.plans)
-cli.add_command(completion.completion)
+cli.add_command(shell_completion.completion)
 cli.add_command(migrate.migrate)
 cli.add_command(policy.policy)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths, process
+from kubescript.cli import process, user_path
 
 if TYPE_CHECKING:
     from kubescript.cli import foreign
@@ -29,7 +29,7 @@ _HEADING: Final = (
 
 
 @click.command(short_help="Print a configuration of kubernetes-mcp-server as ours.")
-@click.argument("file", type=paths.UserPath(dir_okay=False))
+@click.argument("file", type=user_path.UserPath(dir_okay=False))
 def migrate(file: Path) -> None:
     """Print the TOML FILE of kubernetes-mcp-server as settings of kubescript.
 

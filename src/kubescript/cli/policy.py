@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kubescript.cli import flags, paths, process
+from kubescript.cli import flags, process, user_path
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -27,7 +27,7 @@ def policy() -> None:
 
 
 @policy.command(short_help="Say what the policy decides about written or recorded requests.")
-@click.argument("file", type=paths.UserPath(dir_okay=False))
+@click.argument("file", type=user_path.UserPath(dir_okay=False))
 @flags.server_flags
 @click.pass_context
 def test(context: click.Context, /, file: Path, **given: object) -> None:

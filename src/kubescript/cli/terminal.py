@@ -49,9 +49,9 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
     def announce(url: str) -> None:
         where, how = "over standard input and output", "an MCP client starts the server itself"
         if not is_stdio:
-            from kubescript.cli import client  # no server for a client pays for it
+            from kubescript.cli import clients  # no server for a client pays for it
 
-            where, how = f"at {url}", client.claude_line("kubescript", client.Server(url=url))
+            where, how = f"at {url}", clients.claude_line("kubescript", clients.Server(url=url))
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
         click.echo(sanitizing.printable(sanitizing.clean(line)), err=True)
 

@@ -19,11 +19,11 @@ import pydantic_settings
 
 from kubescript import errors
 from kubescript.config import rhos
-from kubescript.config.clusters import Context
 from kubescript.config.commands import ROUTES
-from kubescript.config.names import nearest
+from kubescript.config.context import Context
 from kubescript.config.section import with_home
 from kubescript.config.settings import PREFIX, Mode, Settings, split
+from kubescript.config.suggestions import nearest
 
 __all__ = ["load"]
 

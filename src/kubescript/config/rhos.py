@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from kubescript import errors
 from kubescript.config.commands import ROUTES
-from kubescript.config.names import nearest
+from kubescript.config.suggestions import nearest
 
 __all__ = ["FILE", "VARIABLE", "is_beside", "is_theirs", "translate"]
 

@@ -13,9 +13,10 @@ import pydantic
 import pydantic_settings
 from pydantic import Field
 
-from kubescript.config import clusters, commands, records, scripts, serving
+from kubescript.config import callers, commands, execution, observability
+from kubescript.config.context import Context, DeniedResource
 from kubescript.config.section import UserPath
-from kubescript.config.writes import Plans, WritePolicy
+from kubescript.config.write_policy import Plans, WritePolicy
 
 __all__ = ["PREFIX", "Mode", "Settings", "lower", "split"]
 
@@ -59,12 +60,12 @@ class Settings(pydantic_settings.BaseSettings):
     """Start although the kubeconfig, or the context in it, is not there yet; the first call looks for it again."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
-    contexts: Annotated[Mapping[str, clusters.Context], pydantic_settings.NoDecode] = {}
+    contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
     """The only kubeconfig contexts that scripts may name: a list of names, or a table for each in the file. Default:
     one cluster."""
     snapshot: UserPath | None = None
     """Serve a saved cluster instead of a live one."""
-    denied_resources: tuple[clusters.DeniedResource, ...] = ()
+    denied_resources: tuple[DeniedResource, ...] = ()
     """Denied, or served as metadata, in addition to the defaults (Secret: metadata; serviceaccounts/token: nothing)."""
     deny_defaults: bool = True
     """Keep the default denials."""
@@ -74,25 +75,25 @@ class Settings(pydantic_settings.BaseSettings):
     """The toolset `openshift`."""
     processes_pool_size: Annotated[int, Field(ge=1, le=256)] = 10
     """Command lines of both toolsets that run at the same time."""
-    limits: scripts.Limits = scripts.Limits()
+    limits: execution.Limits = execution.Limits()
     """The limits of one script."""
-    sandbox: scripts.Sandbox = scripts.Sandbox()
+    sandbox: execution.Sandbox = execution.Sandbox()
     """How scripts are confined, and how many run at the same time."""
-    redaction: records.Redaction = records.Redaction()
+    redaction: observability.Redaction = observability.Redaction()
     """What is masked before scripts read it."""
-    audit: records.Audit = records.Audit()
+    audit: observability.Audit = observability.Audit()
     """What is recorded, and where."""
-    output: scripts.Output = scripts.Output()
+    output: execution.Output = execution.Output()
     """How answers are written."""
-    telemetry: records.Telemetry = records.Telemetry()
+    telemetry: observability.Telemetry = observability.Telemetry()
     """Where traces and metrics go."""
     transport: Literal["stdio", "http"] = "stdio"
     """How clients connect."""
-    http: serving.Http = serving.Http()
+    http: callers.Http = callers.Http()
     """The http transport, and the limits of each caller."""
-    tls: serving.Tls = serving.Tls()
+    tls: callers.Tls = callers.Tls()
     """TLS of the http transport."""
-    auth: serving.Auth = serving.Auth()
+    auth: callers.Auth = callers.Auth()
     """Who callers are. Without it, the http transport serves loopback addresses only."""
     insecure_no_auth: bool = False
     """Serve other addresses than loopback without any authentication: every client that reaches the port reads the
@@ -100,9 +101,9 @@ class Settings(pydantic_settings.BaseSettings):
     acts_as: Literal["server", "caller", "impersonate"] = "server"
     """Who acts on the clusters: the server under its own credentials; the caller, whose token is passed on; or the
     server, which impersonates the caller."""
-    impersonation: serving.Impersonation = serving.Impersonation()
+    impersonation: callers.Impersonation = callers.Impersonation()
     """How callers are named to the cluster where they are impersonated."""
-    access: tuple[serving.Access, ...] = ()
+    access: tuple[callers.Access, ...] = ()
     """What callers may do, by their names, groups and scopes. Default: each may do all that the server offers."""
     host: str = "127.0.0.1"
     """Address of the http transport. All but loopback addresses need authentication."""
@@ -155,7 +156,7 @@ class Settings(pydantic_settings.BaseSettings):
             return "off"
         return self.writes or "plan"
 
-    def lower_contexts(self, most: Mode) -> dict[str, clusters.Context]:
+    def lower_contexts(self, most: Mode) -> dict[str, Context]:
         """Returns the tables of the contexts, none with a mode above `most`."""
         return {
             name: own.model_copy(update={"writes": lower(self.of_context(name).mode, most)})
@@ -205,7 +206,7 @@ class Settings(pydantic_settings.BaseSettings):
     @property
     def is_local(self) -> bool:
         """Whether only this machine reaches the http transport."""
-        return self.host in serving.LOOPBACK
+        return self.host in callers.LOOPBACK
 
     @property
     def knows_callers(self) -> bool:

@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from kubescript import errors
 from kubescript.server import notices
-from kubescript.transports import retained, scope
+from kubescript.transports import retained, scope_keys
 
 __all__ = ["count"]
 
@@ -28,7 +28,7 @@ async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Han
     """Answers within the caller's budget. Raises MCPError where there is no room."""
     if ctx.request is None or ctx.request_id is None:  # nothing is kept of a notification
         return await call_next(ctx)
-    part: retained.Part | None = ctx.request.scope.get(scope.PART)
+    part: retained.Part | None = ctx.request.scope.get(scope_keys.PART)
     if part is None:
         return await call_next(ctx)
     held = contextlib.ExitStack()

@@ -36,7 +36,7 @@ from kubescript.output import sanitizing
 from kubescript.server import counting, notices, offering
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import base
-from kubescript.transports import scope
+from kubescript.transports import scope_keys
 
 if TYPE_CHECKING:
     import jsonschema
@@ -229,7 +229,7 @@ async def _with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) 
     """Answers with the token of this very request at hand, for clusters that are asked with it."""
     credential: user.Credential | None = None
     if ctx.request is not None:
-        credential = ctx.request.scope.get(scope.CREDENTIAL)
+        credential = ctx.request.scope.get(scope_keys.CREDENTIAL)
     if credential is None:
         return await call_next(ctx)
     with acting.using(credential.valid_token):
@@ -329,7 +329,7 @@ def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
     """Returns the session of a request, and whether its client's later requests are of the same one."""
     if ctx.request is None:
         return _PROCESS_SESSION, True
-    stream = ctx.request.scope.get(scope.SESSION)
+    stream = ctx.request.scope.get(scope_keys.SESSION)
     if stream is not None:
         return stream, True
     handle = ctx.request.headers.get("mcp-session-id", "")

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kubescript import errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.transports import endpoints
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["Authentication", "credential"]
 

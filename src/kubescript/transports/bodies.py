@@ -1,5 +1,5 @@
-"""Passes requests on once they have arrived whole, and refuses those that are too large. `connections` limits how long
-that may take, and how much is held meanwhile.
+"""Passes requests on once they have arrived whole, and refuses those that are too large. `http_connections` limits how
+long that may take, and how much is held meanwhile.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubescript.transports import retained
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["WholeBodies"]
 

@@ -8,13 +8,13 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from kubescript.transports import connections, tls
+from kubescript.transports import http_connections, tls
 
 __all__ = ["Handshake", "make_factory"]
 
 
 def make_factory(
-    protocol: type[connections.Connection], certificates: tls.Certificates
+    protocol: type[http_connections.Connection], certificates: tls.Certificates
 ) -> Callable[..., asyncio.Protocol]:
     """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
 
@@ -30,7 +30,7 @@ class Handshake(asyncio.Protocol):
     owner = ""
 
     def __init__(
-        self, protocol: type[connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
+        self, protocol: type[http_connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
     ) -> None:
         """`given` is what uvicorn makes a connection with."""
         self._protocol = protocol
@@ -39,7 +39,7 @@ class Handshake(asyncio.Protocol):
         self._generation = certificates.generation
         self._given = given
         self._others = given["server_state"].connections
-        self._connection: connections.Connection | None = None
+        self._connection: http_connections.Connection | None = None
         self._arrived = b""
         self._is_lost = False
 

@@ -20,8 +20,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, connections, endpoints, retained, seats, unreadable
-from kubescript.transports import scope as keys
+from kubescript.transports import authentication, backend, endpoints, http_connections, retained, seats, unreadable
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["OPEN", "application"]
 
@@ -83,7 +83,7 @@ class _Seated:
 class _Answer:
     """What a client is sent, which may be cut off."""
 
-    def __init__(self, send: Send, connection: connections.Connection) -> None:
+    def __init__(self, send: Send, connection: http_connections.Connection) -> None:
         self._send = send
         self._connection = connection
         self.has_begun = False

@@ -22,10 +22,10 @@ from mcp.server import streamable_http_manager
 from starlette.types import Message, Scope
 
 from kubescript import config, errors
-from kubescript.auth import access, user
+from kubescript.auth import access_rules, user
 from kubescript.broker import rate
-from kubescript.transports import authentication, backend, events, retained, sse, volume
-from kubescript.transports import scope as keys
+from kubescript.transports import authentication, backend, retained, sse, stream_events, volume
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["Seat", "Seats"]
 
@@ -70,7 +70,7 @@ class Seat:
         self.share = share
         self._kept: dict[str, retained.Kept] = {}
         """What is kept of each session, by its handle."""
-        self._events = events.Events(share.budget)
+        self._events = stream_events.Events(share.budget)
         self.users = 0
         """Requests and streams that are being served."""
         self.left = time.monotonic()
@@ -92,7 +92,7 @@ class Seat:
         if limits.stateless:
             self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
         else:
-            self.sessions = events.Sessions(
+            self.sessions = stream_events.Sessions(
                 server,
                 self._events,
                 session_idle_timeout=limits.session_idle_s,
@@ -296,7 +296,7 @@ class Seats:
             return operator
         # Attack: a scope that decides something from now on. Whether this caller has it is not known: `access.reduce`
         # has kept only the scopes that decided something before.
-        if access.scopes(settings) != access.scopes(self._server.settings):
+        if access_rules.scopes(settings) != access_rules.scopes(self._server.settings):
             return None
         try:
             own = _narrow(settings, seat.caller, seat.route)
@@ -336,7 +336,7 @@ class Seats:
     def _reduce(self, credential: user.Credential | None) -> user.User | None:
         if credential is None:
             return None
-        return access.reduce(self._server.settings, credential.user)
+        return access_rules.reduce(self._server.settings, credential.user)
 
     async def _new(self, caller: user.User | None, route: str) -> Seat:
         server = self._server
@@ -390,7 +390,7 @@ def _key(caller: user.User | None, route: str) -> _Key:
 
 def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
     """Returns the settings as they are for this caller. Raises AuthError when the caller may not use this endpoint."""
-    own = access.narrow(settings, caller) if caller is not None else settings
+    own = access_rules.narrow(settings, caller) if caller is not None else settings
     if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own

@@ -82,7 +82,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     import uvicorn
     from sse_starlette import sse
 
-    from kubescript.transports import connections, handshake, reloading, seats, tls
+    from kubescript.transports import handshake, http_connections, reloading, seats, tls
 
     # At SIGTERM it would break off answers that are still to come; streams without any are ended by `drain`.
     sse.AppStatus.enable_automatic_graceful_drain = False
@@ -91,17 +91,17 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     certificates = tls.Certificates(settings.tls) if settings.tls.cert_file is not None else None
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
-        most, callers = connections.most(settings)
+        most, callers = http_connections.most(settings)
         seating = seats.Seats(server, _MAX_BODY, most, callers)
-        protocol: Any = connections.protocol(most)
+        protocol: Any = http_connections.protocol(most)
         if certificates is not None:
             protocol = handshake.make_factory(protocol, certificates)
         options = uvicorn.Config(
             _build_application(server, seating, url, closing),
             http=protocol,
             ws="none",
-            h11_max_incomplete_event_size=2 * connections.MAX_HEAD,  # ours comes first, and says 431
-            backlog=connections.BACKLOG,
+            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # ours comes first, and says 431
+            backlog=http_connections.BACKLOG,
             log_config=None,
             lifespan="on",  # a server without its seats must end, and not look healthy
             proxy_headers=False,
@@ -116,7 +116,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
         _end_on_sigterm()
         # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
         on_start = functools.partial(announce, url)
-        serving = connections.Server(options, on_start, functools.partial(_drain, server, seating))
+        serving = http_connections.Server(options, on_start, functools.partial(_drain, server, seating))
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
@@ -129,7 +129,7 @@ def _build_application(
     server: backend.Backend, seating: seats.Seats, url: str, closing: contextlib.ExitStack
 ) -> ASGIApp:
     """Returns the web application behind what refuses requests, the cheapest refusal first."""
-    from kubescript.auth import access, authenticator
+    from kubescript.auth import access_rules, authenticator
     from kubescript.transports import authentication, bodies, endpoints, guard, routes
 
     settings = server.settings
@@ -143,7 +143,7 @@ def _build_application(
         app = authentication.Authentication(
             app,
             verifier,
-            lambda caller: access.reduce(server.settings, caller),
+            lambda caller: access_rules.reduce(server.settings, caller),
             url=resource,
             scopes=settings.auth.scopes,
             open_paths=open_paths,

@@ -1,5 +1,5 @@
 """Which connections wait for their clients, and how much of their requests is held: those that wait longest, or hold
-most, end first. `connections` and `handshake` report when one waits.
+most, end first. `http_connections` and `handshake` report when one waits.
 """
 
 from __future__ import annotations

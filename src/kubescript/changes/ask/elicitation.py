@@ -32,7 +32,7 @@ from kubescript.changes import approval
 from kubescript.changes.ask import form, outcome, remembered
 from kubescript.changes.store import record
 from kubescript.changes.view import plain
-from kubescript.transports import retained, scope
+from kubescript.transports import retained, scope_keys
 
 __all__ = ["Asker", "Call", "Follow", "Link", "state_guard"]
 
@@ -371,7 +371,7 @@ class Asker:
 
 def _budget(ctx: ServerRequestContext[Any, Any]) -> retained.Budget | None:
     """Returns the budget of who has sent a request; None over stdio."""
-    part: retained.Part | None = ctx.request.scope.get(scope.PART) if ctx.request is not None else None
+    part: retained.Part | None = ctx.request.scope.get(scope_keys.PART) if ctx.request is not None else None
     return part.budget if part is not None else None
 
 

@@ -1,5 +1,5 @@
-"""A client that reads whole answers and whole lists through a broker, as a script reads them. `capture` and `logs` use
-it."""
+"""A client that reads whole answers and whole lists through a broker, as a script reads them. `capture` and
+`container_logs` use it."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.capture import client, directory
+from kubescript.capture import cluster_client, directory
 
 __all__ = ["PodLogs"]
 
@@ -101,12 +101,12 @@ class PodLogs:
         pod = msgspec.json.decode(raw, type=_Pod)
         self._pending |= dict.fromkeys(_logs(pod))
 
-    def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
+    def save(self, source: cluster_client.Client, folder: directory.Directory, lines: int) -> None:
         """Saves the last `lines` lines of each log."""
         for log in self._pending:
             try:
                 text = self._read(source, log, lines)
-            except client.ReadFailed as error:
+            except cluster_client.ReadFailed as error:
                 self._unanswered[log.node] += error.unreachable
                 self.missing[str(log)] = str(error)
             else:
@@ -126,17 +126,17 @@ class PodLogs:
                 names += f" and {len(logs) - _MAX_NAMED} more"
             yield f"{count} ({names}): {reason}"
 
-    def _read(self, source: client.Client, log: _Log, lines: int) -> bytes:
+    def _read(self, source: cluster_client.Client, log: _Log, lines: int) -> bytes:
         """Returns the log. Raises ReadFailed; does not ask when the pod's node has not answered for other logs."""
         if self._unanswered[log.node] >= _MAX_UNANSWERED:
             node = log.node or "(none)"
             why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
-            raise client.ReadFailed(why)
+            raise cluster_client.ReadFailed(why)
         # Timestamps are saved, because `sinceTime` needs them when the snapshot is served.
         query = [("container", log.container), ("tailLines", str(lines)), ("timestamps", "true")]
         if log.previous:
             query.append(("previous", "true"))
-        return source.get(log.path, tuple(query), "text", client.SMALL_S)
+        return source.get(log.path, tuple(query), "text", cluster_client.SMALL_S)
 
 
 def _logs(pod: _Pod) -> Iterator[_Log]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from kubescript.config import section
-from kubescript.config.writes import WritePolicy
+from kubescript.config.write_policy import WritePolicy
 
 __all__ = ["Context", "DeniedResource"]
 

@@ -26,7 +26,7 @@ from uvicorn.protocols.http import h11_impl
 
 from kubescript import config, errors
 from kubescript.transports import received, retained, waiting
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 

@@ -22,6 +22,7 @@ import kubescript
 from kubescript import config, errors
 from kubescript.transports import authentication, backend, endpoints, http_connections, retained, seats, unreadable
 from kubescript.transports import scope_keys as keys
+from kubescript.transports.seat import Seat
 
 __all__ = ["OPEN", "application"]
 
@@ -49,7 +50,7 @@ _long_initialize: Final = JSONResponse(
     },
     413,
 )
-_Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
+_Serve = Callable[[Seat, Scope, Receive, Send], Awaitable[None]]
 
 
 class _Seated:
@@ -108,7 +109,7 @@ class _Answer:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _count(seat: seats.Seat, scope: Scope) -> None:
+def _count(seat: Seat, scope: Scope) -> None:
     """Counts a request. Raises Busy when there are too many, or too many bytes of them."""
     if not seat.share.requests.take(""):
         raise errors.Busy("too many requests in a minute", code="busy.rate")
@@ -123,7 +124,7 @@ def _write_refusal(error: errors.KubescriptError) -> Response:
     return JSONResponse(body, status, headers)
 
 
-async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+async def _streamable_http(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     if seat.is_stateless:
         # Attack: the id of a session, which a server without sessions never verifies.
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
@@ -169,11 +170,11 @@ def _put_back(first: Message, receive: Receive) -> Receive:
     return replay
 
 
-async def _sse(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+async def _sse(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     await seat.sse.stream(scope, receive, send)
 
 
-async def _messages(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+async def _messages(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     await seat.sse.post(scope, receive, send)
 
 

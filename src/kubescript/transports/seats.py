@@ -8,28 +8,22 @@ that is kept of a caller, at all seats together, has one budget.
 from __future__ import annotations
 
 import contextlib
-import functools
-import logging
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.abc
 import anyio.to_thread
-from mcp.server import streamable_http_manager
-from starlette.types import Message, Scope
+from starlette.types import Scope
 
 from kubescript import config, errors
 from kubescript.auth import access_rules, user
-from kubescript.broker import rate
-from kubescript.transports import authentication, backend, retained, sse, stream_events, volume
-from kubescript.transports import scope_keys as keys
+from kubescript.transports import authentication, backend
+from kubescript.transports.seat import THREADS, Seat, Share, measure
 
-__all__ = ["Seat", "Seats"]
-
-log = logging.getLogger(__name__)
+__all__ = ["Seats"]
 
 _LOOK_S: Final = 15.0
 """How often idle seats are ended, in seconds."""
@@ -37,152 +31,6 @@ _NOBODY: Final = ""
 """The key of all callers where they need no credential."""
 _Key = tuple[str, str]
 """The key of a seat: its caller's key, and its endpoint's route."""
-_THREADS: Final = anyio.CapacityLimiter(4)
-"""Attack: callers whose plans wait for a cluster in every thread there is, so that no other caller gets a seat."""
-
-
-class Share:
-    """What one person may have at all seats together, whatever endpoints, scopes and groups the requests name."""
-
-    def __init__(self, limits: config.Http) -> None:
-        self.budget = retained.Budget(retained.most(limits))
-        self.requests = rate.Rate(limits.requests_per_minute)
-        self.volume = volume.Volume(limits.requests_per_minute)
-        self.users = 0
-        """Requests and streams that are being served."""
-
-
-class Seat:
-    """What one caller reaches at one endpoint."""
-
-    def __init__(
-        self,
-        limits: config.Http,
-        max_body: int,
-        share: Share,
-        caller: user.User | None = None,
-        route: str = "",
-    ) -> None:
-        """`share` is that of all the caller's seats; `caller` is None where callers need no credential, and `route` is
-        the endpoint."""
-        self.caller = caller
-        self.route = route
-        self.share = share
-        self._kept: dict[str, retained.Kept] = {}
-        """What is kept of each session, by its handle."""
-        self._events = stream_events.Events(share.budget)
-        self.users = 0
-        """Requests and streams that are being served."""
-        self.left = time.monotonic()
-        """When the last one ended."""
-        self.tenant: backend.Tenant | None = None
-        self.is_stateless = limits.stateless
-        self._limits = limits
-        self._max_body = max_body
-        self._closed = anyio.Event()
-        self._requests: set[anyio.CancelScope] = set()
-
-    async def open(self, tenant: backend.Tenant, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """Serves the caller until `close` is called."""
-        self.tenant = tenant
-        self.served = await anyio.to_thread.run_sync(tenant.server, limiter=_THREADS)
-        server, stateless = self.served.mcp, self.served.stateless
-        limits, body = self._limits, self._max_body
-        manager = streamable_http_manager.StreamableHTTPSessionManager
-        if limits.stateless:
-            self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
-        else:
-            self.sessions = stream_events.Sessions(
-                server,
-                self._events,
-                session_idle_timeout=limits.session_idle_s,
-                max_sessions=limits.max_sessions,
-                max_request_body_size=body,
-            )
-        self.plain = manager(stateless, stateless=True, json_response=True, max_request_body_size=body)
-        """For clients that send one request and read one answer."""
-        self.sse = sse.LegacySse(server, limits.max_sessions, body)
-        try:
-            async with self.sessions.run(), self.plain.run(), anyio.create_task_group() as tasks:
-                self._tasks = tasks
-                task_status.started()
-                await self._closed.wait()
-                tasks.cancel_scope.cancel()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._leave()
-
-    async def _leave(self) -> None:
-        self._events.clear()
-        try:
-            await self.served.close()
-        except Exception:  # the task group of all seats must not end with one
-            log.exception("a seat could not be closed", extra={"event": "seat.bug"})
-
-    async def replace(self, tenant: backend.Tenant) -> None:
-        """Serves the caller under other settings from now on; ends the seat where that fails."""
-        try:
-            self.tenant = tenant
-            await self.served.replace(tenant.offer())
-        except Exception:  # it ends one seat, and not the task group of all of them
-            log.exception("a caller could not be served under other settings", extra={"event": "seat.bug"})
-            self.revoke()
-
-    @contextlib.contextmanager
-    def occupy(self) -> Iterator[None]:
-        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked meanwhile."""
-        self.users += 1
-        with anyio.CancelScope() as scope:
-            self._requests.add(scope)
-            try:
-                yield
-            finally:
-                self._requests.discard(scope)
-                self.users -= 1
-                self.left = time.monotonic()
-        if scope.cancelled_caught:
-            raise errors.AuthError("you may not use this server any more", code="auth.access")
-
-    def part(self, scope: Scope) -> retained.Part:
-        """Returns a request's part of the caller's budget."""
-        length, size = scope.get(keys.LENGTH, 0), _size(scope)
-        end = functools.partial(self._end, scope.get("user"))
-        return retained.Part(self.share.budget, length, size, self._kept, end)
-
-    def _end(self, owner: object, handle: str) -> None:
-        """Ends a session whose place another one needs."""
-        if not self.has_ended:
-            self._tasks.start_soon(self._delete, owner, handle)
-
-    async def _delete(self, owner: object, handle: str) -> None:
-        # As its client would: the SDK has no other way.
-        headers = [(b"mcp-session-id", handle.encode())]
-        scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
-        try:
-            await self.sessions.handle_request(scope | {"user": owner}, _hang_up, _ignore)
-        except Exception:  # the seat must not end with one session
-            log.exception("a session could not be ended", extra={"event": "seat.bug"})
-
-    async def tools(self) -> list[dict[str, Any]]:
-        """Returns the definitions of the caller's tools, as JSON."""
-        assert self.tenant is not None
-        found = await anyio.to_thread.run_sync(self.tenant.tools)
-        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found]
-
-    def close(self) -> None:
-        """Ends the seat's sessions."""
-        self._closed.set()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether no caller is served any more."""
-        return self._closed.is_set()
-
-    def revoke(self) -> None:
-        """Ends the seat's sessions, and what is being answered."""
-        for scope in self._requests:
-            scope.cancel()
-        self.close()
 
 
 class Seats:
@@ -224,7 +72,7 @@ class Seats:
         credential = authentication.credential(scope)
         share = self._share(credential.user if credential is not None else None)
         # First: requests that wait for a seat hold their bodies too.
-        with share.budget.holding(_size(scope)):
+        with share.budget.holding(measure(scope)):
             seat = await self._of(credential, route)
             # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may
             # be.
@@ -345,7 +193,7 @@ class Seats:
         self._make_room(share)
         seat = Seat(server.settings.http, self._max_body, share, caller, route)
         tenant = await anyio.to_thread.run_sync(
-            server.tenant, caller, settings, server.operator, route, limiter=_THREADS
+            server.tenant, caller, settings, server.operator, route, limiter=THREADS
         )
         return await self._open(seat, tenant)
 
@@ -394,18 +242,3 @@ def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> 
     if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own
-
-
-def _size(scope: Scope) -> int:
-    """Returns the bytes that a request takes."""
-    head = sum(len(name) + len(value) for name, value in scope["headers"])
-    size: int = retained.REQUEST + head + scope.get(keys.WEIGHT, 0)
-    return size
-
-
-async def _hang_up() -> Message:
-    return {"type": "http.disconnect"}
-
-
-async def _ignore(_message: Message) -> None:
-    """Drops a message of an answer that no client waits for."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -18,9 +16,16 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
-import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, endpoints, http_connections, retained, seats, unreadable
+from kubescript.transports import (
+    backend,
+    endpoints,
+    http_connections,
+    retained,
+    seats,
+    status,
+    unreadable,
+)
 from kubescript.transports import scope_keys as keys
 from kubescript.transports.seat import Seat
 
@@ -28,17 +33,6 @@ __all__ = ["OPEN", "application"]
 
 OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 """Paths for probes, which have no token."""
-_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Prometheus' text format."""
-_METRICS_S: Final = 1.0
-"""Seconds for which metrics count. Attack: a stranger that asks without end, where metrics need no credential."""
-_READY_S: Final = 5.0
-"""Seconds for which an answer about readiness counts."""
-_ENDPOINTS: Final = {
-    "health": "/health", "ready": "/ready", "mcp": "/mcp", "sse": "/sse", "sse-status": "/sse-status",
-    "messages": "/messages", "tools": "/tools", "info": "/info", "metrics": "/metrics",
-}  # fmt: skip
-_TRANSPORTS: Final = ("streamable_http", "sse")
 _COPIES: Final = 3
 """An answer that waits for its client is there as text, as an event and as what is sent."""
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
@@ -69,7 +63,7 @@ class _Seated:
         answer = _Answer(send, scope[keys.CONNECTION])
         try:
             async with self._seats.take(scope, self._route) as seat:
-                _count(seat, scope)
+                seat.share.count(scope.get(keys.LENGTH, 0))
                 answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
                 with self._seats.stream() if scope["method"] == "GET" else anyio.CancelScope():
@@ -107,14 +101,6 @@ class _Answer:
         """Ends the answer."""
         if not self._is_whole:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def _count(seat: Seat, scope: Scope) -> None:
-    """Counts a request. Raises Busy when there are too many, or too many bytes of them."""
-    if not seat.share.requests.take(""):
-        raise errors.Busy("too many requests in a minute", code="busy.rate")
-    if not seat.share.volume.take(scope.get(keys.LENGTH, 0)):
-        raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
 
 
 def _write_refusal(error: errors.KubescriptError) -> Response:
@@ -178,94 +164,9 @@ async def _messages(seat: Seat, scope: Scope, receive: Receive, send: Send) -> N
     await seat.sse.post(scope, receive, send)
 
 
-class _Status:
-    """What stands beside MCP."""
-
-    def __init__(self, server: backend.Backend, seating: seats.Seats) -> None:
-        self._server = server
-        self._seats = seating
-        self._ready: tuple[float, backend.Readiness] | None = None
-        self._metrics: tuple[float, bytes] | None = None
-        self._asking = anyio.Lock()
-        self._thread = anyio.CapacityLimiter(1)
-
-    async def health(self, request: Request) -> Response:
-        """Says that the process answers; tells a known caller more."""
-        if self._is_stranger(request):
-            return JSONResponse({"status": "healthy"})
-        # The first line says what a tool is for; the others name clusters, which a probe need not know.
-        try:
-            tools = [
-                {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
-                for tool in await self._tools(request)
-            ]
-        except errors.Busy:  # the caller has sent too much; the process answers all the same
-            return JSONResponse({"status": "healthy"})
-        about = {"status": "healthy", "service": "kubescript", "version": kubescript.__version__, "timestamp": _now()}
-        return JSONResponse(about | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
-
-    async def ready(self, request: Request) -> Response:
-        """Says whether scripts would be answered."""
-        async with self._asking:  # many probes ask once
-            if self._ready is None or time.monotonic() > self._ready[0]:
-                found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)
-                self._ready = time.monotonic() + _READY_S, found
-        _, found = self._ready
-        word, status = ("ready", 200) if found.is_ready else ("not ready", 503)
-        state: dict[str, Any] = {"status": word}
-        if not self._is_stranger(request):
-            state["checks"] = dict(found.checks)
-        return JSONResponse(state, status)
-
-    async def info(self, request: Request) -> Response:
-        """Says what the server is; its counts are the caller's own."""
-        async with self._seats.take(request.scope) as seat:
-            _count(seat, request.scope)
-            tools, streams = await seat.tools(), seat.sse.count
-        more = {
-            "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
-            "transports": ("stdio", *_TRANSPORTS),
-            "endpoints": _ENDPOINTS | {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)},
-            "capabilities": {"tools": {}, "resources": True, "prompts": True},
-            "statistics": {"activeSSEConnections": streams, "availableTools": len(tools)},
-        }
-        return JSONResponse(self._server.state() | more)
-
-    async def tools(self, request: Request) -> Response:
-        """Lists the caller's tools as `tools/list` does."""
-        return JSONResponse({"jsonrpc": "2.0", "result": {"tools": await self._tools(request)}})
-
-    async def sse_status(self, request: Request) -> Response:
-        """Says how many streams of the older SSE are open: the caller's own."""
-        async with self._seats.take(request.scope) as seat:
-            _count(seat, request.scope)
-            return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
-
-    async def metrics(self, _request: Request) -> Response:
-        """Returns metrics: those of the last second, however many requests there are."""
-        if self._metrics is None or time.monotonic() > self._metrics[0]:
-            self._metrics = time.monotonic() + _METRICS_S, self._server.scrape()
-        return Response(self._metrics[1], media_type=_METRICS_TYPE)
-
-    async def _tools(self, request: Request) -> list[dict[str, Any]]:
-        async with self._seats.take(request.scope) as seat:
-            _count(seat, request.scope)
-            return await seat.tools()
-
-    def _is_stranger(self, request: Request) -> bool:
-        settings = self._server.settings
-        is_open = settings.is_local and not settings.knows_callers
-        return not is_open and authentication.credential(request.scope) is None
-
-
-def _now() -> str:
-    now = datetime.datetime.now(datetime.UTC)
-    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def application(server: backend.Backend, seating: seats.Seats, url: str) -> Starlette:
     """Returns the application; `url` is where clients find it."""
-    status = _Status(server, seating)
+    beside = status.Status(server, seating)
     own = [Route(path, _Seated(seating, _streamable_http, route)) for path, route in endpoints.PATHS.items()]
     routes: list[BaseRoute] = [
         Route("/mcp", _Seated(seating, _streamable_http)),
@@ -273,12 +174,12 @@ def application(server: backend.Backend, seating: seats.Seats, url: str) -> Star
         Route("/sse", _Seated(seating, _sse), methods=["GET"]),
         Route("/messages", _Seated(seating, _messages), methods=["POST"]),
         Route("/messages/", _Seated(seating, _messages), methods=["POST"]),
-        *(Route(path, status.health) for path in ("/health", "/healthz")),
-        *(Route(path, status.ready) for path in ("/ready", "/readyz")),
-        Route("/info", status.info),
-        Route("/tools", status.tools),
-        Route("/sse-status", status.sse_status),
-        Route("/metrics", status.metrics),
+        *(Route(path, beside.health) for path in ("/health", "/healthz")),
+        *(Route(path, beside.ready) for path in ("/ready", "/readyz")),
+        Route("/info", beside.info),
+        Route("/tools", beside.tools),
+        Route("/sse-status", beside.sse_status),
+        Route("/metrics", beside.metrics),
         *_metadata(server.settings, seating, url),
     ]
     handlers: Any = dict.fromkeys((errors.AuthError, errors.Busy, errors.ConfigError), _handle_error)

@@ -44,6 +44,13 @@ class Share:
         self.users = 0
         """Requests and streams that are being served."""
 
+    def count(self, length: int) -> None:
+        """Counts a request of so many bytes. Raises Busy when there are too many, or too many bytes of them."""
+        if not self.requests.take(""):
+            raise errors.Busy("too many requests in a minute", code="busy.rate")
+        if not self.volume.take(length):
+            raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
+
 
 class Volume:
     """Counts the bytes of the last minute. One event loop uses it."""

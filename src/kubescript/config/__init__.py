@@ -4,12 +4,11 @@ from kubescript.config.callers import LOOPBACK, Access, Auth, Http, Impersonatio
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
 from kubescript.config.context import Context, DeniedResource
 from kubescript.config.deferring import defer_models
-from kubescript.config.execution import Limits, Output, Sandbox
+from kubescript.config.execution import Limits, Output, Redaction, RedactionRule, Sandbox
 from kubescript.config.loading import load
-from kubescript.config.observability import Audit, Redaction, RedactionRule, Telemetry
-from kubescript.config.reloading import check_reload
+from kubescript.config.observability import Audit, Telemetry
 from kubescript.config.section import MIB
-from kubescript.config.settings import Mode, Settings, lower
+from kubescript.config.settings import Mode, Settings, check_reload, lower
 from kubescript.config.suggestions import nearest
 from kubescript.config.write_policy import Approvals, Expression, Plans, WritePolicy
 

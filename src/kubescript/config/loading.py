@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import logging
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeGuard, get_args
+from typing import Any, Final, get_args
 
 import pydantic
 import pydantic_settings
 
 from kubescript import errors
-from kubescript.config import rhos
+from kubescript.config import files, rhos
 from kubescript.config.commands import ROUTES
 from kubescript.config.context import Context
 from kubescript.config.section import with_home
@@ -46,7 +45,7 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
     _check_environment()
     path, data = _from_file(file, flags)
     if folder is not None:
-        data = _with_folder(data, folder)
+        data = files.with_folder(data, folder)
         path = folder
     flags, data = _with_chosen_contexts(flags, data)
     try:
@@ -71,7 +70,7 @@ def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | N
     if file is None and not named:
         return _from_theirs(theirs, flags)
     path = with_home(file or Path(named or ""))
-    data = _read_file(path)
+    data = files.read_file(path)
     return path, rhos.translate(data, path) if rhos.is_beside(data) else data
 
 
@@ -79,11 +78,11 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
     """Returns the file of rhos-mcps that counts where no other is named. Raises ConfigError."""
     if named:
         path = with_home(Path(named))
-        return path, rhos.translate(_read_file(path, is_yaml=True), path)
+        return path, rhos.translate(files.read_file(path, is_yaml=True), path)
     if not _asks_for_theirs(flags) or not rhos.FILE.is_file():
         return None, {}
     try:
-        data = _read_file(rhos.FILE)
+        data = files.read_file(rhos.FILE)
     except errors.ConfigError:  # it belongs to something else
         return None, {}
     if not rhos.is_beside(data):
@@ -239,74 +238,6 @@ def _check_environment() -> None:
             raise errors.ConfigError(
                 f"{variable}: settings of one context belong in a table [contexts.<name>] of the file"
             )
-
-
-def _read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
-    """Returns the tables of the file. Raises ConfigError."""
-    unreadable = f"cannot read the configuration file {path}"
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise errors.ConfigError(f"{unreadable}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise errors.ConfigError(f"{unreadable}: it is not UTF-8 text") from None
-    data = _parse(path, text, is_yaml=is_yaml or path.suffix in {".yaml", ".yml"})
-    if not isinstance(data, dict):
-        raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
-    return data
-
-
-def _with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Returns the settings with those of each TOML file of the folder, in the order of their names."""
-    try:
-        files = sorted(folder.iterdir())
-    except OSError as error:
-        raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
-    for file in files:
-        if file.suffix == ".toml" and not file.name.startswith("."):
-            data = _merge(data, _read_file(file))
-    return data
-
-
-def _merge(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings of both; of two values the later one, of two tables or lists of tables both."""
-    merged = dict(data)
-    for key, value in later.items():
-        before = merged.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            merged[key] = _merge(before, value)
-        elif _has_tables(before) and isinstance(value, list):
-            # A later file with a [[denied_resources]] or [[redaction.rules]] must not take back those of another one.
-            merged[key] = before + value
-        else:
-            merged[key] = value
-    return merged
-
-
-def _has_tables(value: object) -> TypeGuard[list[Any]]:
-    if not isinstance(value, list):
-        return False
-    return any(isinstance(item, dict) for item in value)
-
-
-def _parse(path: Path, text: str, *, is_yaml: bool) -> object:
-    """Returns the file's data. Raises ConfigError, which names the line when the parser does."""
-    try:
-        if is_yaml:
-            import yaml
-
-            return yaml.safe_load(text) or {}
-        return tomllib.loads(text)
-    except ValueError as error:
-        raise errors.ConfigError(f"{path}: {error}") from None
-    except Exception as error:
-        # The error is recognized by its module's name, because yaml is not imported for a TOML file.
-        if not type(error).__module__.startswith("yaml"):
-            raise
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        why = getattr(error, "problem", None) or "not valid YAML"
-        raise errors.ConfigError(f"{path}{where}: {why}") from None
 
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:

@@ -6,6 +6,7 @@ default and its reason. `loading` fills the settings in; every package reads the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
@@ -13,12 +14,13 @@ import pydantic
 import pydantic_settings
 from pydantic import Field
 
+from kubescript import errors
 from kubescript.config import callers, commands, execution, observability
 from kubescript.config.context import Context, DeniedResource
 from kubescript.config.section import UserPath
 from kubescript.config.write_policy import Plans, WritePolicy
 
-__all__ = ["PREFIX", "Mode", "Settings", "lower", "split"]
+__all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
 
 Mode = Literal["off", "plan", "direct"]
 """How a cluster may be changed."""
@@ -26,6 +28,12 @@ _MODES: Final[tuple[Mode, ...]] = ("off", "plan", "direct")
 """Each permits more than the one before."""
 PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
+_FIXED: Final = (
+    "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
+    "plans.store", "limits.memory_mib", "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
+    "processes_pool_size",
+)  # fmt: skip
+"""All of them are of the process, its workers or its listener, and not of one caller."""
 
 
 class Settings(pydantic_settings.BaseSettings):
@@ -79,7 +87,7 @@ class Settings(pydantic_settings.BaseSettings):
     """The limits of one script."""
     sandbox: execution.Sandbox = execution.Sandbox()
     """How scripts are confined, and how many run at the same time."""
-    redaction: observability.Redaction = observability.Redaction()
+    redaction: execution.Redaction = execution.Redaction()
     """What is masked before scripts read it."""
     audit: observability.Audit = observability.Audit()
     """What is recorded, and where."""
@@ -250,3 +258,16 @@ def split(names: str) -> tuple[str, ...]:
     """Splits a text at its commas; leaves out empty names."""
     parts = [part.strip() for part in names.split(",")]
     return tuple(part for part in parts if part)
+
+
+def check_reload(before: Settings, after: Settings) -> None:
+    """Raises ConfigError, which names them, when settings have changed that cannot while the server runs."""
+    changed = []
+    for name in _FIXED:
+        read = operator.attrgetter(name)
+        if read(before) != read(after):
+            changed.append(name)
+    if changed:
+        raise errors.ConfigError(
+            f"these settings cannot change while the server runs: {', '.join(changed)}", remedy="restart the server"
+        )

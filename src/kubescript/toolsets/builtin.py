@@ -100,19 +100,19 @@ def _gateway(parts: Parts) -> base.Toolset:
 
 def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.commands import openshift as commands
-    from kubescript.toolsets import openshift
+    from kubescript.toolsets import command_lines
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
     handler = parts.api_servers() if parts.settings.openshift.urls else parts.contexts
-    return openshift.toolset(parts.evaluator_of(runner, handler), parts.settings)
+    return command_lines.openshift(parts.evaluator_of(runner, handler), parts.settings)
 
 
 def _openstack(parts: Parts) -> base.Toolset:
     from kubescript.commands import openstack as commands
-    from kubescript.toolsets import openstack
+    from kubescript.toolsets import command_lines
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
+    return command_lines.openstack(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
 
 
 def _access(parts: Parts) -> base.Access:

@@ -15,7 +15,7 @@ import signal
 import socket
 import threading
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 Announce = Callable[[str], None]
 """Takes the server's URL as soon as clients can connect; an empty text over stdio."""
 
+_Reload = Callable[[config.Settings], Awaitable[None]]
+"""Serves under other settings from now on. Raises ConfigError when they cannot take effect; all is as before then."""
 _MAX_BODY: Final = 2 << 20
 """Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
 _GRACE_S: Final = 25
@@ -62,7 +64,7 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
     # Each transport loads only its own stack.
     from mcp.server.stdio import stdio_server
 
-    from kubescript.transports import reloading, unreadable
+    from kubescript.transports import unreadable
 
     served = server.operator.server()
 
@@ -72,7 +74,7 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
         await served.replace(operator.offer())
 
     async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
-        tasks.start_soon(reloading.watch, reread, reload)
+        tasks.start_soon(_reload_on_sighup, reread, reload)
         options = served.mcp.create_initialization_options()
         await served.mcp.run(unreadable.Answering(read, write), write, options)
         tasks.cancel_scope.cancel()
@@ -82,7 +84,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     import uvicorn
     from sse_starlette import sse
 
-    from kubescript.transports import handshake, http_connections, reloading, seats, tls
+    from kubescript.transports import handshake, http_connections, seats, tls
 
     # At SIGTERM it would break off answers that are still to come; streams without any are ended by `drain`.
     sse.AppStatus.enable_automatic_graceful_drain = False
@@ -120,9 +122,34 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
-            tasks.start_soon(reloading.watch, reread, reload)
+            tasks.start_soon(_reload_on_sighup, reread, reload)
             await serving.serve([listener])
             tasks.cancel_scope.cancel()
+
+
+async def _reload_on_sighup(reread: backend.Reread | None, reload: _Reload) -> None:
+    """Reloads at each SIGHUP. Returns at once where signals cannot be handled, or there is nothing to read."""
+    if reread is None or threading.current_thread() is not threading.main_thread():
+        return
+    with anyio.open_signal_receiver(signal.SIGHUP) as signals:
+        async for _ in signals:
+            await _try_reload(reread, reload)
+
+
+async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
+    try:
+        settings = await anyio.to_thread.run_sync(reread)
+        await reload(settings)
+    except errors.KubescriptError as error:
+        log.warning(
+            "the configuration is not reloaded, and all is as before: %s",
+            error.message,
+            extra={"event": "reload.refused", "code": error.code, "remedy": error.remedy},
+        )
+    except Exception:  # whatever else is wrong with what was read, the server goes on
+        log.exception("the configuration is not reloaded", extra={"event": "reload.refused"})
+    else:
+        log.info("the configuration is reloaded", extra={"event": "reload.done"})
 
 
 def _build_application(

@@ -125,7 +125,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
     """Check the sandbox, each cluster and what RBAC allows there. Exit code 1: something is wrong."""
     from kubescript import logs
     from kubescript.cli import clients
-    from kubescript.cli import doctor as diagnosis
+    from kubescript.cli import doctor as examination
 
     with opening.explain_errors():
         settings = flags.settings(context, given)
@@ -134,7 +134,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
         words = flags.as_words(context, given)
         line = clients.claude_line("kubescript", clients.server(settings, words))
         line = clients.without_passwords(line)
-        report = diagnosis.examine(settings, context.find_root().obj, offline=offline, connect=line)
+        report = examination.examine(settings, context.find_root().obj, offline=offline, connect=line)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)
     context.exit(0 if report.healthy else _FAILED)

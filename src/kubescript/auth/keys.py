@@ -23,7 +23,9 @@ ALGORITHMS: Final = (
 """Attack: `none`, and HS256 with the public key as its secret."""
 
 _FRESH_S: Final = 300.0
+"""Seconds after which keys are fetched again."""
 _KEPT_S: Final = 3_600.0
+"""Seconds for which keys count while the provider cannot be asked."""
 _COOLDOWN_S: Final = 5.0
 """Seconds after a fetch in which no further one is made for an unknown key."""
 

@@ -27,8 +27,11 @@ __all__ = ["KNOWN_S", "Opaque", "Questions"]
 KNOWN_S: Final = 30.0
 """Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
 _REFUSED_S: Final = 5.0
+"""Seconds for which a refusal counts. Attack: one wrong token, sent again and again."""
 _MAX_KNOWN: Final = 2_000
+"""Answers that are kept of good tokens, and of refused ones."""
 _THREADS: Final = 8
+"""Questions that are asked at the same time."""
 _QUEUE: Final = 64
 """Questions that wait for a thread."""
 _PER_MINUTE: Final = 600

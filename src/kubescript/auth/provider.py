@@ -20,6 +20,7 @@ __all__ = ["Provider", "tls_context"]
 
 _METADATA: Final = (".well-known/openid-configuration", ".well-known/oauth-authorization-server")
 _TIMEOUT_S: Final = 5.0
+"""Seconds for a whole answer."""
 _MAX_BYTES: Final = 1 << 20
 
 

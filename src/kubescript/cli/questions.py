@@ -23,6 +23,7 @@ _WHOLE_S: Final = 15.0
 """Seconds for all questions to one cluster."""
 _MAX_BYTES: Final = 1024 * 1024
 _MAX_GROUPS: Final = 8
+"""Groups of the user that are shown."""
 _READS: Final = (
     ("list", "", "pods", ""),
     ("get", "", "pods", "log"),

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 _COUNTED: Final = "kubescript.counted"
 _WARM_UP_DELAY_S: Final = 0.05
+"""Seconds after the first answer, so that the warm-up does not take processor time from it."""
 
 
 async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

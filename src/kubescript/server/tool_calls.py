@@ -36,7 +36,9 @@ _WITHOUT_SESSIONS: Final = "2026-07-28"
 """The protocol version since which no client over HTTP has a session."""
 
 _MAX_ARGUMENT_ERROR: Final = 300
+"""Characters of an error about an argument, which quotes the argument's value."""
 _QUOTED_VALUE: Final = 100
+"""Characters of its beginning, where it is longer."""
 
 
 async def run(

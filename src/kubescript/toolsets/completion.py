@@ -21,7 +21,9 @@ from kubescript.toolsets import base
 __all__ = ["Completions"]
 
 _TIME_MS: Final = 2_000
+"""Milliseconds for an answer: a client asks while a person types."""
 _KEPT_S: Final = 30.0
+"""Seconds for which an answer counts, so that a client that asks at every key press asks the cluster once."""
 _FAILED_S: Final = 2.0
 """Seconds for which a failed question is not asked again."""
 _MOST_KEPT: Final = 64

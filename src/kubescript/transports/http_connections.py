@@ -41,9 +41,11 @@ _SPARE_DESCRIPTORS: Final = 512
 """Of workers, API connections and files, and of connections that are accepted before one is ended: up to four times the
 backlog."""
 _MAX_CALLERS: Final = 1_000
+"""Callers that have a seat at the same time; the next one gets 503."""
 _FILES_OF_CALLER: Final = 4
 """Descriptors of a caller's connections to clusters that are kept; two as a rule."""
 _FEWEST: Final = 32
+"""Connections, and callers, that there may be even where the process has too few descriptors for them."""
 _UNREAD: Final = 128 << 10
 """Bytes of an answer that the kernel keeps for a client; Linux takes twice as many. Attack: clients that never read. By
 itself it keeps up to 4 MiB for each: 543 MiB."""
@@ -63,6 +65,7 @@ _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection
 def most(settings: config.Settings) -> tuple[int, int]:
     """Returns how many connections and how many callers there may be; raises the process's limit of descriptors where
     it is too low."""
+    # Attack: 1,100 half-sent requests, which took every descriptor: /health was not answered.
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once.
     # Among several callers, one takes half of the connections at most (`seats`).

@@ -31,6 +31,7 @@ LONG_INITIALIZE: Final = (
 )
 
 _BASE: Final = 32 << 20
+"""Bytes of a budget beside those of its sessions."""
 _SESSION: Final = 64 << 10
 """Bytes of a session beside what its client has sent: its tasks and streams, measured as 40 to 50 KiB."""
 REQUEST: Final = 16 << 10

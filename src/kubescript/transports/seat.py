@@ -32,6 +32,7 @@ _MINUTE_S: Final = 60.0
 _REQUEST: Final = 64 << 10
 """Bytes of a large request. Attack: 1,200 requests of 2 MiB in a minute, which the limit on their number allows."""
 _FEWEST: Final = 8 << 20
+"""Bytes of a minute that every caller may send, however few requests the settings allow."""
 
 
 class Share:

@@ -17,6 +17,7 @@ _HELD_BYTES: Final = 32 << 20
 """Bytes of requests that have not arrived whole, of all connections together. Attack: hundreds of large bodies of which
 the last byte never comes."""
 _LOG_EVERY_S: Final = 60.0
+"""Seconds between two log lines about ended connections, whose number is the clients' to choose."""
 
 
 class Waits(Protocol):

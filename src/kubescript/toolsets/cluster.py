@@ -10,10 +10,7 @@ import anyio
 
 from kubescript.toolsets import base, classic
 
-__all__ = ["NAME", "toolset"]
-
-NAME: Final = "cluster"
-
+__all__ = ["toolset"]
 
 _LOOK_S: Final = 0.05
 """Seconds between two looks at a log-in that is under way."""
@@ -29,7 +26,7 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
 
     tools = classic.tools(access, ("cluster_list",))
     tools += classic.tools(access, ("gke_auth",), classic.HostPart(prepare=prepare))
-    return base.Toolset(NAME, "clusters and logging in", tools, instructions=classic.INSTRUCTIONS)
+    return base.Toolset("cluster", "clusters and logging in", tools, instructions=classic.INSTRUCTIONS)
 
 
 async def _wait_for(work: futures.Future[None]) -> None:

@@ -18,9 +18,8 @@ import mcp_types
 from kubescript import config, evaluator, types
 from kubescript.toolsets import base
 
-__all__ = ["NAME", "PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
+__all__ = ["PAGE_PREFIX", "TRIAGE", "pages", "toolset"]
 
-NAME: Final = "code"
 
 _INSTRUCTIONS: Final = (
     "The tool evaluate_script runs a Python script beside the Kubernetes API server and returns the last expression. "
@@ -84,7 +83,7 @@ def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) ->
 
     tool = base.Tool(_definition(settings), evaluate_script)
     what = "evaluate a Python script in a sandbox beside the API server"
-    return base.Toolset(NAME, what, (tool,), pages(), (TRIAGE,), _INSTRUCTIONS)
+    return base.Toolset("code", what, (tool,), pages(), (TRIAGE,), _INSTRUCTIONS)
 
 
 def _definition(settings: config.Settings) -> mcp_types.Tool:

@@ -20,9 +20,8 @@ from kubescript.output import sanitizing, sentences
 from kubescript.toolsets import arguments, base, classic
 from kubescript.wire import messages
 
-__all__ = ["FORBIDDEN", "NAME", "toolset"]
+__all__ = ["FORBIDDEN", "toolset"]
 
-NAME: Final = "gateway"
 FORBIDDEN: Final = frozenset({"configmaps", "secrets"})
 """Plurals that no tool takes, in any group."""
 _READS: Final = ("k8s_list", "k8s_get", "k8s_list_events", "k8s_pod_logs")
@@ -56,7 +55,7 @@ def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.T
     if writable:
         tools += [_tool(name, access, by_argument=by_argument) for name in _DONE]
     about = "objects of a namespace, and writes by intent"
-    return base.Toolset(NAME, about, tuple(tools), instructions=classic.INSTRUCTIONS)
+    return base.Toolset("gateway", about, tuple(tools), instructions=classic.INSTRUCTIONS)
 
 
 def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:

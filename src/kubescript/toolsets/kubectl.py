@@ -6,9 +6,8 @@ from typing import Final
 
 from kubescript.toolsets import base, classic
 
-__all__ = ["NAME", "toolset"]
+__all__ = ["toolset"]
 
-NAME: Final = "kubectl"
 _READS: Final = (
     "kubectl_get",
     "kubectl_logs",
@@ -28,4 +27,4 @@ def toolset(access: base.Access, *, follow: classic.Follow | None, by_argument: 
     tools = classic.tools(access, _READS)
     if follow is not None:
         tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow, by_argument=by_argument))
-    return base.Toolset(NAME, "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)
+    return base.Toolset("kubectl", "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)

@@ -112,9 +112,9 @@ def _check_labels(labels: Mapping[str, Any]) -> None:
 
 def _check_label_key(key: str) -> None:
     prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > _MAX_NAME or not _PREFIX.fullmatch(prefix)):
-        raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
-    if len(name) > _MAX_LABEL or not _LABEL_PART.fullmatch(name):
+    has_prefix = not slash or (len(prefix) <= _MAX_NAME and _PREFIX.fullmatch(prefix))
+    has_name = len(name) <= _MAX_LABEL and _LABEL_PART.fullmatch(name)
+    if not has_prefix or not has_name:
         raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
 
 

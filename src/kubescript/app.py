@@ -149,7 +149,7 @@ class Application:
         # One at a time: of three processes on two processors, this one would wait 0.2 s more for its own.
         if self.settings.needs_cluster:  # else no script runs
             self._source.warm_up()
-        with config.deferred_models():
+        with config.defer_models():
             import mcp_types  # noqa: F401 - half of it
 
             if self._masking is not None:
@@ -159,7 +159,7 @@ class Application:
         if self.settings.transport == "http":
             self.operator.recover()  # the first call may come hours later
 
-    def prepared(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
+    def prepare(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
         """Returns what `operator` will be under other settings, and what puts it in its place, which does not close the
         one before. Raises ConfigError when they cannot take effect."""
         config.check_reload(self.settings, settings)

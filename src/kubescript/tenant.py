@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
-from kubescript.auth import access
+from kubescript.auth import access_rules
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
@@ -225,6 +225,6 @@ def _acting(settings: config.Settings, caller: user.User | None) -> acting.Actin
 
 def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
     """Returns the groups that the cluster is told of."""
-    passed_on = (group for group in groups if access.matches((group,), names.groups))
+    passed_on = (group for group in groups if access_rules.matches((group,), names.groups))
     prefixed = (names.group_prefix + group for group in passed_on)
     return tuple(group for group in prefixed if not acting.is_reserved(group))

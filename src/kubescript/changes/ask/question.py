@@ -22,7 +22,7 @@ from mcp.shared.exceptions import MCPError
 from kubescript import errors, types
 from kubescript.changes.store import record
 from kubescript.changes.view import plain
-from kubescript.transports import retained, scope
+from kubescript.transports import retained, scope_keys
 
 __all__ = [
     "Call", "State", "compose_form", "end_call", "read_response", "read_state", "state_guard", "wait_for_response",
@@ -61,7 +61,7 @@ class Call:
     def budget(self) -> retained.Budget | None:
         """The budget of the caller's bytes; None over stdio."""
         request = self.ctx.request
-        part: retained.Part | None = request.scope.get(scope.PART) if request is not None else None
+        part: retained.Part | None = request.scope.get(scope_keys.PART) if request is not None else None
         return part.budget if part is not None else None
 
     @property

@@ -53,7 +53,7 @@ class Tls(section.Section):
     key_file: section.UserPath | None = None
     """The server's key in PEM."""
     client_ca_file: section.UserPath | None = None
-    """CAs of callers, in PEM. Whoever shows a certificate of theirs is authenticated by it: the common name is the
+    """CAs of callers, in PEM. A caller with a certificate of theirs is authenticated by it: the common name is the
     user, and the organizations are the groups, as in Kubernetes."""
 
     @pydantic.model_validator(mode="after")
@@ -72,7 +72,7 @@ class Introspection(section.Section):
     url: Annotated[str, Field(pattern=r"^https?://")]
     """The endpoint."""
     client_id: str
-    """As whom the server asks."""
+    """The client as which the server asks."""
     client_secret_file: section.UserPath
     """A file with that client's secret."""
 
@@ -88,7 +88,7 @@ class Auth(section.Section):
     scopes: tuple[str, ...] = ()
     """What a token's scope must have for the server to be used at all."""
     user_claim: str = "sub"
-    """The claim with the user's name: `email`, `preferred_username`. Only `sub` is never given to somebody else."""
+    """The claim with the user's name: `email`, `preferred_username`. Only `sub` is never given to another user."""
     groups_claim: str = "groups"
     """The claim with the user's groups."""
     ca_file: section.UserPath | None = None
@@ -116,12 +116,12 @@ class Impersonation(section.Section):
 
 
 class Access(section.Section):
-    """What some callers may do. The first table that fits a caller counts; who fits none is refused."""
+    """What some callers may do. The first table that fits a caller counts; a caller that fits none is refused."""
 
     users: tuple[str, ...] = ()
-    """The caller is one of these; `*@example.com` matches. Default: anybody."""
+    """The caller is one of these; `*@example.com` matches. Default: every caller."""
     groups: tuple[str, ...] = ()
-    """The caller is in one of these. Default: anybody."""
+    """The caller is in one of these. Default: every caller."""
     scopes: tuple[str, ...] = ()
     """The caller's token has all of these scopes."""
     toolsets: tuple[str, ...] | None = None

@@ -4,7 +4,7 @@ there are, and how much of what they send is held. `serving` gives `protocol` to
 A connection waits for its client between requests, until a request has arrived whole, and while the client does not
 read its answer. What is being answered never waits. When there are too many connections, those that wait longest end
 first, so that a request which arrives at once (a probe of /health) always finds room. When too much of what is sent has
-not arrived whole, the largest ends of whoever sends most: a caller, or all strangers together.
+not arrived whole, the largest request ends of the caller that sends most; all strangers together count as one caller.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from uvicorn.protocols.http import h11_impl
 
 from kubescript import config, errors
 from kubescript.transports import received, retained, waiting
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 
@@ -41,9 +41,11 @@ _SPARE_DESCRIPTORS: Final = 512
 """Of workers, API connections and files, and of connections that are accepted before one is ended: up to four times the
 backlog."""
 _MAX_CALLERS: Final = 1_000
+"""Callers that have a seat at the same time; the next one gets 503."""
 _FILES_OF_CALLER: Final = 4
 """Descriptors of a caller's connections to clusters that are kept; two as a rule."""
 _FEWEST: Final = 32
+"""Connections, and callers, that there may be even where the process has too few descriptors for them."""
 _UNREAD: Final = 128 << 10
 """Bytes of an answer that the kernel keeps for a client; Linux takes twice as many. Attack: clients that never read. By
 itself it keeps up to 4 MiB for each: 543 MiB."""
@@ -63,20 +65,25 @@ _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection
 def most(settings: config.Settings) -> tuple[int, int]:
     """Returns how many connections and how many callers there may be; raises the process's limit of descriptors where
     it is too low."""
+    # Attack: 1,100 half-sent requests, which took every descriptor: /health was not answered.
     sandbox = settings.sandbox
     # Each session may keep a stream open and each script its call; all other requests are answered at once.
     # Among several callers, one takes half of the connections at most (`seats`).
-    endpoints = sum(bool(settings.offered(route)) for route in config.ROUTES) + 1
-    sessions = settings.http.max_sessions * endpoints * (2 if settings.knows_callers else 1)
+    routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
+    sessions = settings.http.max_sessions * (len(routes) + 1)
+    callers = 0
+    if settings.knows_callers:
+        sessions *= 2
+        callers = _MAX_CALLERS
     wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
-    callers = _MAX_CALLERS if settings.knows_callers else 0
     soft = _descriptors(wanted + callers * _FILES_OF_CALLER + _SPARE_DESCRIPTORS) - _SPARE_DESCRIPTORS
     connections = max(_FEWEST, min(wanted, soft // 2 if callers else soft))
-    return connections, max(_FEWEST, min(_MAX_CALLERS, (soft - connections) // _FILES_OF_CALLER))
+    kept_callers = (soft - connections) // _FILES_OF_CALLER
+    return connections, max(_FEWEST, min(_MAX_CALLERS, kept_callers))
 
 
 def _descriptors(wanted: int) -> int:
-    """Returns how many of so many descriptors the process may have."""
+    """Returns how many descriptors the process may have, at most those that are wanted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted
@@ -86,7 +93,7 @@ def _descriptors(wanted: int) -> int:
 
 
 def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
-    """Returns the class of connections of which there are at most so many."""
+    """Returns a class of connections, of which `most` may be open at the same time."""
     return type("LimitedConnection", (Connection,), {"waiting": waiting.Waiting(most, wait_s)})
 
 
@@ -131,7 +138,7 @@ class Server(uvicorn.Server):
 
 
 class _Told:
-    """An application that is told of each request what is known of its connection."""
+    """An application that adds what is known of a connection to the scope of each of its requests."""
 
     def __init__(self, app: Any, known: dict[str, object]) -> None:
         self._app = app
@@ -150,7 +157,7 @@ class Connection(h11_impl.H11Protocol):
     has_certificate = False
     """Whether its client is known by a certificate, which OpenSSL has verified."""
     owner = ""
-    """Who is known to send the request that comes."""
+    """The person who is known to send the request that arrives; empty for a stranger."""
     _timer: asyncio.TimerHandle | None = None
     _is_lost = False
 
@@ -177,12 +184,12 @@ class Connection(h11_impl.H11Protocol):
 
     def count(self, budget: retained.Budget, size: int) -> None:
         """Counts so many bytes that are about to be sent, and what the client has not read, until the next count or the
-        connection's end. It ends at once where there is no room, and later to make some."""
+        connection's end. The connection ends at once where there is no room, and later to make room for others."""
         self._unread.close()
         if self._is_lost:
             return
         size += self._measure_unread()
-        if size <= retained.REQUEST:  # its request counts for so many; a quiet stream never makes way
+        if size <= retained.REQUEST:  # its request already counts as so many; a quiet stream never makes way
             return
         try:
             kept = budget.keep(size, self.end)
@@ -198,7 +205,7 @@ class Connection(h11_impl.H11Protocol):
 
     def _measure_unread(self) -> int:
         sock = self.transport.get_extra_info("socket")
-        if sock is None or sock.fileno() < 0:  # it has ended, and nobody is told yet
+        if sock is None or sock.fileno() < 0:  # it has ended, and `connection_lost` is still to come
             return 0
         with contextlib.suppress(OSError):
             queued = fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))
@@ -218,7 +225,7 @@ class Connection(h11_impl.H11Protocol):
             self.waiting.hold(self, len(data))
 
     def send_400_response(self, msg: str) -> None:
-        """Refuses what is no request."""
+        """Refuses bytes that are not a request."""
         # Attack: a body that breaks off after the answer to it, and each time a stack trace in the log.
         if self._received.has_long_head:
             self._refuse_head()
@@ -258,8 +265,8 @@ class Connection(h11_impl.H11Protocol):
 
     def _judge(self) -> None:
         """Starts the time that the connection may wait, or stops it."""
-        is_waiting = self.conn.their_state not in _WHOLE or self.flow.write_paused or self.transport.is_closing()
-        if not is_waiting:
+        is_whole = self.conn.their_state in _WHOLE
+        if is_whole and not self.flow.write_paused and not self.transport.is_closing():
             self._stop_timer()
             self.waiting.remove(self)
         elif self._timer is None:

@@ -1,4 +1,4 @@
-"""What is masked, what is recorded, and what is reported."""
+"""What is recorded, and what is reported."""
 
 from __future__ import annotations
 
@@ -8,38 +8,7 @@ from pydantic import Field
 
 from kubescript.config import section
 
-__all__ = ["Audit", "Redaction", "RedactionRule", "Telemetry"]
-
-
-class RedactionRule(section.Section):
-    """A kind of token that is recognized by its form."""
-
-    id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9-]{0,58}")]
-    """The rule's name; it stands in the placeholder."""
-    regex: Annotated[str, Field(min_length=3)]
-    """Matches the text to mask; with a group, only the group is masked."""
-    probe: str | None = None
-    """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
-    example: str = ""
-    """A text with such a token, on which `probe` and `regex` are tried at the start; a `probe` needs one."""
-    entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
-    """Entropy in bits per byte below which a match is taken for an example and not masked."""
-
-
-class Redaction(section.Section):
-    """What is masked before scripts read it."""
-
-    enabled: bool = True
-    """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs a
-    warning of that when it starts."""
-    disable: tuple[str, ...] = ()
-    """Ids of rules that are not applied."""
-    rules: tuple[RedactionRule, ...] = ()
-    """Rules in addition to the built-in ones."""
-    allow: tuple[str, ...] = ()
-    """Regular expressions. A value in which one matches is not masked. Values of Secrets are masked all the same."""
-    allow_names: tuple[str, ...] = ()
-    """Names of variables, fields and flags whose values are not judged by the name."""
+__all__ = ["Audit", "Telemetry"]
 
 
 class Audit(section.Section):

@@ -9,31 +9,36 @@ from dataclasses import replace
 from kubescript import config, errors
 from kubescript.auth import user
 
-__all__ = ["matches", "narrowed", "reduced", "scopes"]
+__all__ = ["matches", "narrow", "reduce", "scopes"]
 
 
-def narrowed(settings: config.Settings, caller: user.User) -> config.Settings:
+def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
     """Returns the settings as they are for this caller. Raises AuthError when no table fits."""
     if not settings.access:
         return settings
-    rule = next((rule for rule in settings.access if _fits(rule, caller)), None)
+    fitting = (rule for rule in settings.access if _fits(rule, caller))
+    rule = next(fitting, None)
     if rule is None:
         raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
     updates: dict[str, object] = {"access": ()}
     if rule.toolsets is not None:
         updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
-    chosen = settings.model_copy(update=updates | _contexts(settings, rule.contexts))
-    return _lowered(chosen, rule.writes) if rule.writes is not None else chosen
+    updates |= _contexts(settings, rule.contexts)
+    chosen = settings.model_copy(update=updates)
+    if rule.writes is None:
+        return chosen
+    return _lower(chosen, rule.writes)
 
 
 def scopes(settings: config.Settings) -> frozenset[str]:
-    """Returns the scopes that decide something."""
-    return frozenset(settings.auth.scopes).union(*(rule.scopes for rule in settings.access))
+    """Returns the scopes that some rule or setting asks for."""
+    of_rules = (rule.scopes for rule in settings.access)
+    return frozenset(settings.auth.scopes).union(*of_rules)
 
 
-def reduced(settings: config.Settings, caller: user.User) -> user.User:
-    """Returns the caller without the scopes that decide nothing. Attack: a user who asks for tokens of ever other
-    scopes, to be ever other callers, each with limits of its own."""
+def reduce(settings: config.Settings, caller: user.User) -> user.User:
+    """Returns the caller without the scopes that no rule or setting asks for. Attack: a user who gets token after token
+    with other scopes, to be another caller each time, with limits of its own."""
     return replace(caller, scopes=caller.scopes & scopes(settings))
 
 
@@ -46,7 +51,7 @@ def _fits(rule: config.Access, caller: user.User) -> bool:
 
 
 def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
-    """Says whether one of the names is one that the patterns mean; `*` stands for anything."""
+    """Says whether one of the names matches one of the patterns; `*` stands for anything."""
     return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
 
 
@@ -61,9 +66,9 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
     return {"contexts": kept, "context": context}
 
 
-def _lowered(settings: config.Settings, most: config.Mode) -> config.Settings:
+def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with every cluster's mode at `most`, and `openstack` that writes only with `direct`."""
     mode = config.lower(settings.mode, most)
-    # `read_only` beside `writes` would count: it says here what the mode says.
-    updates = {"contexts": settings.lowered(most), "writes": mode, "read_only": mode == "off"}
-    return settings.model_copy(update=updates | settings.lowered_commands(most))
+    # `read_only` counts beside `writes`, so it must say the same as the mode.
+    updates = {"contexts": settings.lower_contexts(most), "writes": mode, "read_only": mode == "off"}
+    return settings.model_copy(update=updates | settings.lower_commands(most))

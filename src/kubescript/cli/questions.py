@@ -23,6 +23,7 @@ _WHOLE_S: Final = 15.0
 """Seconds for all questions to one cluster."""
 _MAX_BYTES: Final = 1024 * 1024
 _MAX_GROUPS: Final = 8
+"""Groups of the user that are shown."""
 _READS: Final = (
     ("list", "", "pods", ""),
     ("get", "", "pods", "log"),
@@ -41,7 +42,7 @@ _NO_ROLE: Final = "bind a role: kubectl create clusterrolebinding NAME --cluster
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a cluster said."""
+    """The answers of a cluster."""
 
     version: str = ""
     user: str = ""
@@ -62,14 +63,16 @@ def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
         if user == _NOBODY:
             return Answer(version, user, groups, problem=f"the API server sees us as {_NOBODY}; {_NO_USER}")
         wanted = _READS + (_WRITES if writable else ())
-        verdicts = {_named(*each): questions.may(*each, namespace="") for each in wanted}
+        verdicts = {_name(*each): questions.may(*each, namespace="") for each in wanted}
         allowed = tuple(name for name, verdict in verdicts.items() if verdict)
         if not allowed and questions.may(*_READS[0], namespace=cluster.namespace):
             allowed = (f"list pods in namespace {cluster.namespace}",)
     except errors.ClusterError as error:
         return Answer(problem=error.explained)
     forbidden = tuple(name for name, verdict in verdicts.items() if not verdict)
-    problem = "" if allowed else f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
+    problem = ""
+    if not allowed:
+        problem = f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
     return Answer(version, user, groups, allowed, forbidden, problem)
 
 
@@ -98,21 +101,19 @@ class _Questions:
         return version[:100]
 
     def user(self) -> tuple[str, tuple[str, ...]]:
-        """Returns our name and groups; empty where the server does not tell (Kubernetes before 1.28)."""
+        """Returns our name and groups; empty where the server does not say (Kubernetes before 1.28)."""
         status, data = self._create("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", {})
-        if status == 403 and _NOBODY in str(data.get("message")):  # who has no name may not ask for it
+        if status == 403 and _NOBODY in str(data.get("message")):  # an anonymous user may not ask
             return _NOBODY, ()
         review = _object(data.get("status"))
         info = _object(review.get("userInfo"))
         name = str(info.get("username") or "")
         groups = info.get("groups")
-        if not isinstance(groups, list):
-            groups = []
-        shown = groups[:_MAX_GROUPS]
+        shown = groups[:_MAX_GROUPS] if isinstance(groups, list) else []
         return name[:253], tuple(str(group)[:100] for group in shown)
 
     def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:
-        """Says whether RBAC allows it; everywhere, when no namespace is given."""
+        """Says whether RBAC allows this in a namespace; an empty one means everywhere."""
         attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
         if subresource:
             attributes["subresource"] = subresource
@@ -153,7 +154,7 @@ def _object(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _named(verb: str, group: str, resource: str, subresource: str) -> str:
-    """As RBAC writes it: `list deployments.apps`, `get pods/log`."""
+def _name(verb: str, group: str, resource: str, subresource: str) -> str:
+    """Returns a verb and a resource as RBAC writes them: `list deployments.apps`, `get pods/log`."""
     what = f"{resource}/{subresource}" if subresource else resource
     return f"{verb} {kinds.full_name(group, what)}"

@@ -1,5 +1,5 @@
-"""A client that reads whole answers and whole lists through a broker, as a script reads them. `capture` and `logs` use
-it."""
+"""A client that reads whole answers and whole lists through a broker, as a script reads them. `capture` and
+`container_logs` use it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubescript.cluster import collection
 from kubescript.kube import paths
 from kubescript.wire import exchanges
 
-__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decoded"]
+__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decode"]
 
 # Objects in one page. Pages bound the memory, and all pages of one list show the cluster at the same moment.
 _PAGE: Final = 500
@@ -78,7 +78,7 @@ class Client:
             return _read(response, reply.reason)
 
     def is_missing_namespace(self, namespace: str) -> bool:
-        """Says whether the cluster has no such namespace; False when the cluster does not tell."""
+        """Says whether the cluster has no such namespace; False when the cluster does not say."""
         call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
         _, response = self._broker.handle(call, operation.Operation(journal=self._journal), SMALL_S)
         if response is None:
@@ -136,8 +136,8 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
     return bytes(body)
 
 
-def decoded(document: bytes, shape: type[_Shape]) -> _Shape:
-    """Decodes a discovery document. Raises ReadFailed when it is none, for example a login page."""
+def decode(document: bytes, shape: type[_Shape]) -> _Shape:
+    """Decodes a discovery document. Raises ReadFailed for anything else, for example a login page."""
     try:
         return msgspec.json.decode(document, type=shape)
     except (msgspec.MsgspecError, RecursionError):

@@ -35,7 +35,7 @@ class Expression(section.Section):
     message: Annotated[str, Field(max_length=300)] = ""
     """What is said when it is false; default: the expression."""
     action: Literal["deny", "warn"] = "deny"
-    """Refuse the change, or show the message to who approves it."""
+    """Refuse the change, or show the message to the person who approves it."""
 
 
 class WritePolicy(section.Section):

@@ -21,4 +21,5 @@ class UserPath(click.Path):
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Returns the path."""
         expanded = os.path.expanduser(os.fspath(value))  # noqa: PTH111  it raises nothing for a home that is not known
-        return Path(os.fsdecode(super().convert(expanded, param, ctx)))
+        converted = super().convert(expanded, param, ctx)
+        return Path(os.fsdecode(converted))

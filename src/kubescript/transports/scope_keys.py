@@ -1,4 +1,4 @@
-"""Keys under which a request's scope has what was found out about it."""
+"""Keys of a request's scope under which stands what is known of the request."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Final
 __all__ = ["CERTIFICATE", "CONNECTION", "CREDENTIAL", "LENGTH", "PART", "SESSION", "WEIGHT"]
 
 CREDENTIAL: Final = "kubescript.credential"
-"""Who sends it, as `user.Credential`; missing where nobody has to say."""
+"""The caller's `user.Credential`; missing where none is needed."""
 CERTIFICATE: Final = "kubescript.certificate"
 """The client's certificate, which TLS has verified, as `ssl.SSLSocket.getpeercert` gives it."""
 CONNECTION: Final = "kubescript.connection"
-"""The `connections.Connection` on which it has come."""
+"""The `http_connections.Connection` on which it has come."""
 SESSION: Final = "kubescript.session"
-"""The name of its session; no handle with which another client could join it."""
+"""The name of its session; it is no handle, so knowing it lets no client join the session."""
 LENGTH: Final = "kubescript.length"
 """Bytes of its body."""
 WEIGHT: Final = "kubescript.weight"

@@ -37,21 +37,23 @@ class _Event:
 
 
 class Events:
-    """The events of one caller's streams, the oldest first. Nobody else can name one: each caller has a store."""
+    """The events of one caller's streams, the oldest first. No other caller can name one: each has a store."""
 
     def __init__(self, budget: retained.Budget) -> None:
-        """They count in this budget."""
+        """`budget` counts the events."""
         self._events: OrderedDict[str, _Event] = OrderedDict()
         self._size = 0
         self._budget = budget
 
     def store(self, session: _OfSession, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
         """Keeps an event, and forgets the oldest where there are too many; returns its id."""
-        text = message.model_dump_json(by_alias=True, exclude_unset=True).encode() if message is not None else b""
+        text = b""
+        if message is not None:
+            text = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         event_id = secrets.token_urlsafe(12)
         # The name of a stream is the id of a request. Attack: ids of 2 MiB.
         size = _EVENT + len(text) + len(stream_id)
-        with contextlib.suppress(errors.Busy):  # then nobody can resume from here, and the stream goes on
+        with contextlib.suppress(errors.Busy):  # then no client can resume from here, and the stream goes on
             kept = self._budget.keep(size, functools.partial(self._drop, event_id))
             self._events[event_id] = _Event(session, stream_id, text, kept)
             self._size += size
@@ -87,7 +89,8 @@ class Events:
         self._size = 0
 
     def _drop(self, event_id: str) -> None:
-        self._size -= self._events.pop(event_id).kept.size
+        event = self._events.pop(event_id)
+        self._size -= event.kept.size
 
 
 class _OfSession(streamable_http.EventStore):

@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from kubescript.capture import client, directory
+from kubescript.capture import cluster_client, directory
 
 __all__ = ["PodLogs"]
 
@@ -68,7 +68,7 @@ class _Log:
     previous: bool
 
     def __str__(self) -> str:
-        """The name of the log in the report."""
+        """Returns the name of the log in the report."""
         name = f"{self.namespace}/{self.pod} {self.container}"
         return f"{name} (previous)" if self.previous else name
 
@@ -94,18 +94,19 @@ class PodLogs:
     """`shop/web-1 nginx` → why it is missing."""
     _pending: dict[_Log, None] = field(default_factory=dict)
     _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
-    """Node → number of its logs that nobody answered."""
+    """Node → number of its logs that stayed unanswered."""
 
     def add(self, raw: msgspec.Raw) -> None:
-        """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when it is none."""
-        self._pending.update(dict.fromkeys(_logs(msgspec.json.decode(raw, type=_Pod))))
+        """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
+        pod = msgspec.json.decode(raw, type=_Pod)
+        self._pending |= dict.fromkeys(_logs(pod))
 
-    def save(self, source: client.Client, folder: directory.Directory, lines: int) -> None:
+    def save(self, source: cluster_client.Client, folder: directory.Directory, lines: int) -> None:
         """Saves the last `lines` lines of each log."""
         for log in self._pending:
             try:
                 text = self._read(source, log, lines)
-            except client.ReadFailed as error:
+            except cluster_client.ReadFailed as error:
                 self._unanswered[log.node] += error.unreachable
                 self.missing[str(log)] = str(error)
             else:
@@ -125,31 +126,31 @@ class PodLogs:
                 names += f" and {len(logs) - _MAX_NAMED} more"
             yield f"{count} ({names}): {reason}"
 
-    def _read(self, source: client.Client, log: _Log, lines: int) -> bytes:
+    def _read(self, source: cluster_client.Client, log: _Log, lines: int) -> bytes:
         """Returns the log. Raises ReadFailed; does not ask when the pod's node has not answered for other logs."""
         if self._unanswered[log.node] >= _MAX_UNANSWERED:
             node = log.node or "(none)"
             why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
-            raise client.ReadFailed(why)
+            raise cluster_client.ReadFailed(why)
         # Timestamps are saved, because `sinceTime` needs them when the snapshot is served.
         query = [("container", log.container), ("tailLines", str(lines)), ("timestamps", "true")]
         if log.previous:
             query.append(("previous", "true"))
-        return source.get(log.path, tuple(query), "text", client.SMALL_S)
+        return source.get(log.path, tuple(query), "text", cluster_client.SMALL_S)
 
 
 def _logs(pod: _Pod) -> Iterator[_Log]:
     """Yields the logs of one pod."""
     spec = pod.spec or _Spec()
-    node = spec.node_name or ""
-    restarted = _restarted(pod.status or _Status())
+    namespace, name, node = pod.metadata.namespace, pod.metadata.name, spec.node_name or ""
+    restarted = _find_restarted(pod.status or _Status())
     for container in (*(spec.init_containers or ()), *(spec.containers or ())):
-        for previous in (False, True):
-            if not previous or container.name in restarted:
-                yield _Log(pod.metadata.namespace, pod.metadata.name, node, container.name, previous)
+        yield _Log(namespace, name, node, container.name, previous=False)
+        if container.name in restarted:
+            yield _Log(namespace, name, node, container.name, previous=True)
 
 
-def _restarted(status: _Status) -> set[str]:
+def _find_restarted(status: _Status) -> set[str]:
     """Returns the names of the containers that have run before, and so have a previous log."""
     every = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
     return {container.name for container in every if "terminated" in (container.last_state or {})}

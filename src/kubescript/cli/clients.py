@@ -26,7 +26,7 @@ _PASSWORD: Final = re.compile(r"://[^/\s]*@")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """How a client reaches the server: a program that the client starts, or the URL of one that somebody keeps
+    """The way in which a client reaches the server: a program that the client starts, or the URL of one that is kept
     running."""
 
     command: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Server:
     url: str = ""
 
     def entry(self, *, typed: bool) -> dict[str, Any]:
-        """The server's entry in a configuration file; `typed` says which transport it is."""
+        """Returns the server's entry in a configuration file; `typed` adds the name of the transport."""
         entry: dict[str, Any] = {}
         if typed:
             entry["type"] = "http" if self.url else "stdio"
@@ -64,7 +64,7 @@ def _home() -> Path:
 
 
 def _application_folder() -> Path:
-    """Where programs with windows keep their settings."""
+    """Returns the folder in which programs with windows keep their settings."""
     if sys.platform == "darwin":
         return _home() / "Library" / "Application Support"
     return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config")
@@ -88,7 +88,7 @@ CLIENTS: Final = {
 
 
 def server(settings: config.Settings, flags: list[str], client: Client | None = None) -> Server:
-    """How a client reaches the server with these settings, which the flags amount to. Raises ConfigError."""
+    """Returns how a client reaches the server with these settings, which come of the flags. Raises ConfigError."""
     toolsets = [] if settings.toolsets else ["--toolsets", "code"]
     command = (*_program(), *flags, *toolsets)
     if settings.transport == "http":
@@ -103,19 +103,21 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
 
 
 def _url(settings: config.Settings) -> str:
-    """Where a client finds the server over http: /mcp, unless all toolsets have endpoints of their own."""
+    """Returns the server's URL over http: that of /mcp, unless all toolsets have endpoints of their own."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
     url = settings.http.url or f"{scheme}://{host}:{settings.port}/mcp"
     from kubescript import config
     from kubescript.transports import endpoints
 
-    routes = [route for route in config.ROUTES if settings.offered(route)]
-    return endpoints.resource(url, f"/{routes[0]}/") if routes and not settings.offered() else url
+    routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
+    if settings.list_toolsets() or not routes:
+        return url
+    return endpoints.resource(url, f"/{routes[0]}/")
 
 
 def claude_line(name: str, served: Server) -> str:
-    """The command that tells Claude Code of the server, for all of the user's projects."""
+    """Returns the command that tells Claude Code of the server, for all of the user's projects."""
     if served.url:
         return shlex.join(["claude", "mcp", "add", "--transport", "http", "--scope", "user", name, served.url])
     words = ["claude", "mcp", "add"]
@@ -131,12 +133,13 @@ def without_passwords(line: str) -> str:
 
 
 def snippet(name: str, client: Client, served: Server) -> str:
-    """What belongs in the configuration file."""
-    return json.dumps({client.key: {name: served.entry(typed=client.typed)}}, indent=2, ensure_ascii=False)
+    """Returns what belongs in the configuration file."""
+    servers = {name: served.entry(typed=client.typed)}
+    return json.dumps({client.key: servers}, indent=2, ensure_ascii=False)
 
 
 def warnings(settings: config.Settings, served: Server) -> list[str]:
-    """What would keep the client from the server: nobody has started it, or it would not start."""
+    """Returns what would keep the client from the server: it is not started, or would not start."""
     if served.url:
         found = [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
         if settings.knows_callers and settings.auth.issuer is None:
@@ -148,7 +151,7 @@ def warnings(settings: config.Settings, served: Server) -> list[str]:
 
 
 def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
-    """Why the server would stop at its start, for each cluster that does not exist."""
+    """Returns why the server would stop at its start, for each cluster that does not exist."""
     from kubescript.cluster import identity, kubeconfig
 
     found = []
@@ -162,7 +165,7 @@ def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
 
 
 def _program() -> tuple[str, ...]:
-    """This installation's command, by its absolute path: clients do not have the PATH of a shell."""
+    """Returns this installation's command, by its absolute path: clients do not have the PATH of a shell."""
     started = Path(sys.argv[0])
     for path in (started, Path(sys.executable).with_name("kubescript")):
         if path.name == "kubescript" and path.is_file() and os.access(path, os.X_OK):
@@ -171,26 +174,24 @@ def _program() -> tuple[str, ...]:
 
 
 def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:
-    """Variables of this shell that the server needs and a client would not pass on."""
+    """Returns the variables of this shell that the server needs and a client would not pass on."""
     from kubescript.cluster import kubeconfig
 
-    needed = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith("KUBESCRIPT_") and not name.startswith("KUBESCRIPT_TEST")
-    }
+    ours = [name for name in os.environ if name.startswith("KUBESCRIPT_")]
+    needed = {name: os.environ[name] for name in ours if not name.startswith("KUBESCRIPT_TEST")}
     if settings.snapshot is not None:
         return needed
     if "--kubeconfig" not in flags and os.environ.get("KUBECONFIG"):
         files = (kubeconfig.source() or "").split(os.pathsep)
-        needed["KUBECONFIG"] = os.pathsep.join(str(Path(file).absolute()) for file in files if file)
+        absolute = (str(Path(file).absolute()) for file in files if file)
+        needed["KUBECONFIG"] = os.pathsep.join(absolute)
     if _has_plugin(settings):
         needed["PATH"] = os.environ.get("PATH", "")
     return needed
 
 
 def _has_plugin(settings: config.Settings) -> bool:
-    """Whether a program gives the credentials, which is looked up in the PATH."""
+    """Says whether the credentials come from a program, which is looked up in the PATH."""
     from kubescript.cluster import kubeconfig
 
     for each in _live_clusters(settings):
@@ -203,6 +204,7 @@ def _has_plugin(settings: config.Settings) -> bool:
 
 
 def _live_clusters(settings: config.Settings) -> list[config.Settings]:
-    """The settings of each cluster that is not a snapshot."""
-    clusters = [settings.of_context(name) for name in settings.context_names] or [settings]
+    """Returns the settings of each cluster that is not a snapshot."""
+    contexts = [settings.of_context(name) for name in settings.context_names]
+    clusters = contexts or [settings]
     return [each for each in clusters if each.snapshot is None]

@@ -1,11 +1,11 @@
-"""The clusters that scripts may name, and what none may touch there."""
+"""The clusters that scripts may name, and what no script may touch there."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from kubescript.config import section
-from kubescript.config.writes import WritePolicy
+from kubescript.config.write_policy import WritePolicy
 
 __all__ = ["Context", "DeniedResource"]
 

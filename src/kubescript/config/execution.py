@@ -1,4 +1,4 @@
-"""How scripts run, and how their answers are written."""
+"""How scripts run, what is masked before they read it, and how their answers are written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import Field
 from kubescript.config import section
 from kubescript_sandbox import runs
 
-__all__ = ["Limits", "Output", "Sandbox"]
+__all__ = ["Limits", "Output", "Redaction", "RedactionRule", "Sandbox"]
 
 
 class Limits(section.Section):
@@ -60,6 +60,37 @@ class Sandbox(section.Section):
     """Scripts that run at the same time."""
     max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
     """Scripts that wait for their turn. The next script gets an error at once: the server is busy."""
+
+
+class RedactionRule(section.Section):
+    """A kind of token that is recognized by its form."""
+
+    id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9-]{0,58}")]
+    """The rule's name; it stands in the placeholder."""
+    regex: Annotated[str, Field(min_length=3)]
+    """Matches the text to mask; with a group, only the group is masked."""
+    probe: str | None = None
+    """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
+    example: str = ""
+    """A text with such a token, on which `probe` and `regex` are tried at the start; a `probe` needs one."""
+    entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
+    """Entropy in bits per byte below which a match is taken for an example and not masked."""
+
+
+class Redaction(section.Section):
+    """What is masked before scripts read it."""
+
+    enabled: bool = True
+    """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs a
+    warning of that when it starts."""
+    disable: tuple[str, ...] = ()
+    """Ids of rules that are not applied."""
+    rules: tuple[RedactionRule, ...] = ()
+    """Rules in addition to the built-in ones."""
+    allow: tuple[str, ...] = ()
+    """Regular expressions. A value in which one matches is not masked. Values of Secrets are masked all the same."""
+    allow_names: tuple[str, ...] = ()
+    """Names of variables, fields and flags whose values are not judged by the name."""
 
 
 class Output(section.Section):

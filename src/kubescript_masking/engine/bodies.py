@@ -26,7 +26,7 @@ from kubescript_masking.engine import (
     spans,
     tables,
 )
-from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.engine.probes import RuleError
 from kubescript_masking.wire import masking
 
 __all__ = ["Rules"]
@@ -173,8 +173,14 @@ def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: I
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
-        if (rule.probe or rule.example) and not compiled.finds(rule.example):
+        if (rule.probe or rule.example) and not _finds(compiled, rule.example.encode()):
             raise RuleError(
                 f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
                 "`example` to a text with a token, and `probe` to a pattern that ends within the token, or leave it out"
             )
+
+
+def _finds(rule: rules.Rule, example: bytes) -> bool:
+    """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
+    hits = scanner.Scanner([rule.probe]).scan(example)
+    return any(rule.spans(example, end, 0)[0] for _, end in hits)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubescript_masking.engine import commands, extents, keys, linear, names, values
-from kubescript_masking.engine.scanner import Probe
+from kubescript_masking.engine.probes import Probe
 from kubescript_masking.engine.spans import Span
 from kubescript_masking.wire import masking
 

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
-from kubescript_masking.engine import linear, scanner, values
-from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.engine import linear, values
+from kubescript_masking.engine.probes import Probe, RuleError
 from kubescript_masking.engine.spans import Span
 from kubescript_masking.wire import masking
 
@@ -35,7 +35,7 @@ class Rule:
     def __init__(self, told: masking.Rule) -> None:
         """Raises RuleError."""
         self.id = told.id
-        self.probe = scanner.Probe(told.id, told.probe or told.regex)
+        self.probe = Probe(told.id, told.probe or told.regex)
         self._regex = pattern(told.regex, f"redaction rule `{told.id}`")
         self._entropy = told.entropy
         self._bounded = told.bounded
@@ -58,12 +58,6 @@ class Rule:
             is_blank = len(set(text[first:last].lower()[-_BLANK:])) == 1  # ghp_xxxxxxxx
             if not is_blank and values.entropy(text[first:last]) >= self._entropy:
                 yield Span(first, _follow(text, last), self.id)
-
-    def finds(self, example: str) -> bool:
-        """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
-        text = example.encode()
-        hits = scanner.Scanner([self.probe]).scan(text)
-        return any(self.spans(text, end, 0)[0] for _, end in hits)
 
     def _stands_alone(self, text: bytes, start: int) -> bool:
         before = text[max(0, start - 1) : start]

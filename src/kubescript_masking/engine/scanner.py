@@ -20,11 +20,12 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Hit", "Probe", "RuleError", "Scanner"]
+from kubescript_masking.engine.probes import Probe, RuleError
+
+__all__ = ["Hit", "Scanner"]
 
 Hit = tuple[int, int]
 """Which probe, and where its match ends."""
@@ -40,27 +41,6 @@ _FAR: Final = 8_192
 _AT_ONCE: Final = 6
 """Patterns that the first database has as one: of more, hyperscan makes a slow one."""
 _by_end = operator.itemgetter(1)
-
-
-class RuleError(ValueError):
-    """A rule or another setting of the operator's is wrong; the text says which and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """What to look for, as it shows in JSON, in JSON within JSON, and in base64.
-
-    Its pattern is hyperscan's, ends at one place per candidate, may match too much, and never too little.
-    """
-
-    id: str
-    pattern: str
-    once: bool = False
-    """Whether one place in a text says enough."""
-    wide: str = ""
-    """A pattern that begins with `stem` and ends wherever `pattern` does, and elsewhere."""
-    stem: str = ""
-    """With what `wide`, or else `pattern`, begins as others do; all that have a stem have the same."""
 
 
 _Expression = tuple[int, str, bool]

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from kubescript_masking.engine import extents, groups, linear, names, patterns, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.engine import groups
+from kubescript_masking.rules import names, patterns, values
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["OPENS", "Reader", "content", "in_text"]
 

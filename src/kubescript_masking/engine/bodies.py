@@ -12,21 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript_masking.engine import (
-    completeness,
-    linear,
-    logs,
-    masker,
-    patterns,
-    pieces,
-    program,
-    rules,
-    scanner,
-    secret_objects,
-    spans,
-    tables,
-)
-from kubescript_masking.engine.probes import RuleError
+from kubescript_masking.engine import completeness, logs, masker, pieces, program, scanner, secret_objects, tables
+from kubescript_masking.rules import patterns, shapes
+from kubescript_masking.rules.probes import RuleError
+from kubescript_masking.text import linear, spans
 from kubescript_masking.wire import masking
 
 __all__ = ["Rules"]
@@ -53,7 +42,7 @@ class Rules:
         """`second` is the second program of this process. Raises RuleError for a setting that is wrong."""
         self._program = second or program.NoProgram()
         self._program.configure(settings.program)
-        shipped, own = rules.load_shipped(), [rules.Rule(rule) for rule in settings.rules]
+        shipped, own = shapes.load_shipped(), [shapes.Rule(rule) for rule in settings.rules]
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
@@ -152,7 +141,7 @@ def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
 
 
 def _compile_allowed(regex: str) -> linear.Pattern:
-    pattern = rules.pattern(regex, "setting `redaction.allow`")
+    pattern = shapes.pattern(regex, "setting `redaction.allow`")
     if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
         raise RuleError(
             f"setting `redaction.allow`: {regex!r} matches every value, so nothing would be masked; write an "
@@ -161,7 +150,7 @@ def _compile_allowed(regex: str) -> linear.Pattern:
     return pattern
 
 
-def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: Iterable[rules.Rule]) -> None:
+def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: Iterable[shapes.Rule]) -> None:
     known = {probe.id for probe in patterns.PROBES} | {rule.id for rule in shipped}
     for name in settings.disable:
         if name not in known:
@@ -180,7 +169,7 @@ def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: I
             )
 
 
-def _finds(rule: rules.Rule, example: bytes) -> bool:
+def _finds(rule: shapes.Rule, example: bytes) -> bool:
     """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
     hits = scanner.Scanner([rule.probe]).scan(example)
     return any(rule.spans(example, end, 0)[0] for _, end in hits)

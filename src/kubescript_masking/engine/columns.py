@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript_masking.engine import linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["Columns", "columns", "header", "insert"]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from kubescript_masking.engine import extents, json_strings, linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import extents, json_strings, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
 

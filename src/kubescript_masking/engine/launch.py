@@ -22,7 +22,7 @@ from typing import NoReturn
 import msgspec
 
 from kubescript_masking.engine import bodies, completeness, gzipped, program
-from kubescript_masking.engine.probes import RuleError
+from kubescript_masking.rules.probes import RuleError
 from kubescript_masking.wire import masking
 from kubescript_masking.wire.lists import FlawError, TooLargeError
 from kubescript_sandbox.confinement import forkserver, lockdown

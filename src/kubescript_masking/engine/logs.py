@@ -11,8 +11,9 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
-from kubescript_masking.engine import blocks, columns, linear, masker, scanner, spans, unseen
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.engine import blocks, columns, masker, scanner
+from kubescript_masking.text import linear, spans, unseen
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import loglines
 
 __all__ = ["LogText"]

@@ -15,30 +15,12 @@ from typing import Final
 
 import orjson
 
-from kubescript_masking.engine import (
-    blocks,
-    budget,
-    columns,
-    commands,
-    drawn,
-    encodings,
-    groups,
-    json_strings,
-    keys,
-    linear,
-    names,
-    pairs,
-    patterns,
-    rules,
-    scanner,
-    secret_objects,
-    spans,
-    unseen,
-    values,
-)
-from kubescript_masking.engine.json_strings import String
+from kubescript_masking.engine import blocks, budget, columns, groups, pairs, scanner, secret_objects
 from kubescript_masking.engine.scanner import Hit
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import commands, drawn, keys, names, patterns, shapes, values
+from kubescript_masking.text import encodings, json_strings, linear, spans, unseen
+from kubescript_masking.text.json_strings import String
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire.masking import OPENING
 
 __all__ = ["Found", "Locate", "Masker"]
@@ -76,7 +58,7 @@ class Masker:
 
     def __init__(
         self,
-        rules: Sequence[rules.Rule],
+        rules: Sequence[shapes.Rule],
         allowed: Sequence[linear.Pattern] = (),
         allowed_names: frozenset[str] = frozenset(),
         disabled: frozenset[str] = frozenset(),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from kubescript_masking.engine import extents, linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["READERS", "in_front", "keep", "lone"]
 

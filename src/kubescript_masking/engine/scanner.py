@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_masking.engine.probes import Probe, RuleError
+from kubescript_masking.rules.probes import Probe, RuleError
 
 __all__ = ["Hit", "Scanner"]
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kubescript_masking.engine import json_strings, linear, values
-from kubescript_masking.engine.json_strings import String
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import values
+from kubescript_masking.text import json_strings, linear
+from kubescript_masking.text.json_strings import String
+from kubescript_masking.text.spans import Span
 
 __all__ = ["KIND", "ROLES", "find_owned", "json_values", "yaml_values"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript_masking.engine import encodings, linear
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.text import encodings, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["Endings", "is_basic", "is_open", "jwt", "pem"]
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_masking.engine import commands, extents, keys, linear, names, values
-from kubescript_masking.engine.probes import Probe
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import commands, keys, names, values
+from kubescript_masking.rules.probes import Probe
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import masking
 
 __all__ = ["PROBES", "ROWS", "Row", "compiled"]

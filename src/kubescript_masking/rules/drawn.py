@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript_masking.engine import encodings, linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import encodings, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["is_token", "token"]
 

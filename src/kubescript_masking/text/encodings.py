@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript_masking.engine import linear, spans
+from kubescript_masking.text import linear, spans
 
 __all__ = ["Run", "Runs", "encode", "is_text", "lines", "percent", "unbase64", "unfold"]
 

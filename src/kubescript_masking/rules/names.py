@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = [
     "CHANCE",

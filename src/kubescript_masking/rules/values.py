@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from kubescript_masking.engine import linear, names, spans
+from kubescript_masking.rules import names
+from kubescript_masking.text import linear, spans
 
 __all__ = [
     "HARMLESS",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = [
     "BACK",

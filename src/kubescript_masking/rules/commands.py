@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_masking.engine import json_strings, linear, names, spans, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import json_strings, linear, spans
+from kubescript_masking.text.spans import Span
 
 __all__ = ["FIRST", "command", "find_listed"]
 

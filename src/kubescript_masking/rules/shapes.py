@@ -1,4 +1,4 @@
-"""Tokens that are known by their own shape: gitleaks' rules (`rules.toml`), ours (`own_rules.toml`), the operator's."""
+"""Tokens known by their own shape: gitleaks' rules (`shapes.toml`), ours (`own_shapes.toml`), an operator's."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Final
 
 import msgspec
 
-from kubescript_masking.engine import linear, values
-from kubescript_masking.engine.probes import Probe, RuleError
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import values
+from kubescript_masking.rules.probes import Probe, RuleError
+from kubescript_masking.text import linear
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import masking
 
 __all__ = ["Rule", "load_shipped", "pattern"]
 
-_FILES: Final = ("rules.toml", "own_rules.toml")
+_FILES: Final = ("shapes.toml", "own_shapes.toml")
 _BACK: Final = 400
 _OVERLAP: Final = 512
 """Bytes that are read again with the next part of a text: a token may lie in both."""

@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = [
     "BEHIND_RUN",

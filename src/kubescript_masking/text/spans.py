@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 from kubescript_masking.wire.masking import OPENING
 
 __all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merge", "whole"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from kubescript_masking.engine import completeness, logs, masker, pieces, program, scanner, secret_objects, tables
+from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.rules import patterns, shapes
 from kubescript_masking.rules.probes import RuleError
 from kubescript_masking.text import linear, spans
@@ -46,8 +47,7 @@ class Rules:
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
-            [_compile_allowed(regex) for regex in settings.allow],
-            frozenset(settings.allow_names),
+            Allowances([_compile_allowed(regex) for regex in settings.allow], settings.allow_names),
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
         )
@@ -77,9 +77,9 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Any text that leaves the server, masked; the same object when there is nothing to mask."""
-        rules = self._masker.anew(spans.Masks())
+        rules = self._masker.anew(spans.Masks(), found)
         rules.budget.credit(len(content))
-        return rules.text(content, found)
+        return rules.text(content)
 
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: program.Ends = list
@@ -97,15 +97,15 @@ class Rules:
         if not about.masked:
             yield from chunks
             return
-        rules = self._masker.anew(self._masks(about))
+        rules = self._masker.anew(self._masks(about), found)
         chunks, is_json = _sniff(chunks)
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
-            parts, judge = pieces.lines(chunks) if about.live else pieces.blocks(chunks), logs.LogText(rules, found)
+            parts, judge = pieces.lines(chunks) if about.live else pieces.blocks(chunks), logs.LogText(rules)
         else:
             also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
-            judge = functools.partial(rules.document, found=found, also=also)
+            judge = functools.partial(rules.document, also=also)
             parts = pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
         for piece in parts:
             rules.budget.credit(len(piece))

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from kubescript_masking.rules import names, values
 from kubescript_masking.text import extents, json_strings, linear
+from kubescript_masking.text.json_strings import String
 from kubescript_masking.text.spans import Span
 
 __all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
@@ -140,12 +141,12 @@ def _in_code(value: bytes, kind: str) -> bool:
     return b":" not in value and values.is_secret_in_prose(value, kind)
 
 
-def members(data: bytes, end: int, regions: Regions) -> Iterator[tuple[int, int, str]]:
+def members(data: bytes, end: int, regions: Regions) -> Iterator[String]:
     """The strings of a document's object or list whose bracket ends at `end`, each with the name by which it is
     judged."""
     for start, stop, name in _find_named(data, end, regions, _KEY):
         if data[start - 1 : start] == b'"':
-            yield start, stop, name
+            yield String(start, stop, name)
 
 
 def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 from kubescript_masking.rules import names, values
 from kubescript_masking.text import extents, linear
 from kubescript_masking.text.spans import Span
 
-__all__ = ["READERS", "in_front", "keep", "lone"]
+__all__ = ["READERS", "lone"]
 
 _JUDGED: Final = 1_024
 """Bytes of a value that are judged: each hit in a long one would judge it anew."""
@@ -39,26 +39,6 @@ _PRINTED: Final = linear.build(
     rb"(?i)(?:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s*(?:=>|[:=])\s*\\*[\"'`]?([/a-z0-9_.\-]+)\\*[\"'`]?"
     rb"[,;]?\s*:?\\*[\"'`]?(?:value|contents?)\\*[\"'`]?\s*(?:=>|[:=])\s*\z"
 )
-_FRONT: Final = 400
-"""Bytes looked at in front of a value for a name that the operator allows."""
-_BETWEEN: Final = (
-    rb"[\"'`\\]*(?:[ \t]*(?:=>|->|:=|[:=])[ \t]*|[ \t]+|,?\s*[\"'`\\]*value[\"'`\\]*[ \t]*[:=][ \t]*)[\"'`\\]*\z"
-)
-
-
-def in_front(allowed: Collection[str]) -> linear.Pattern | None:
-    """Finds one of these names right in front of where a value begins; None when there are none."""
-    if not allowed:
-        return None
-    words = b"|".join(linear.escape(name.encode()) for name in sorted(allowed))
-    return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
-
-
-def keep(found: Iterable[Span], text: bytes, allowed: linear.Pattern | None) -> Iterator[Span]:
-    """The spans without those of the values of names that the operator allows."""
-    for span in found:
-        if allowed is None or not allowed.search(text[max(0, span.start - _FRONT) : span.start]):
-            yield span
 
 
 class _Naming(NamedTuple):

@@ -52,6 +52,7 @@ class Scanner:
 
     def __init__(self, probes: Sequence[Probe], directory: Path | None = None) -> None:
         self.probes = tuple(probes)
+        self.ids = [probe.id for probe in probes]
         grouped = [at for at, probe in enumerate(probes) if probe.stem]
         expressions = [(at, probe.pattern, probe.once) for at, probe in enumerate(probes)]
         gates = enumerate(_gates([probes[at] for at in grouped]), len(probes))
@@ -69,8 +70,8 @@ class Scanner:
         found = self._first.scan(data, most)
         if len(found) > most:
             return found
-        hits = [hit for hit in found if hit[0] < len(self.probes)]
-        gates = {end for gate, end in found if gate >= len(self.probes)}
+        hits = [hit for hit in found if hit[0] < len(self.ids)]
+        gates = {end for gate, end in found if gate >= len(self.ids)}
         near = list(self._closer(data, gates, _NEAR))
         far = self._closer(data, {end for end in gates if end > _NEAR}.difference(map(_by_end, near)), _FAR)
         return sorted([*hits, *near, *far], key=_by_end)  # hyperscan promises no order between patterns

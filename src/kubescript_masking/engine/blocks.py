@@ -51,7 +51,7 @@ _OPENED: Final = linear.build(
 _ASKS: Final = linear.build(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")[ \t]*\r?\n?\z")
 """A mail server wants a password, or a form's field follows."""
 _HEADER: Final = b"Content-"
-_ANNOUNCES: Final = patterns.compiled(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
+_ANNOUNCES: Final = patterns.build(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
 """A line, without the colon at its end, that tells what stands below it."""
 _SHAPE: Final = bytes.maketrans(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0" * 10 + b"A" * 26 + b"A" * 26

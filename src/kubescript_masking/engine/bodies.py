@@ -141,7 +141,7 @@ def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
 
 
 def _compile_allowed(regex: str) -> linear.Pattern:
-    pattern = shapes.pattern(regex, "setting `redaction.allow`")
+    pattern = shapes.build(regex, "setting `redaction.allow`")
     if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
         raise RuleError(
             f"setting `redaction.allow`: {regex!r} matches every value, so nothing would be masked; write an "

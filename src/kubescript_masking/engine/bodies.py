@@ -12,7 +12,17 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from kubescript_masking.engine import completeness, logs, masker, pieces, program, scanner, secret_objects, tables
+from kubescript_masking.engine import (
+    completeness,
+    documents,
+    logs,
+    masker,
+    pieces,
+    program,
+    scanner,
+    secret_objects,
+    tables,
+)
 from kubescript_masking.engine.allowances import Allowances
 from kubescript_masking.rules import patterns, shapes
 from kubescript_masking.rules.probes import RuleError
@@ -56,7 +66,10 @@ class Rules:
 
     def _masks(self, about: masking.Body) -> spans.Masks:
         """Attack: what may hold a script's own words holds a guess beside the real value; their masks tell nothing."""
-        return spans.Masks(b"" if about.echo else self._key + b" of " * bool(about.owner) + about.owner.encode())
+        if about.echo:
+            return spans.Masks()
+        owner = f" of {about.owner}" if about.owner else ""
+        return spans.Masks(self._key + owner.encode())
 
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
@@ -101,12 +114,16 @@ class Rules:
         chunks, is_json = _sniff(chunks)
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
+            judge = logs.LogText(rules)
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
-            parts, judge = pieces.lines(chunks) if about.live else pieces.blocks(chunks), logs.LogText(rules)
+            parts = pieces.lines(chunks) if about.live else pieces.blocks(chunks)
         else:
-            also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
+            is_watch = about.form == "watch"
+            also: list[documents.Locate] = [tables.Tables(watch=is_watch).strings]
+            if about.secrets:
+                also.insert(0, secret_objects.json_values)
             judge = functools.partial(rules.document, also=also)
-            parts = pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
+            parts = pieces.events(chunks) if is_watch else pieces.documents(chunks, ends)
         for piece in parts:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
@@ -153,10 +170,11 @@ def _compile_allowed(regex: str) -> linear.Pattern:
 def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: Iterable[shapes.Rule]) -> None:
     known = {probe.id for probe in patterns.PROBES} | {rule.id for rule in shipped}
     for name in settings.disable:
-        if name not in known:
-            close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-            hint = f"; did you mean `{close[0]}`?" if close else ""
-            raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
+        if name in known:
+            continue
+        close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+        hint = f"; did you mean `{close[0]}`?" if close else ""
+        raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
     for rule, compiled in zip(settings.rules, own, strict=True):
         if rule.id in known:
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")

@@ -91,16 +91,23 @@ class _Conversation:
         """Mask one text or one body."""
         order, payload = self._receive()
         if order == masking.Order.TEXT:
-            masked = self._rules.text(payload, self._found)
-            self._masked = [] if masked is payload else [masked]
-            self._answer(masking.Answer.SAME if masked is payload else masking.Answer.MASKED)
+            self._serve_text(payload)
             return
         about = msgspec.json.decode(payload, type=masking.Body)
         chunks = gzipped.decompress(self._chunks()) if about.gzip else self._chunks()
         self._check = completeness.Check(about.form)
-        for piece in self._rules.body(about, self._check.watch(chunks), self._found, self._check.ends):
+        checked = self._check.watch(chunks)
+        for piece in self._rules.body(about, checked, self._found, self._check.ends):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
+
+    def _serve_text(self, text: bytes) -> None:
+        masked = self._rules.text(text, self._found)
+        if masked is text:
+            self._answer(masking.Answer.SAME)
+        else:
+            self._masked = [masked]
+            self._answer(masking.Answer.MASKED)
 
     def fail(self, reason: str, detail: str = "") -> None:
         """Say why there will be no answer."""

@@ -68,7 +68,8 @@ class LogText:
         """Lines that are masked whatever is in them."""
         masked = []
         for line in block.splitlines(keepends=True):
-            start, end = loglines.stamp(line), len(line.rstrip(b"\r\n"))
+            start = loglines.stamp(line)
+            end = len(line.rstrip(b"\r\n"))
             mask = self._rules.replace_value("suspicious", line[start:end]) if start < end else b""
             masked.append(line[:start] + mask + line[end:])
             if _END in line:
@@ -93,7 +94,8 @@ class LogText:
 
     def _line(self, line: bytes, hits: list[scanner.Hit]) -> bytes | None:
         """One line, masked, with what was found in it; None when nothing of it is left."""
-        start, end = loglines.stamp(line), len(line.rstrip(b"\r"))
+        start = loglines.stamp(line)
+        end = len(line.rstrip(b"\r"))
         bare = line[start:end]
         cells = self._cells(bare) if self._below else []
         if any(not cell.kind for cell in cells):
@@ -122,7 +124,9 @@ class LogText:
     def _open(self, line: bytes) -> None:
         """Begin what goes on below this line."""
         line = unseen.view(line[-_LONG:])
-        any(self._begin(sort, opened(line)) for sort, opened in _OPENS)
+        for sort, opened in _OPENS:
+            if self._begin(sort, opened(line)):
+                return
 
     def _begin(self, sort: str, below: blocks.Reader) -> bool:
         """Whether there is anything to go on."""

@@ -53,30 +53,30 @@ class Scanner:
     def __init__(self, probes: Sequence[Probe], directory: Path | None = None) -> None:
         self.probes = tuple(probes)
         self.ids = [probe.id for probe in probes]
-        grouped = [at for at, probe in enumerate(probes) if probe.stem]
-        expressions = [(at, probe.pattern, probe.once) for at, probe in enumerate(probes)]
-        gates = enumerate(_gates([probes[at] for at in grouped]), len(probes))
-        self._first = _Database(
-            [
-                *(each for each in expressions if each[0] not in grouped),
-                *((at, gate, False) for at, gate in gates),
-            ],
-            directory,
-        )
-        self._second = _Database([expressions[at] for at in grouped], directory)
+        alone: list[_Expression] = []
+        grouped: list[_Expression] = []
+        for at, probe in enumerate(probes):
+            expressions = grouped if probe.stem else alone
+            expressions.append((at, probe.pattern, probe.once))
+        gates = _join([probe for probe in probes if probe.stem])
+        first = [*alone, *((at, gate, False) for at, gate in enumerate(gates, len(probes)))]
+        self._first = _Database(first, directory)
+        self._second = _Database(grouped, directory)
 
     def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
         """The candidates, in the order of their ends; when there are more than `most`, not all."""
         found = self._first.scan(data, most)
         if len(found) > most:
             return found
-        hits = [hit for hit in found if hit[0] < len(self.ids)]
-        gates = {end for gate, end in found if gate >= len(self.ids)}
-        near = list(self._closer(data, gates, _NEAR))
-        far = self._closer(data, {end for end in gates if end > _NEAR}.difference(map(_by_end, near)), _FAR)
+        count = len(self.probes)
+        hits = [hit for hit in found if hit[0] < count]
+        gates = {end for gate, end in found if gate >= count}
+        near = list(self._look_closer(data, gates, _NEAR))
+        missed = gates.difference(end for _, end in near)
+        far = self._look_closer(data, {end for end in missed if end > _NEAR}, _FAR)
         return sorted([*hits, *near, *far], key=_by_end)  # hyperscan promises no order between patterns
 
-    def _closer(self, data: bytes, ends: set[int], reach: int) -> Iterator[Hit]:
+    def _look_closer(self, data: bytes, ends: set[int], reach: int) -> Iterator[Hit]:
         """What the second database finds at these ends."""
         for start, stop in _before(sorted(ends), reach):
             for probe, end in self._second.scan(data[start:stop]):
@@ -103,12 +103,13 @@ def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
     yield start, stop
 
 
-def _gates(probes: Sequence[Probe]) -> Iterator[str]:
+def _join(probes: Sequence[Probe]) -> Iterator[str]:
     """One pattern for several that begin alike."""
     for at in range(0, len(probes), _AT_ONCE):
         some = probes[at : at + _AT_ONCE]
-        tails = dict.fromkeys((probe.wide or probe.pattern).removeprefix(probe.stem) for probe in some)
-        yield f"{some[0].stem}(?:{'|'.join(tails)})"
+        wide = ((probe.wide or probe.pattern).removeprefix(probe.stem) for probe in some)
+        tails = "|".join(dict.fromkeys(wide))
+        yield f"{some[0].stem}(?:{tails})"
 
 
 class _Database:

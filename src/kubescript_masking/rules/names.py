@@ -16,6 +16,7 @@ from kubescript_masking.text import linear
 __all__ = [
     "CHANCE",
     "HIDDEN",
+    "IDENTIFIERS",
     "VENDORS",
     "collection",
     "is_open_to_chance",
@@ -62,6 +63,8 @@ _COLLECTIONS: Final = frozenset({"secrets", "tokens", "passwords"})
 _KEYS_ABROAD: Final = _LISTS["abroad"]
 """How compounds end that say `key` in other languages."""
 VENDORS: Final = _LISTS["vendors"]
+IDENTIFIERS: Final = _LISTS["identifiers"]
+"""How fields end whose values are drawn by lot, or made from a secret, and are none."""
 _VENDORS, _NO_KEYS, _FORMS, _NOT_ENDING = map(_set, ("vendors", "vendor_about", "forms", "ending"))
 _ENDINGS: Final = _by_kind("endings")
 _ENDS: Final = tuple(_ENDINGS)

@@ -7,13 +7,14 @@ many probes end there.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from kubescript_masking.rules import commands, keys, names, values
 from kubescript_masking.rules.probes import Probe
+from kubescript_masking.rules.values import Judge
 from kubescript_masking.text import extents, linear
 from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import masking
@@ -30,25 +31,6 @@ _ADDRESS: Final = linear.build(
 """A host, a person's address, a path, a time, a call: what sentences tell beside passwords."""
 
 
-def _is_anything(value: bytes, kind: str) -> bool:
-    """Whatever stands there."""
-    return bool(value)
-
-
-def _is_typed(value: bytes, kind: str) -> bool:
-    """Letters and digits mixed, as people type a password."""
-    return values.is_mixed(value) and values.is_secret_in_prose(value, kind)
-
-
-def _is_random(value: bytes, kind: str) -> bool:
-    return values.is_random(value)
-
-
-def _is_drawn(value: bytes, kind: str) -> bool:
-    """Drawn by lot: a key, a UUID."""
-    return values.is_weak_secret(value, "key")
-
-
 def _is_said(value: bytes, kind: str) -> bool:
     """Of a password, what people type or four words without grammar; of anything else, what is drawn by lot."""
     if b" " in value:
@@ -63,20 +45,15 @@ def _is_said(value: bytes, kind: str) -> bool:
     return values.is_random(value) or values.is_drawn(value)
 
 
-def _is_basic(value: bytes, kind: str) -> bool:
-    """`user:password` in base64."""
-    return keys.is_basic(value)
-
-
-_JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
-    "any": _is_anything,
+_JUDGES: Final[dict[str, Judge]] = {
+    "any": lambda value, _: bool(value),
     "secret": values.is_secret,
     "prose": values.is_secret_in_prose,
-    "typed": _is_typed,
-    "random": _is_random,
-    "drawn": _is_drawn,
+    "typed": lambda value, kind: values.is_mixed(value) and values.is_secret_in_prose(value, kind),
+    "random": lambda value, _: values.is_random(value),
+    "drawn": lambda value, _: values.is_weak_secret(value, "key"),
     "said": _is_said,
-    "basic": _is_basic,
+    "basic": lambda value, _: keys.is_basic(value),
 }
 """Whether a value that stands in a credential's place, of this kind, is one."""
 
@@ -98,7 +75,7 @@ class Row:
     """Its group `name`, which must name a credential; 0 when there is none."""
     kind: str
     """What the value is where no name tells it."""
-    judge: Callable[[bytes, str], bool]
+    judge: Judge
     lines: int
     """Lines before and behind the probe's that are read with it."""
     example: str

@@ -74,7 +74,7 @@ class Rules:
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
         if self._own:
-            scanner.Scanner([rule.probe for rule in self._own]).compiled()
+            scanner.Scanner([rule.probe for rule in self._own]).prepare()
 
     def warm(self) -> None:
         """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
@@ -180,14 +180,15 @@ def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: 
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
-        if (rule.probe or rule.example) and not _finds(compiled, rule.example.encode()):
+        # An example tells whether a probe is dead; to compare it with the pattern took Python's private parser.
+        if (rule.probe or rule.example) and not _leads_to_token(compiled, rule.example.encode()):
             raise RuleError(
                 f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
                 "`example` to a text with a token, and `probe` to a pattern that ends within the token, or leave it out"
             )
 
 
-def _finds(rule: shapes.Rule, example: bytes) -> bool:
+def _leads_to_token(rule: shapes.Rule, example: bytes) -> bool:
     """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
     hits = scanner.Scanner([rule.probe]).scan(example)
     return any(rule.spans(example, end, 0)[0] for _, end in hits)

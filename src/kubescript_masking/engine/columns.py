@@ -123,7 +123,7 @@ def columns(text: bytes, end: int) -> Iterator[Span]:
     head = header(text[start:stop]) if stop >= 0 else None
     if head is None:
         return
-    yield Span(stop, stop, "")
+    yield Span(stop, stop, "")  # how far the head was read
     for _ in range(_ROWS):
         place = stop + 1
         stop = text.find(b"\n", place)

@@ -113,7 +113,8 @@ class Document:
 
     def _mask_rest(self, masked: bytes, kind: str, content: bytes) -> bytes:
         """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
-        lone = spans.clear_of_masks(masked, pairs.lone(masked, kind))
+        # Attack: a forged mask, or one masked part, opened the rest of a credential file.
+        lone = spans.clear_of_masks(masked, pairs.find_lone(masked, kind))
         rest = self._texts.remove(masked, lone)
         is_line = b"\n" not in rest.strip()  # which is masked as one
         return self._texts.replace_value(kind, content) if is_line else rest

@@ -97,12 +97,12 @@ class _Conversation:
         chunks = gzipped.decompress(self._chunks()) if about.gzip else self._chunks()
         self._check = completeness.Check(about.form)
         checked = self._check.watch(chunks)
-        for piece in self._rules.body(about, checked, self._found, self._check.ends):
+        for piece in self._rules.body(about, checked, self._count, self._check.ends):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
 
     def _serve_text(self, text: bytes) -> None:
-        masked = self._rules.text(text, self._found)
+        masked = self._rules.text(text, self._count)
         if masked is text:
             self._answer(masking.Answer.SAME)
         else:
@@ -129,7 +129,7 @@ class _Conversation:
             # The next chunk is asked for when all that this one made complete has been masked.
             self._answer(masking.Answer.MASKED)
 
-    def _found(self, kind: str) -> None:
+    def _count(self, kind: str) -> None:
         self._kinds[kind] += 1
 
     def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:

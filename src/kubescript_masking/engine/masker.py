@@ -110,6 +110,7 @@ class Masker:
         for block in budget.blocks(content):
             most = budget.affordable(block)
             is_full = len(self.scanner.scan(unseen.narrow(unseen.view(block)), most)) > most
+            # Attack: a key begins in a block that goes as a whole; its other lines are in sparse ones.
             if is_full or was_full or in_key:
                 yield judge(b"".join(sparse))
                 yield whole(block)

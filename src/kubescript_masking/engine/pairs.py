@@ -9,7 +9,7 @@ from kubescript_masking.rules import names, values
 from kubescript_masking.text import extents, linear
 from kubescript_masking.text.spans import Span
 
-__all__ = ["READERS", "lone"]
+__all__ = ["READERS", "find_lone"]
 
 _JUDGED: Final = 1_024
 """Bytes of a value that are judged: each hit in a long one would judge it anew."""
@@ -67,7 +67,7 @@ def _find_naming(text: bytes, at: int) -> _Naming | None:
     return _Naming(found[1].decode(), found[3], found.start(2) >= 0, found[4], head[: found.start()])
 
 
-def pair(text: bytes, end: int) -> Iterator[Span]:
+def find_pair(text: bytes, end: int) -> Iterator[Span]:
     """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
     at = end - 1 - (text[end - 2 : end] == b"{{")  # a template
     found = _find_naming(text, at)
@@ -163,15 +163,15 @@ def _judge_weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
         yield Span(start, stop, "key")
 
 
-def weak(text: bytes, end: int) -> Iterator[Span]:
+def find_weak(text: bytes, end: int) -> Iterator[Span]:
     """The same; the probe ends within the value."""
     low = max(0, end - extents.BACK)
     token = _TOKEN.search(text[low:end])
     if token is not None:
-        yield from pair(text, low + token.start() + 1)
+        yield from find_pair(text, low + token.start() + 1)
 
 
-def flag(text: bytes, end: int) -> Iterator[Span]:
+def find_flag(text: bytes, end: int) -> Iterator[Span]:
     """`--password value`."""
     at = end - 1
     option = _OPTION.search(text[max(0, end - extents.BACK) : at])
@@ -190,7 +190,7 @@ def _find_kind(named: linear.Match | None) -> str:
     return "" if named is None else names.kind(named[1].decode())
 
 
-def quoted(text: bytes, end: int) -> Iterator[Span]:
+def find_quoted(text: bytes, end: int) -> Iterator[Span]:
     """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
     low = max(0, end - extents.BACK)
     found = _QUOTED.search(text[low:end])
@@ -206,7 +206,7 @@ def quoted(text: bytes, end: int) -> Iterator[Span]:
         yield Span(start, stop, kind)
 
 
-def variable_text(text: bytes, end: int) -> Iterator[Span]:
+def find_variable(text: bytes, end: int) -> Iterator[Span]:
     """`{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
     at = end - 1
     kind = _find_kind(_PRINTED.search(text[max(0, at - 2 * extents.BACK) : at]))
@@ -217,7 +217,7 @@ def variable_text(text: bytes, end: int) -> Iterator[Span]:
         yield Span(start, stop, f"env-{kind}")
 
 
-def lone(text: bytes, kind: str) -> Iterator[Span]:
+def find_lone(text: bytes, kind: str) -> Iterator[Span]:
     """Of a file with a credential's name, the lines that are or begin with a value: alone, behind a user's name, in
     a row of a table."""
     place, certificate = 0, False
@@ -308,12 +308,12 @@ def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
 
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
-    "pair": pair,
-    "weak": weak,
-    "weak-key": weak,
-    "flag": flag,
-    "quoted": quoted,
-    "variable": variable_text,
-    "variable-text": variable_text,
+    "pair": find_pair,
+    "weak": find_weak,
+    "weak-key": find_weak,
+    "flag": find_flag,
+    "quoted": find_quoted,
+    "variable": find_variable,
+    "variable-text": find_variable,
 }
 """By the probe that calls for them."""

@@ -46,6 +46,7 @@ class Readers:
         for probe, end in hits:
             name = self._ids[probe]
             read = done.get(name, 0)
+            # Attack: 300 KB of `"tokens":{"a":"b",`, which cost 7.8 s while two readers had one id, and so read anew.
             if end <= read:
                 continue
             if name in self._shapes:  # what has the shape of a secret is one under any name

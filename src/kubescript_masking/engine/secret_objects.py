@@ -46,8 +46,8 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
 
 
 def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
-    """The values of the object within which this place is, and where it ends. A manifest that somebody wrote may hold
-    a number among them, or an object."""
+    """The values of the object within which this place is, and where it ends. One that is written by
+    hand may hold a number among them, or an object."""
     found: list[tuple[int, int]] = []
     depth = 1
     while depth and (part := _WITHIN.match(data, place, end)) is not None:

@@ -58,6 +58,7 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     start = text.rfind(b"-----BEGIN", max(0, end - 80), end)
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
+    # Attack: first lines of keys without end, each of which would search 64 KiB for a last one.
     close = endings.after(end, limit)
     if close is not None:
         if _TEXT.search(text, end, close.start()) is not None:  # and not cut out by a scanner

@@ -132,7 +132,7 @@ def is_label(value: bytes) -> bool:
 
 
 def _is_cookie(value: bytes) -> bool:
-    """One that is long enough to tell who somebody is; `lang=en` is not."""
+    """One that is long enough to stand for a session; `lang=en` is not."""
     if b"=" not in value:
         is_erlangs = _has(value, _DIGITS) or value.isupper()
         return is_erlangs and len(value) >= 12 and b" " not in value
@@ -281,7 +281,7 @@ def _is_name(value: bytes, kind: str) -> bool:
 
 
 def _are_names(value: bytes, kind: str) -> bool:
-    """A list of them; words alone may be a phrase that somebody chose."""
+    """A list of them; words alone may be a passphrase."""
     parts = value.translate(_SPACED).split()
     has_signs = all(b"-" in part or b"/" in part for part in parts)
     return len(parts) > 1 and has_signs and all(_is_name(part, kind) for part in parts)

@@ -109,6 +109,7 @@ def _of_characters(text: bytes, span: Span) -> Span:
     """The span without half a character of UTF-8 at either end: what a rule counts is bytes, and half a character left
     of a value makes the whole answer unreadable."""
     start, end = span.start, span.end
+    # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
     while span.start - start < _MORE and start > 0 and _is_inner(text[start]):
         start -= 1
     while end - span.end < _MORE and end < len(text) and _is_inner(text[end]):
@@ -145,6 +146,7 @@ def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) 
 
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
+    # Attack: thousands of placeholders beside thousands of secrets, each compared with every other.
     masked = list(PLACEHOLDER.finditer(text))
     starts = [match.start() for match in masked]
     ends = [match.end() for match in masked]

@@ -8,7 +8,7 @@ it is over. It reads each line once, so that a log costs the same however many n
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from kubescript_masking.engine import groups
 from kubescript_masking.rules import names, patterns, values
@@ -88,34 +88,28 @@ def _below(text: bytes, start: int, end: int, limit: int, opened: Callable[[byte
         pass
 
 
-class _Line(NamedTuple):
-    """A line of a text before another."""
-
-    start: int
-    text: bytes
-
-
 def _above(text: bytes, start: int, end: int) -> Iterator[Span]:
     """The `value` above its `name`, within the same object."""
     beside = _BESIDE.search(text[start:end])
     if beside is None or b"-" in beside[1]:
         return
     indent, name = len(beside[1]), beside[2].decode()
-    for line in _read_upwards(text, start):
-        lead = _VALUE.search(line.text)
+    for place, line in _read_upwards(text, start):
+        lead = _VALUE.search(line)
         if lead is not None and len(lead[1]) == indent:
-            yield from _move(_judge_value(line.text, lead.end(), name), line.start)
+            yield from _move(_judge_value(line, lead.end(), name), place)
             return
-        if _indent(line.text) < indent or not line.text.strip():
+        if _indent(line) < indent or not line.strip():
             return
 
 
-def _read_upwards(text: bytes, start: int) -> Iterator[_Line]:
+def _read_upwards(text: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """The lines before a place, the last first, each with its own place."""
     for _ in range(_LINES):
         if start == 0:
             return
         begin = text.rfind(b"\n", max(0, start - _LONG), start - 1) + 1
-        yield _Line(begin, text[begin:start])
+        yield begin, text[begin:start]
         start = begin
 
 

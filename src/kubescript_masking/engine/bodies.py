@@ -190,5 +190,8 @@ def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: 
 
 def _leads_to_token(rule: shapes.Rule, example: bytes) -> bool:
     """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
-    hits = scanner.Scanner([rule.probe]).scan(example)
-    return any(rule.spans(example, end, 0)[0] for _, end in hits)
+    for _, end in scanner.Scanner([rule.probe]).scan(example):
+        found, _ = rule.spans(example, end, 0)
+        if found:
+            return True
+    return False

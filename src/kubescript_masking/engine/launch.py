@@ -133,7 +133,8 @@ class _Conversation:
         self._kinds[kind] += 1
 
     def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:
-        notes = masking.Notes(dict(self._kinds), self._check.take(), self._check.error, trailer)
+        read = self._check.take()
+        notes = masking.Notes(dict(self._kinds), read, self._check.error, trailer)
         self.send(answer, msgspec.json.encode(notes), self._masked)
         self._kinds.clear()
         self._masked.clear()

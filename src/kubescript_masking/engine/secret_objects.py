@@ -143,9 +143,12 @@ def _find_value(line: bytes, *, is_field: bool) -> tuple[int, bytes]:
     """The value in a line of a block, and where it begins: of a field what it holds, of any other line all of it."""
     match = _LINE.match(line) if is_field else None
     if match is None:
-        value, bare, start = line.strip(), line.strip(), len(line) - len(line.lstrip())
+        value = bare = line.strip()
+        start = len(line) - len(line.lstrip())
+        is_empty = False
     else:
-        value, start = match[1].rstrip(b" \t"), match.start(1)
+        value = match[1].rstrip(b" \t")
         bare = value.strip(b"\"'")
-    is_none = match is not None and _NO_VALUE.fullmatch(value) is not None
-    return start, b"" if is_none or values.is_blank(bare) else value
+        start = match.start(1)
+        is_empty = _NO_VALUE.fullmatch(value) is not None
+    return start, b"" if is_empty or values.is_blank(bare) else value

@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = [
     "BEHIND_RUN",
@@ -110,33 +110,40 @@ def _read(data: bytes, start: int) -> Iterator[String]:
     """The string whose content begins here, and the value that it is the name of."""
     end = end_of(data, start)
     head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
-    name, role = _find_named(data, head, start, end)
+    name, role = _find_name(data, head, start, end)
     yield String(start, end, name, role)
-    if head.removesuffix(b":").rstrip(_BLANK).endswith((b'"name"', b'"key"', b'"field"')):
-        before = _REVERSED.match(data[max(0, start - _FAR_BACK) : start])
-        if before is not None:
-            low = max(0, start - _FAR_BACK)
-            role = "env-" if before[1] is None else SAID
-            yield String(low + before.start(2), low + before.end(2), text_of(data[start:end]), role)
+    key = head.removesuffix(b":").rstrip(_BLANK)
+    if not key.endswith((b'"name"', b'"key"', b'"field"')):
+        return
+    low = max(0, start - _FAR_BACK)
+    before = _REVERSED.match(data[low:start])
+    if before is not None:
+        role = "env-" if before[1] is None else SAID
+        name = text_of(data[start:end])
+        yield String(low + before.start(2), low + before.end(2), name, role)
 
 
 def _number(data: bytes, start: int) -> Iterator[String]:
     """The number that begins here, if it is a member's value."""
     head = data[max(0, start - _BACK) : start].rstrip(_BLANK)
-    number = _NUMBER.match(data, start) if head.endswith(b":") else None
+    if not head.endswith(b":"):
+        return
+    number = _NUMBER.match(data, start)
     if number is not None:
-        name, _ = _by_key(data, head[:-1].rstrip(_BLANK), start)
+        name, _ = _find_by_key(data, head[:-1].rstrip(_BLANK), start)
         yield String(*number.span(1), name, NUMBER)
 
 
-def _find_named(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
+def _find_name(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
     """What the value is called, and of what that is the name. `head` is what stands in front of it."""
+    before = head[:-1].rstrip(_BLANK)
     if head.endswith(b":"):
-        return _by_key(data, head[:-1].rstrip(_BLANK), start)
+        return _find_by_key(data, before, start)
     if head.endswith(b","):
-        flag, _ = _last_string(head[:-1].rstrip(_BLANK))
+        flag, _ = _last_string(before)
         is_key = data[end + 1 : end + 8].lstrip(_BLANK).startswith(b":")
-        if flag and not is_key and _FLAG.fullmatch(flag) and not _NEXT_FLAG.match(data, start, end + 1):
+        is_flag = not is_key and _FLAG.fullmatch(flag) is not None
+        if is_flag and not _NEXT_FLAG.match(data, start, end + 1):
             return text_of(flag), "flag-"
     return "", ""
 
@@ -148,22 +155,30 @@ def items(data: bytes, place: int) -> Iterator[String]:
         place = item.end()
 
 
-def _by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
+def _find_by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
     """The key, or the name beside a key that says nothing; one that an ACME server asks to be published has none."""
     key, place = _last_string(head)
     if not key:
         return "", ""
-    if key == b"token" and _CHALLENGE.search(data[max(0, start - _BACK) : start + _BACK]) is not None:
+    if key == b"token" and _is_challenge(data, start):
         return "", ""
     if not is_holder(key):
         return text_of(key), ""
     above = head[:place].rstrip(_BLANK)
     if above.endswith(b","):
-        beside = [match for match in _BESIDE.finditer(above[above.rfind(b"{") + 1 :]) if _is_name(match)]
+        members = above[above.rfind(b"{") + 1 :]
+        beside = [match[2] for match in _BESIDE.finditer(members) if _is_name(match)]
         if beside:
-            return text_of(beside[-1][2]), "env-"
-    parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":")) if above.endswith(b"{") else (b"", 0)
-    return text_of(parent or key), ""
+            return text_of(beside[-1]), "env-"
+    if above.endswith(b"{"):
+        parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":"))
+        key = parent or key
+    return text_of(key), ""
+
+
+def _is_challenge(data: bytes, start: int) -> bool:
+    near = data[max(0, start - _BACK) : start + _BACK]
+    return _CHALLENGE.search(near) is not None
 
 
 def is_holder(key: bytes) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript_masking.engine import encodings, linear
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.text import encodings, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["Endings", "is_basic", "is_open", "jwt", "pem"]
 
@@ -28,7 +28,8 @@ _JWT_BYTES: Final = 65_536
 
 def jwt(text: bytes, end: int) -> Iterator[Span]:
     """Three parts in base64url, the first of which begins with `{"`."""
-    match = _JWT.match(text, end - 13, min(len(text), end + _JWT_BYTES))
+    limit = min(len(text), end + _JWT_BYTES)
+    match = _JWT.match(text, end - 13, limit)
     if match is not None:
         yield Span(match.start(), match.end(), "jwt")
 
@@ -43,11 +44,12 @@ class Endings:
 
     def after(self, place: int, limit: int) -> linear.Match | None:
         """The first end of a key between the two."""
-        if self._next is None or self._next.start() < place:
+        found = self._next
+        if found is None or found.start() < place:
             start = max(place, self._searched - _END_BYTES)
-            self._next = _KEY_END.search(self._text, start, limit)
-            self._searched = limit if self._next is None else self._next.end()
-        return self._next if self._next is not None and self._next.end() <= limit else None
+            found = self._next = _KEY_END.search(self._text, start, limit)
+            self._searched = limit if found is None else found.end()
+        return None if found is None or found.end() > limit else found
 
 
 def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
@@ -56,18 +58,21 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
     start = text.rfind(b"-----BEGIN", max(0, end - 80), end)
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
+    # Attack: first lines of keys without end, each of which would search 64 KiB for a last one.
     close = endings.after(end, limit)
     if close is not None:
         if _TEXT.search(text, end, close.start()) is not None:  # and not cut out by a scanner
             yield Span(start, close.end(), "private-key")
         return
-    lines = (pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED))
-    yield Span(start, max(match.end() for match in lines if match is not None), "private-key")
+    lines = [pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED)]
+    stop = max(match.end() for match in lines if match is not None)
+    yield Span(start, stop, "private-key")
 
 
 def is_open(text: bytes, *, is_open: bool) -> bool:
     """Whether a key goes on behind this text; `is_open`: whether one goes on at its beginning."""
-    begun, ended = text.rfind(b"-----BEGIN"), text.rfind(b"-----END")
+    begun = text.rfind(b"-----BEGIN")
+    ended = text.rfind(b"-----END")
     return begun > ended or (is_open and ended < 0)
 
 

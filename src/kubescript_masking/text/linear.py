@@ -62,6 +62,7 @@ def build(pattern: bytes) -> Pattern:
     A piece of a text is bounded before a pattern sees it. Bounds in the pattern are copies of its parts, which make
     RE2's automaton too large to be kept: `pypi-[\w-]{50,1000}` cost 50 µs a byte.
     """
+    # With patterns that backtrack, one of which was cubic in its blanks, 600 blanks in a line of a Secret took 5.6 s.
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False

@@ -7,11 +7,12 @@ import itertools
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from kubescript_masking.engine import linear, names, spans
+from kubescript_masking.rules import names
+from kubescript_masking.text import linear, spans
 
 __all__ = [
     "HARMLESS",
@@ -59,6 +60,8 @@ _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER: Final = b"abcdefghijklmnopqrstuvwxyz"
 _DIGITS: Final = b"0123456789"
 _LETTERS: Final = _UPPER + _LOWER
+_OF_RANDOM: Final = _LETTERS + _DIGITS + b"+/=_.~-"
+_OF_NAMES: Final = _LOWER + _DIGITS + b"-./"
 _OF_USERS: Final = _LETTERS + _DIGITS + b"_.@+-"
 _VISIBLE: Final = bytes(range(33, 127))
 _CLASSES: Final = bytes(
@@ -99,7 +102,12 @@ def is_secret(value: bytes, kind: str) -> bool:
 def _harmless(kind: str) -> linear.Pattern:
     """All shapes of this kind in one: a choice of a hundred costs RE2 no more than one."""
     of = {"any", kind} if kind in _CHOSEN else {"any", "machine", kind}
-    return linear.build(b"|".join(row["regex"].encode() for row in HARMLESS if not of.isdisjoint(row["of"].split())))
+    return _build_choice(row for row in HARMLESS if not of.isdisjoint(row["of"].split()))
+
+
+def _build_choice(rows: Iterable[dict[str, str]]) -> linear.Pattern:
+    regexes = (row["regex"].encode() for row in rows)
+    return linear.build(b"|".join(regexes))
 
 
 def _is_pin(value: bytes) -> bool:
@@ -117,19 +125,23 @@ def is_label(value: bytes) -> bool:
         return not _has(value, _VISIBLE)
     if len(value) > 80 or not _SENTENCE.fullmatch(value):
         return False
-    words = value.translate(bytes.maketrans(b"?.!,:", b"     ")).split()
-    return any(word.lower() in _LABELS or names.kind(word.decode("utf-8", "replace").lower()) for word in words)
+    words = value.translate(bytes.maketrans(b"?.!,:", b"     ")).lower().split()
+    if not _LABELS.isdisjoint(words):
+        return True
+    return any(names.kind(word.decode("utf-8", "replace").lower()) for word in words)
 
 
 def _is_cookie(value: bytes) -> bool:
-    """One that is long enough to tell who somebody is; `lang=en` is not."""
+    """One that is long enough to stand for a session; `lang=en` is not."""
     if b"=" not in value:
-        return len(value) >= 12 and b" " not in value and (_has(value, _DIGITS) or value.isupper())  # Erlang's
-    parts = (part.strip().partition(b"=") for part in value.split(b";"))
-    return any(
-        len(said) >= 12 and _has(said, _LETTERS) and name.lower() not in _NO_COOKIE and b" " not in name
-        for name, _, said in parts
-    )
+        is_erlangs = _has(value, _DIGITS) or value.isupper()
+        return is_erlangs and len(value) >= 12 and b" " not in value
+    for part in value.split(b";"):
+        name, _, said = part.strip().partition(b"=")
+        is_setting = b" " in name or name.lower() in _NO_COOKIE
+        if len(said) >= 12 and not is_setting and _has(said, _LETTERS):
+            return True
+    return False
 
 
 def _is_login(value: bytes) -> bool:
@@ -169,29 +181,33 @@ def is_blank(value: bytes) -> bool:
 
 @functools.cache
 def _blank() -> linear.Pattern:
-    of = {"blank to fill in", "variable", "reference to a store", "address with a blank for its password"}
-    return linear.build(b"|".join(row["regex"].encode() for row in HARMLESS if row["id"] in of))
+    ids = {"blank to fill in", "variable", "reference to a store", "address with a blank for its password"}
+    return _build_choice(row for row in HARMLESS if row["id"] in ids)
 
 
 def is_status(value: bytes) -> bool:
     """Whether this is a word, or a code of words: `policy.denied_resource`."""
-    return all(part.isalpha() for part in value.replace(b".", b"-").replace(b"_", b"-").split(b"-"))
+    words = value.translate(bytes.maketrans(b"._", b"--")).split(b"-")
+    return all(map(bytes.isalpha, words))
 
 
 def is_random(value: bytes) -> bool:
     """Whether a value looks drawn by lot: long, mixed, and of high entropy."""
-    if len(value) < 16 or not is_mixed(value) or value.translate(None, _LETTERS + _DIGITS + b"+/=_.~-"):
+    if len(value) < 16 or not is_mixed(value) or value.translate(None, _OF_RANDOM):
         return False
-    if (b"-" in value or b"/" in value) and not value.translate(None, _LOWER + _DIGITS + b"-./"):
+    if (b"-" in value or b"/" in value) and not value.translate(None, _OF_NAMES):
         # `namespace/name`, as controllers log what they work on
         parts = value.translate(bytes.maketrans(b"./", b"--")).split(b"-")
-        if _NAME.fullmatch(value) or any(len(part) > 2 and part.isalpha() for part in parts):
+        has_words = any(len(part) > 2 and part.isalpha() for part in parts)
+        if has_words or _NAME.fullmatch(value):
             return False
-    return entropy(value[:_SAMPLE]) >= (3.0 if _is_hex(value) else 3.7)
+    least = 3.0 if _is_hex(value) else 3.7  # hexadecimal digits have 4 bits at most
+    return entropy(value[:_SAMPLE]) >= least
 
 
 def _is_hex(value: bytes) -> bool:
-    return not value.translate(None, b"0123456789abcdef") or not value.translate(None, b"0123456789ABCDEF")
+    odd = value.translate(None, _DIGITS)
+    return not odd.translate(None, b"abcdef") or not odd.translate(None, b"ABCDEF")
 
 
 def is_weak_secret(value: bytes, name: str) -> bool:
@@ -204,8 +220,11 @@ def is_weak_secret(value: bytes, name: str) -> bool:
         return True
     if names.is_vendor(name) and is_random(value.rpartition(b":")[2]):
         return True
-    parts = value.translate(_SPACED).split()
-    return any(len(part) >= 8 and (is_random(part) or is_drawn(part.replace(b"/", b"+"))) for part in parts)
+    return any(_is_part_drawn(part) for part in value.translate(_SPACED).split())
+
+
+def _is_part_drawn(value: bytes) -> bool:
+    return len(value) >= 8 and (is_random(value) or is_drawn(value.replace(b"/", b"+")))
 
 
 def _is_user_drawn(value: bytes) -> bool:
@@ -213,13 +232,15 @@ def _is_user_drawn(value: bytes) -> bool:
     user, slash, password = value.replace(b" / ", b"/").partition(b"/")
     is_user = user.isalpha() and user.islower()
     if slash and is_user and len(password) >= 8 and _is_word(password):
-        odd = password.translate(None, _LETTERS + _DIGITS + b"_./-")
-        return bool(odd) and b"/" not in password and _has(password, _DIGITS) and _has(password, _UPPER)
+        is_odd = bool(password.translate(None, _LETTERS + _DIGITS + b"_./-"))
+        is_path = b"/" in password
+        return is_odd and not is_path and _has(password, _DIGITS) and _has(password, _UPPER)
     user, colon, password = value.partition(b":")
     is_user = user[:1].isalpha() and not user.translate(None, _OF_USERS)
     if not colon or not is_user or len(password) < 6 or not _is_word(password):
         return False
-    return b":" not in password and b"/" not in password and is_mixed(password)
+    is_address = b":" in password or b"/" in password
+    return not is_address and is_mixed(password)
 
 
 def has_digit(value: bytes) -> bool:
@@ -235,13 +256,14 @@ def is_drawn(value: bytes, changes: float = 0.4) -> bool:
     classes = value.translate(_CLASSES)
     if not (b"a" in classes and b"A" in classes and b"0" in classes):
         return False
-    return sum(one != two for one, two in itertools.pairwise(classes)) >= changes * len(value)
+    changed = sum(one != two for one, two in itertools.pairwise(classes))
+    return changed >= changes * len(value)
 
 
 def entropy(value: bytes) -> float:
     """Bits per byte (Shannon)."""
-    size = len(value)
-    return -sum(count / size * math.log2(count / size) for count in Counter(value).values()) if size else 0.0
+    shares = [count / len(value) for count in Counter(value).values()]
+    return -sum(share * math.log2(share) for share in shares)
 
 
 def _is_name(value: bytes, kind: str) -> bool:
@@ -259,9 +281,10 @@ def _is_name(value: bytes, kind: str) -> bool:
 
 
 def _are_names(value: bytes, kind: str) -> bool:
-    """A list of them; words alone may be a phrase that somebody chose."""
+    """A list of them; words alone may be a passphrase."""
     parts = value.translate(_SPACED).split()
-    return len(parts) > 1 and all((b"-" in part or b"/" in part) and _is_name(part, kind) for part in parts)
+    has_signs = all(b"-" in part or b"/" in part for part in parts)
+    return len(parts) > 1 and has_signs and all(_is_name(part, kind) for part in parts)
 
 
 _STEM: Final = rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+|[a-z0-9]{1,4}))*"

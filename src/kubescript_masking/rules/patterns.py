@@ -7,17 +7,19 @@ many probes end there.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_masking.engine import commands, extents, keys, linear, names, values
-from kubescript_masking.engine.scanner import Probe
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import commands, keys, names, values
+from kubescript_masking.rules.probes import Probe
+from kubescript_masking.rules.values import Judge
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import masking
 
-__all__ = ["PROBES", "ROWS", "Row", "compiled"]
+__all__ = ["PROBES", "ROWS", "Row", "build"]
 
 _AROUND: Final = 8_448
 """Bytes on each side of a probe's end that a row reads at most: a line may be megabytes long."""
@@ -29,50 +31,29 @@ _ADDRESS: Final = linear.build(
 """A host, a person's address, a path, a time, a call: what sentences tell beside passwords."""
 
 
-def _any(value: bytes, kind: str) -> bool:
-    """Whatever stands there."""
-    return bool(value)
-
-
-def _typed(value: bytes, kind: str) -> bool:
-    """Letters and digits mixed, as people type a password."""
-    return values.is_mixed(value) and values.is_secret_in_prose(value, kind)
-
-
-def _random(value: bytes, kind: str) -> bool:
-    return values.is_random(value)
-
-
-def _drawn(value: bytes, kind: str) -> bool:
-    """Drawn by lot: a key, a UUID."""
-    return values.is_weak_secret(value, "key")
-
-
-def _said(value: bytes, kind: str) -> bool:
+def _is_said(value: bytes, kind: str) -> bool:
     """Of a password, what people type or four words without grammar; of anything else, what is drawn by lot."""
     if b" " in value:
         return extents.is_passphrase(value)
-    if kind == "password" and value.isdigit() and 5 <= len(value) <= 10:
+    is_password = kind == "password"
+    if is_password and value.isdigit() and 5 <= len(value) <= 10:
         return True
     if _ADDRESS.fullmatch(value) or not values.is_secret_in_prose(value, kind):
         return False
-    return values.has_digit(value) if kind == "password" else values.is_random(value) or values.is_drawn(value)
+    if is_password:
+        return values.has_digit(value)
+    return values.is_random(value) or values.is_drawn(value)
 
 
-def _basic(value: bytes, kind: str) -> bool:
-    """`user:password` in base64."""
-    return keys.is_basic(value)
-
-
-_JUDGES: Final[dict[str, Callable[[bytes, str], bool]]] = {
-    "any": _any,
+_JUDGES: Final[dict[str, Judge]] = {
+    "any": lambda value, _: bool(value),
     "secret": values.is_secret,
     "prose": values.is_secret_in_prose,
-    "typed": _typed,
-    "random": _random,
-    "drawn": _drawn,
-    "said": _said,
-    "basic": _basic,
+    "typed": lambda value, kind: values.is_mixed(value) and values.is_secret_in_prose(value, kind),
+    "random": lambda value, _: values.is_random(value),
+    "drawn": lambda value, _: values.is_weak_secret(value, "key"),
+    "said": _is_said,
+    "basic": lambda value, _: keys.is_basic(value),
 }
 """Whether a value that stands in a credential's place, of this kind, is one."""
 
@@ -94,7 +75,7 @@ class Row:
     """Its group `name`, which must name a credential; 0 when there is none."""
     kind: str
     """What the value is where no name tells it."""
-    judge: Callable[[bytes, str], bool]
+    judge: Judge
     lines: int
     """Lines before and behind the probe's that are read with it."""
     example: str
@@ -107,70 +88,76 @@ class Row:
         already."""
         if end <= done:
             return [], done
-        start, stop = self._place(text, end)
+        start, stop = self._find_lines(text, end)
         start = max(start, done - _OVERLAP)
         before = max(0, start - 1)  # one byte for what looks at a line's beginning
-        found = self.pattern.finditer(text[before:stop], start - before)
-        return [_placed(span, before, start) for span in self._judged(text[before:stop], found)], stop
+        piece = text[before:stop]
+        found = self._judge(piece, start - before)
+        return [_place(span, before, start) for span in found], stop
 
-    def _place(self, text: bytes, end: int) -> tuple[int, int]:
-        lowest, highest = max(0, end - _AROUND), min(len(text), end + _AROUND)
+    def _find_lines(self, text: bytes, end: int) -> tuple[int, int]:
+        lowest = max(0, end - _AROUND)
+        highest = min(len(text), end + _AROUND)
         start, stop = end, max(0, end - 1)
         for _ in range(self.lines + 1):
-            start = max(lowest, text.rfind(b"\n", lowest, max(lowest, start - 1)) + 1)
+            before = max(lowest, start - 1)
+            start = max(lowest, text.rfind(b"\n", lowest, before) + 1)
             line_end = text.find(b"\n", stop, highest)
             stop = highest if line_end < 0 else line_end + 1
         return start, stop
 
-    def _judged(self, text: bytes, found: Iterator[linear.Match]) -> Iterator[Span]:
-        for match in found:
+    def _judge(self, piece: bytes, begin: int) -> Iterator[Span]:
+        for match in self.pattern.finditer(piece, begin):
             name = match[self.name].decode("utf-8", "replace") if self.name else ""
-            for start, end in self._found(text, match):
-                kind = names.kind(name) or self.kind or _weak(name, text[start:end])
-                if kind and self.judge(text[start:end], kind):
+            for start, end in self._find_values(piece, match):
+                value = piece[start:end]
+                kind = names.kind(name) or self.kind
+                if not kind and names.weak(name) and values.is_weak_secret(value, name):
+                    kind = "key"
+                if kind and self.judge(value, kind):
                     yield Span(start, end, kind)
 
-    def _found(self, text: bytes, match: linear.Match) -> Iterator[tuple[int, int]]:
-        for start, end in (match.span(group) for group in self.values):
-            if start >= 0 and self.each is not None:
-                yield from (each.span(1) for each in self.each.finditer(text, start, end))
-            elif start >= 0:
+    def _find_values(self, piece: bytes, match: linear.Match) -> Iterator[tuple[int, int]]:
+        for group in self.values:
+            start, end = match.span(group)
+            if start < 0:
+                continue
+            if self.each is None:
                 yield start, end
+            else:
+                for each in self.each.finditer(piece, start, end):
+                    yield each.span(1)
 
 
-def _placed(span: Span, before: int, start: int) -> Span:
+def _place(span: Span, before: int, start: int) -> Span:
     """A span of a piece in its text; one that begins where a piece does that was cut may begin before."""
     at = span.start + before
     return Span(at, span.end + before, span.kind, begins_before=0 < start == at)
 
 
-def _weak(name: str, value: bytes) -> str:
-    """What is drawn by lot is a key under a name that alone would not tell."""
-    return "key" if names.weak(name) and values.is_weak_secret(value, name) else ""
-
-
-def compiled(pattern: str) -> linear.Pattern:
+def build(pattern: str) -> linear.Pattern:
     """RE2's pattern, with the parts that it names."""
-    return linear.build(_whole(pattern).encode())
+    return linear.build(_insert_parts(pattern).encode())
 
 
-def _whole(pattern: str) -> str:
+def _insert_parts(pattern: str) -> str:
     """The pattern with its parts in it, `(?&part)`; a part may name those below it."""
     for name, part in _PARTS.items():
         pattern = pattern.replace(f"(?&{name})", f"(?:{part})")
     return pattern
 
 
-def _row(data: dict[str, Any]) -> Row:
+def _read_row(data: dict[str, Any]) -> Row:
     probe = data["probe"]
-    pattern = compiled(data["pattern"])
+    probes = [probe] if isinstance(probe, str) else probe
+    pattern = build(data["pattern"])
     groups = pattern.groupindex
     return Row(
         id=data["id"],
-        probes=tuple(_probe(data, each) for each in ([probe] if isinstance(probe, str) else probe)),
+        probes=tuple(_read_probe(data, each) for each in probes),
         pattern=pattern,
         values=tuple(number for group, number in groups.items() if group.startswith(b"value")),
-        each=compiled(data["each"]) if "each" in data else None,
+        each=build(data["each"]) if "each" in data else None,
         name=groups.get(b"name", 0),
         kind=data.get("kind", ""),
         judge=_JUDGES[data.get("judge", "secret")],
@@ -180,32 +167,40 @@ def _row(data: dict[str, Any]) -> Row:
     )
 
 
-def _probe(data: dict[str, Any], pattern: str) -> Probe:
+def _read_probe(data: dict[str, Any], pattern: str) -> Probe:
     wide = data.get("wide", "")
-    stem = _STEM if (wide or pattern).startswith(_STEM) else ""
-    return Probe(data["id"], _whole(pattern), data.get("once", False), _whole(wide), _whole(stem))
+    has_stem = (wide or pattern).startswith(_STEM)
+    return Probe(
+        id=data["id"],
+        pattern=_insert_parts(pattern),
+        once=data.get("once", False),
+        wide=_insert_parts(wide),
+        stem=_insert_parts(_STEM) if has_stem else "",
+    )
 
 
-def _probes(data: dict[str, Any]) -> Iterator[Probe]:
+def _read_probes(data: dict[str, Any]) -> Iterator[Probe]:
     words = _LISTS[data.get("of", "")]
     for at in range(0, len(words), _AT_ONCE):
         some = "|".join(words[at : at + _AT_ONCE])
-        yield _probe(data, data["pattern"].replace("(?&of)", f"(?:{some})"))
+        pattern = data["pattern"].replace("(?&of)", f"(?:{some})")
+        yield _read_probe(data, pattern)
 
 
-def _hidden() -> Iterator[str]:
+def _hide() -> Iterator[str]:
     """What the rules look for, as it shows in base64."""
     words = _in_cases(names.HIDDEN["any_case"])
     exact = names.HIDDEN["exact"].split()
-    wide = ["\0".join(word) for word in _in_cases(names.HIDDEN["wide"])]
+    wide = ("\0".join(word) for word in _in_cases(names.HIDDEN["wide"]))
     for word in dict.fromkeys([*words, *exact, *wide]):
         for piece in masking.alignments(word.encode()):
             if len(piece) >= _MIN_PIECE:
                 yield piece.decode().replace("+", r"\+")
 
 
-def _in_cases(words: str) -> list[str]:
-    return [form(word) for word in words.split() for form in (str.lower, str.upper, str.title)]
+def _in_cases(words: str) -> Iterator[str]:
+    for word in words.split():
+        yield from (word.lower(), word.upper(), word.title())
 
 
 _STEM: Final = "(?&names)"
@@ -216,7 +211,7 @@ _MIN_PIECE: Final = 4
 """Letters of base64 below which chance would find them everywhere."""
 _LISTS: Final[dict[str, list[str]]] = {
     "": [""],
-    "hidden": list(_hidden()),
+    "hidden": list(_hide()),
     "capitals": [word.upper() for word in (*names.VENDORS, *names.HIDDEN["capitals"].split())],
     "programs": [linear.escape(program.encode()).decode() for program, first in commands.FIRST.items() if not first],
     "calls": [
@@ -227,11 +222,11 @@ _LISTS: Final[dict[str, list[str]]] = {
 }
 """Words that probes look for, by the name that these call them."""
 _FILE: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
-_PARTS: Final[dict[str, str]] = {**_FILE["parts"], "names": f"(?i:{names.PATTERN})", "rare": f"(?i:{names.RARE})"}
-ROWS: Final[dict[str, Row]] = {each["id"]: _row(each) for each in _FILE["patterns"]}
+_PARTS: Final[dict[str, str]] = _FILE["parts"]
+ROWS: Final[dict[str, Row]] = {each["id"]: _read_row(each) for each in _FILE["patterns"]}
 """By their ids."""
 PROBES: Final = (
-    *(probe for each in _FILE["probes"] for probe in _probes(each)),
+    *(probe for each in _FILE["probes"] for probe in _read_probes(each)),
     *(probe for row in ROWS.values() for probe in row.probes),
 )
 """Everything that is looked for, but for the tokens of `rules`."""

@@ -6,9 +6,10 @@ Where something is masked, the line or the string is written as its view shows i
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = ["narrow", "view"]
 
@@ -50,12 +51,12 @@ def narrow(text: bytes) -> bytes:
 
 def _strike_once(text: bytes) -> bytes:
     r"""Without the first of two equal characters on one place (`p\bp`, bold) and what underlines one (`_\bp`)."""
-    parts = text.split(_OVERSTRUCK)
+    *parts, last = text.split(_OVERSTRUCK)
     shown = []
-    for part, after in zip(parts, [*parts[1:], b""], strict=True):
-        is_doubled = part[-1:] in {b"_", after[:1]} and bool(after)
+    for part, after in itertools.pairwise([*parts, last]):
+        is_doubled = after and part[-1:] in {b"_", after[:1]}
         shown.append(part[:-1] if is_doubled else part)
-    return b"".join(shown)
+    return b"".join([*shown, last])
 
 
 def _show(found: linear.Match) -> bytes:
@@ -64,4 +65,5 @@ def _show(found: linear.Match) -> bytes:
 
 def _narrow(wide: linear.Match) -> bytes:
     _, high, low = wide[0]
-    return bytes([low - 0x60 if high == 0xBC else low - 0x20])
+    shift = 0x60 if high == 0xBC else 0x20
+    return bytes([low - shift])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = [
     "BACK",
@@ -31,6 +31,7 @@ _BLOCK_BYTES: Final = 65_536
 _LEAD_BYTES: Final = 200
 """Bytes between a sign and its value that are looked at."""
 _QUOTES: Final = (b'"', b"'", b"`")
+_PAIRS: Final = {b")": b"(", b"}": b"{", b"]": b"["}
 _PHRASE: Final = linear.build(rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)")
 """Four words or more."""
 _PHRASE_BYTES: Final = 256
@@ -98,7 +99,8 @@ def beginning(text: bytes, at: int) -> int:
         # Attack: `password=hunter2 | ua= "curl"`, where the password is no type.
         if lead is not None and lead[2] and text[max(0, at - 2) : at].strip() != b":":
             lead = None
-    if lead is None and (near[:1] in _MARKS or near.partition(b" ")[0].endswith((b":", b"="))):
+    word = near.partition(b" ")[0]
+    if lead is None and (near[:1] in _MARKS or word.endswith((b":", b"="))):
         lead = _YAML_LEAD.match(near)
     return at if lead is None else at + lead.end(1)
 
@@ -107,21 +109,27 @@ def extent(text: bytes, at: int, *, whole_line: bool = False) -> tuple[int, int]
     """Where the value that begins at `at` begins and ends, without its quotes."""
     limit = min(len(text), at + _AHEAD)
     first = text[at : at + 1]
-    if first in _OPENERS and (mark := _OPENING.match(text, at, limit)) is not None:
-        return mark.end(), _closing(text, mark.end(), mark[0], limit)
-    if first in _BLOCKS and (block := _BLOCK.match(text, at, limit)) is not None:
-        return _block(text, at, block.end())
-    if whole_line and (line := _line(text, at, limit)):
+    mark = _OPENING.match(text, at, limit) if first in _OPENERS else None
+    if mark is not None:
+        return mark.end(), _find_closing(text, mark.end(), mark[0], limit)
+    block = _BLOCK.match(text, at, limit) if first in _BLOCKS else None
+    if block is not None:
+        return _find_block(text, at, block.end())
+    line = _cut_comment(text[at:limit]) if whole_line else b""
+    if line:
         return at, at + len(line.rstrip(b","))
-    return at, _find_unclosed(text, at, _bare(text, at, limit))
+    stop = _find_bare_end(text, at, limit)
+    return at, _find_unclosed(text, at, stop)
 
 
 def unquote(text: bytes, at: int) -> int:
     """The end of a value that ends with its line and has several words, or a quote inside; `at` when it has neither."""
-    if (end := passphrase(text, at)) >= 0 and text[end : end + 1] in b"\r\n":
+    end = passphrase(text, at)
+    if end >= 0 and text[end : end + 1] in b"\r\n":
         return end
     line = text[at : at + 402].partition(b"\n")[0]
-    inner = _QUOTE_INSIDE.match(line) if any(quote in line for quote in _QUOTES) else None
+    has_quote = any(quote in line for quote in _QUOTES)
+    inner = _QUOTE_INSIDE.match(line) if has_quote else None
     return at if inner is None else at + inner.end(1)
 
 
@@ -129,9 +137,10 @@ def passphrase(text: bytes, at: int) -> int:
     """Where the four words or more end that begin here and make no sentence; -1 when there are none."""
     has_words = not text[at : at + 2].strip(_OF_WORDS)
     phrase = _PHRASE.match(text, at, at + _PHRASE_BYTES) if has_words else None
-    if phrase is None or not OF_SENTENCES.isdisjoint(phrase[1].lower().split()):
+    if phrase is None:
         return -1
-    return phrase.end(1)
+    is_sentence = not OF_SENTENCES.isdisjoint(phrase[1].lower().split())
+    return -1 if is_sentence else phrase.end(1)
 
 
 def is_passphrase(value: bytes) -> bool:
@@ -145,13 +154,13 @@ def end_of_word(text: bytes, start: int, stop: int) -> int:
     return word.end() if word is not None else stop
 
 
-def _line(text: bytes, at: int, limit: int) -> bytes:
+def _cut_comment(text: bytes) -> bytes:
     """What stands before a comment or the end of the line, without the blanks behind it."""
-    line = text[at:limit].partition(b"\n")[0]
+    line = text.partition(b"\n")[0]
     return line.partition(b" #")[0].partition(b"\t#")[0].rstrip()
 
 
-def _bare(text: bytes, at: int, limit: int) -> int:
+def _find_bare_end(text: bytes, at: int, limit: int) -> int:
     """The end of a value without quotes: at a blank, a quote, or at what begins another pair (`&name=`)."""
     found = _BARE.match(text, at, limit)
     stop = at if found is None else found.end()
@@ -162,15 +171,15 @@ def _bare(text: bytes, at: int, limit: int) -> int:
 
 def _find_unclosed(text: bytes, at: int, stop: int) -> int:
     """Without the brackets and the punctuation that belong to what is around a bare value."""
-    pairs = {b")": b"(", b"}": b"{", b"]": b"["}
     while stop > at and (last := text[stop - 1 : stop]) in b")}].,;":
-        if last in pairs and text.count(pairs[last], at, stop) >= text.count(last, at, stop):
+        opens = _PAIRS.get(last)
+        if opens is not None and text.count(opens, at, stop) >= text.count(last, at, stop):
             break
         stop -= 1
     return stop
 
 
-def _closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
+def _find_closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
     """The end of a quoted value; of one that is never closed, the end of its line."""
     if mark in _BODIES:
         body = _BODIES[mark].match(text, start, limit)
@@ -183,17 +192,23 @@ def _closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
     return line if line >= 0 else limit
 
 
-def _block(text: bytes, at: int, start: int) -> tuple[int, int]:
+def _find_block(text: bytes, at: int, start: int) -> tuple[int, int]:
     """A YAML block scalar: the lines that are indented deeper than its key."""
-    line = text[text.rfind(b"\n", max(0, at - BACK), at) + 1 : at]
-    indent = len(line) - len(line.lstrip(b" "))
-    stop, limit = start, min(len(text), start + _BLOCK_BYTES)
+    above = text.rfind(b"\n", max(0, at - BACK), at)
+    indent = _count_blanks(text[above + 1 : at])
+    stop = start
+    limit = min(len(text), start + _BLOCK_BYTES)
     while stop < limit:
-        end = text.find(b"\n", stop, limit)
-        each = text[stop : end if end >= 0 else limit]
-        if each.strip() and len(each) - len(each.lstrip(b" ")) <= indent:
+        end = text.find(b"\n", stop, limit) + 1 or limit
+        line = text[stop:end]
+        if line.strip() and _count_blanks(line) <= indent:
             break
-        stop = end + 1 if end >= 0 else limit
+        stop = end
     body = text[start:stop]
+    last = start + len(body.rstrip())
     first = start + len(body) - len(body.lstrip())
-    return first, max(first, start + len(body.rstrip()))
+    return first, max(first, last)
+
+
+def _count_blanks(line: bytes) -> int:
+    return len(line) - len(line.lstrip(b" "))

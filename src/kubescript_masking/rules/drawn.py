@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript_masking.engine import encodings, linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import encodings, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["is_token", "token"]
 
@@ -33,27 +34,28 @@ _WORDS: Final = 6
 
 def token(text: bytes, end: int) -> Iterator[Span]:
     """The token that ends right before a place."""
-    behind = text[max(0, end - _BEHIND) : end]
-    stop = end - len(behind) + len(behind.rstrip(_ENDS))
-    head = text[max(0, stop - _MOST - 4) : stop]
-    before = head.rstrip(b"=").rstrip(_LETTERS)
-    start = stop - len(head) + len(before)
+    low = max(0, end - _BEHIND)
+    stop = low + len(text[low:end].rstrip(_ENDS))
+    low = max(0, stop - _MOST - 4)
+    before = text[low:stop].rstrip(b"=").rstrip(_LETTERS)
+    start = low + len(before)
     near = text[max(0, start - _FRONT) : start]
-    _, _, front = near.rpartition(b"\n")
-    if start and is_token(text[start:stop]) and not _is_told(front):
+    front = near.rpartition(b"\n")[2]
+    # A line of a log ends before its carriage return, which the probe has read.
+    is_first = start == 0 and end <= len(text)
+    if not is_first and is_token(text[start:stop]) and not _is_told(front):
         yield Span(start, stop, "token")
 
 
 def is_token(value: bytes) -> bool:
     """Whether this is a token by its letters alone."""
     bare = value.rstrip(b"=")
-    if not _LEAST <= len(bare) <= _MOST or not (
-        values.is_drawn(bare.replace(b"/", b"+"), _CHANGES) and values.is_random(bare)
-    ):
+    if not _LEAST <= len(bare) <= _MOST or not values.is_drawn(bare.replace(b"/", b"+"), _CHANGES):
         return False
-    if _PUBLIC.match(bare) is not None:
+    if not values.is_random(bare) or _PUBLIC.match(bare) is not None:
         return False
-    if b"/" in bare and (len(value) % 4 or bare.translate(None, b"-_~") != bare):  # a path
+    is_base64 = len(value) % 4 == 0 and bare.translate(None, b"-_~") == bare
+    if b"/" in bare and not is_base64:  # a path
         return False
     return encodings.unfold(value) is None and values.is_secret(value, "key")
 
@@ -63,7 +65,9 @@ def _is_told(front: bytes) -> bool:
     if front.endswith((b"/", b".", b"|", b"\t", b"![")) or b"ENC[" in front.rpartition(b"]")[2]:
         return True
     named = _NAMED.search(front)
-    if named is not None and not (len(named[1]) > 1 and names.is_open_to_chance(named[1].decode())):
-        return True
-    said = [word[0].decode() for word in _WORD.finditer(front)][-_WORDS:]
-    return any(part in names.CHANCE for word in said for part in names.split(word))
+    if named is not None:
+        is_open = len(named[1]) > 1 and names.is_open_to_chance(named[1].decode())
+        if not is_open:
+            return True
+    said = [word[0].decode() for word in _WORD.finditer(front)]
+    return any(not names.CHANCE.isdisjoint(names.split(word)) for word in said[-_WORDS:])

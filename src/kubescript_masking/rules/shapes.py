@@ -1,4 +1,4 @@
-"""Tokens that are known by their own shape: gitleaks' rules (`rules.toml`), ours (`own_rules.toml`), the operator's."""
+"""Tokens known by their own shape: gitleaks' rules (`shapes.toml`), ours (`own_shapes.toml`), an operator's."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Final
 
 import msgspec
 
-from kubescript_masking.engine import linear, scanner, values
-from kubescript_masking.engine.scanner import RuleError
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import values
+from kubescript_masking.rules.probes import Probe, RuleError
+from kubescript_masking.text import linear
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import masking
 
-__all__ = ["Rule", "load_shipped", "pattern"]
+__all__ = ["Rule", "build", "load_shipped"]
 
-_FILES: Final = ("rules.toml", "own_rules.toml")
+_FILES: Final = ("shapes.toml", "own_shapes.toml")
 _BACK: Final = 400
 _OVERLAP: Final = 512
 """Bytes that are read again with the next part of a text: a token may lie in both."""
@@ -35,8 +36,8 @@ class Rule:
     def __init__(self, told: masking.Rule) -> None:
         """Raises RuleError."""
         self.id = told.id
-        self.probe = scanner.Probe(told.id, told.probe or told.regex)
-        self._regex = pattern(told.regex, f"redaction rule `{told.id}`")
+        self.probe = Probe(told.id, told.probe or told.regex)
+        self._regex = build(told.regex, f"redaction rule `{told.id}`")
         self._entropy = told.entropy
         self._bounded = told.bounded
 
@@ -45,29 +46,21 @@ class Rule:
         already."""
         if end <= done:
             return [], done
-        start, stop = max(0, done - _OVERLAP, end - _BACK), min(len(text), end + _AHEAD)
-        found = list(self._tokens(text, start, stop))
+        start = max(0, done - _OVERLAP, end - _BACK)
+        stop = min(len(text), end + _AHEAD)
+        found = list(self._find_tokens(text, start, stop))
         return found, stop if stop == len(text) else stop - _OVERLAP
 
-    def _tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
+    def _find_tokens(self, text: bytes, start: int, stop: int) -> Iterator[Span]:
         for match in self._regex.finditer(text, start, stop):
             has_group = bool(self._regex.groups) and match.start(1) >= 0
             first, last = match.span(1 if has_group else 0)
-            if not self._stands_alone(text, first):
+            if self._bounded and not _is_apart(text, first):
                 continue
-            is_blank = len(set(text[first:last].lower()[-_BLANK:])) == 1  # ghp_xxxxxxxx
-            if not is_blank and values.entropy(text[first:last]) >= self._entropy:
+            token = text[first:last]
+            is_blank = len(set(token[-_BLANK:].lower())) == 1  # ghp_xxxxxxxx
+            if not is_blank and values.entropy(token) >= self._entropy:
                 yield Span(first, _follow(text, last), self.id)
-
-    def finds(self, example: str) -> bool:
-        """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
-        text = example.encode()
-        hits = scanner.Scanner([self.probe]).scan(text)
-        return any(self.spans(text, end, 0)[0] for _, end in hits)
-
-    def _stands_alone(self, text: bytes, start: int) -> bool:
-        before = text[max(0, start - 1) : start]
-        return not (self._bounded and before.isalnum()) or text[max(0, start - 2) : start] in _ESCAPES
 
 
 def load_shipped() -> list[Rule]:
@@ -79,7 +72,7 @@ def load_shipped() -> list[Rule]:
     return rules
 
 
-def pattern(regex: str, setting: str) -> linear.Pattern:
+def build(regex: str, setting: str) -> linear.Pattern:
     """A regular expression from the settings. Raises RuleError, which names the setting."""
     try:
         return linear.build(regex.encode())
@@ -91,6 +84,12 @@ def pattern(regex: str, setting: str) -> linear.Pattern:
                 "put the value into a group `(…)`"
             )
         raise RuleError(f"{setting}: {regex!r} is not an RE2 regular expression: {said}") from None
+
+
+def _is_apart(text: bytes, start: int) -> bool:
+    """Whether no letter stands before a token but that of an escape."""
+    before = text[max(0, start - 2) : start]
+    return not before[-1:].isalnum() or before in _ESCAPES
 
 
 def _follow(text: bytes, stop: int) -> int:

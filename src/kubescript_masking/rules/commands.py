@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kubescript_masking.engine import json_strings, linear, names, spans, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import json_strings, linear, spans
+from kubescript_masking.text.spans import Span
 
 __all__ = ["FIRST", "command", "find_listed"]
 
@@ -47,6 +48,13 @@ class Word:
         """A piece of it."""
         return Word(self.text[at:end], self.start + at)
 
+    def behind(self, sign: bytes) -> Word:
+        """What stands behind a sign in it."""
+        return self.part(self.text.index(sign) + len(sign))
+
+
+_NO_WORD: Final = Word(b"", 0)
+
 
 @dataclass(frozen=True, slots=True)
 class _Command:
@@ -61,46 +69,54 @@ class _Command:
         """The words, or pieces of words, that are passwords."""
         if self.when and self.when.isdisjoint(word.text for word in words):
             return
-        for word, after in itertools.pairwise([*words, None]):
-            if word is not None and word.text.startswith((b"-", b"/p:")):
-                yield from self._optional(word, after)
+        for word, after in itertools.pairwise([*words, _NO_WORD]):
+            if word.text.startswith((b"-", b"/p:")):
+                yield from self._find_options(word, after)
         for place in self.places:
             yield from _find_places(place, words)
 
-    def _optional(self, word: Word, after: Word | None) -> Iterator[Word]:
+    def _find_options(self, word: Word, after: Word) -> Iterator[Word]:
         for option, sign, is_apart in self.options:
-            found = _find_values(option, word, after if is_apart else None)
-            if found is not None and sign in found.text and not (sign and spans.is_masked(found.text)):
-                yield found.part(found.text.index(sign) + len(sign))
+            value = _find_value(option, word, after if is_apart else _NO_WORD)
+            is_written = value.text and sign in value.text
+            is_masked = sign and spans.is_masked(value.text)
+            if is_written and not is_masked:
+                yield value.behind(sign)
 
 
-def _find_values(option: bytes, word: Word, after: Word | None) -> Word | None:
-    """The value of an option: joined or the next word."""
+def _find_value(option: bytes, word: Word, after: Word) -> Word:
+    """The value of an option: joined or the next word; no word when it has none."""
     if word.text == option:
-        return after if after is not None and not after.text.startswith(b"-") else None
+        return _NO_WORD if after.text.startswith(b"-") else after
     if word.text.startswith(option + b"="):
         return word.part(len(option) + 1)
     is_short = len(option) == 2 or option.endswith(b":")
-    return word.part(len(option)) if is_short and word.text.startswith(option) else None
+    if is_short and word.text.startswith(option):
+        return word.part(len(option))
+    return _NO_WORD
 
 
 def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
     """What stands at a place, behind the words before it; options are passed over."""
     lead = [sign for sign in place if sign not in _SIGNS]
+    size = len(lead)
     texts = [word.text for word in words]
-    at = next((at for at in range(len(texts)) if texts[at : at + len(lead)] == lead), None)
-    if at is None:
-        return
-    rest = [word for word in words[at + len(lead) :] if not word.text.startswith(b"-")]
-    for number, (sign, word) in enumerate(zip(place[len(lead) :], rest, strict=False)):
+    found = (at + size for at in range(len(texts)) if texts[at : at + size] == lead)
+    begin = next(found, len(words))
+    rest = [word for word in words[begin:] if not word.text.startswith(b"-")]
+    for number, (sign, word) in enumerate(zip(place[size:], rest, strict=False)):
         if not _fits(sign, word.text):
             return
-        if sign in {b"*:", b"*/"} and (pair := _PAIRS[sign].fullmatch(word.text)) is not None:
-            yield word.part(*pair.span(1))
-        elif sign == b"*":
+        if sign == b"*":
             yield word
+        elif sign in _PAIRS:
+            pair = _PAIRS[sign].fullmatch(word.text)
+            if pair is not None:
+                yield word.part(*pair.span(1))
         elif sign == b"=*":
-            yield from (each.part(each.text.index(b"=") + 1) for each in rest[number:] if b"=" in each.text)
+            for setting in rest[number:]:
+                if b"=" in setting.text:
+                    yield setting.behind(b"=")
 
 
 def _fits(sign: bytes, word: bytes) -> bool:
@@ -120,12 +136,11 @@ def _split(words: str) -> tuple[bytes, ...]:
 
 
 def _read(data: dict[str, Any]) -> _Command:
-    behind = {"": data.get("value", ""), **data.get("pair", {})}
+    options = [(option, b"", False) for option in _split(data.get("joined", ""))]
+    for sign, apart in [*data.get("pair", {}).items(), ("", data.get("value", ""))]:
+        options += [(option, sign.encode(), True) for option in _split(apart)]
     return _Command(
-        options=(
-            *((option, sign.encode(), True) for sign, options in behind.items() for option in _split(options)),
-            *((option, b"", False) for option in _split(data.get("joined", ""))),
-        ),
+        options=tuple(options),
         places=tuple(_split(place) for place in data.get("places", ())),
         when=frozenset(_split(data.get("when", ""))),
     )
@@ -141,27 +156,21 @@ for _each in _DATA:
         _TABLE.setdefault(_program.encode(), []).append(_read(_each))
 
 
-def _secrets(words: Sequence[Word]) -> Iterator[Word]:
+def _find_secrets(words: Sequence[Word]) -> Iterator[Word]:
     """The passwords among the words of a command line; several commands may follow each other in it."""
     room = _ROOM
-    for at, word in enumerate(words):
-        for command in _TABLE.get(_find_calls(word.text), ()):
-            arguments = _arguments(words, at + 1, max(_LEAST, min(_WORDS, room)))
+    for at, word in enumerate(words, start=1):
+        file = word.text.rpartition(b"/")[2]
+        program = file.removesuffix(b".sh").removesuffix(b".exe")
+        for command in _TABLE.get(program, ()):
+            most = max(_LEAST, min(_WORDS, room))
+            arguments = list(itertools.takewhile(_is_argument, words[at : at + most]))
             room -= len(arguments)
             yield from command.secrets(arguments)
 
 
-def _find_calls(word: bytes) -> bytes:
-    return word.rpartition(b"/")[2].removesuffix(b".sh").removesuffix(b".exe")
-
-
-def _arguments(words: Sequence[Word], at: int, most: int) -> list[Word]:
-    found: list[Word] = []
-    for word in words[at : at + most]:
-        if word.text in _ENDS:
-            break
-        found.append(word)
-    return found
+def _is_argument(word: Word) -> bool:
+    return word.text not in _ENDS
 
 
 _ENDS: Final = frozenset({b";", b"|", b"&", b"`", b"\n"})
@@ -169,18 +178,18 @@ _ENDS: Final = frozenset({b";", b"|", b"&", b"`", b"\n"})
 
 def command(text: bytes, end: int) -> Iterator[Span]:
     """The passwords of the line around a place; a span without a kind says how far it was read."""
-    start = text.rfind(b"\n", max(0, end - _BACK), max(0, end - 1)) + 1
-    start = max(start, end - _BACK, 0)
-    limit = min(len(text), end + _AHEAD)
-    stop = _line_end(text, end, limit)
-    yield from _line(text, start, stop)
+    low = max(0, end - _BACK)
+    above = text.rfind(b"\n", low, max(0, end - 1))
+    start = max(above + 1, low)
+    stop = _find_end(text, end, min(len(text), end + _AHEAD))
+    yield from _read_line(text, start, stop)
     for literal in _LITERAL.finditer(text, start, stop):
         if literal[1] and values.is_secret(literal[1], "password"):
             yield Span(literal.start(1), literal.end(1), "flag-password")
     yield Span(stop, stop, "")
 
 
-def _line_end(text: bytes, start: int, limit: int) -> int:
+def _find_end(text: bytes, start: int, limit: int) -> int:
     """Where the line ends that no backslash continues."""
     stop = text.find(b"\n", start, limit)
     while stop > 0 and text[stop - 1 : stop] == b"\\":
@@ -188,16 +197,17 @@ def _line_end(text: bytes, start: int, limit: int) -> int:
     return stop if stop >= 0 else limit
 
 
-def _line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:
+def _read_line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:
     words: list[Word] = []
     for found in _WORD.finditer(text, start, stop):
-        if found[0].startswith(b"\\") and found[0].endswith(b"\n"):  # the line goes on
+        word = found[0]
+        if word.startswith(b"\\") and word.endswith(b"\n"):  # the line goes on
             continue
-        words.append(_bare(found[0], found.start()))
-        if b" " in found[0] and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
-            yield from _line(text, found.start() + 1, found.end() - 1, depth + 1)
-    for word in _secrets(words):
-        value = _bare(word.text, word.start)
+        words.append(_strip(word, found.start()))
+        if b" " in word and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
+            yield from _read_line(text, found.start() + 1, found.end() - 1, depth + 1)
+    for secret in _find_secrets(words):
+        value = _strip(secret.text, secret.start)
         if _is_secret(value.text):
             yield Span(value.start, value.start + len(value.text), "flag-password")
 
@@ -207,7 +217,7 @@ def _is_secret(value: bytes) -> bool:
     return values.is_secret(value, "password") and value not in _PUBLISHED and not value.startswith(b"-")
 
 
-def _bare(word: bytes, start: int) -> Word:
+def _strip(word: bytes, start: int) -> Word:
     """A word without the quotes around it, and what lists in a text have."""
     lead = len(word) - len(word.lstrip(b"\\[({\"'"))
     bare = word[lead:].rstrip(b",\\\"'")
@@ -224,6 +234,7 @@ def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.
     items = list(itertools.islice(json_strings.items(data, start), _LIST_WORDS)) if start else []
     if not items or items[-1].end < end:
         return
-    for word in _secrets([Word(data[item.start : item.end], item.start) for item in items]):
+    words = [Word(data[item.start : item.end], item.start) for item in items]
+    for word in _find_secrets(words):
         if _is_secret(word.text):
             yield json_strings.String(word.start, word.start + len(word.text), "password", "flag-")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 from kubescript_masking.wire.masking import OPENING
 
 __all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merge", "whole"]
@@ -59,14 +59,17 @@ class Masks:
 
     def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
         """The placeholder of a value."""
-        if kind.startswith(_WHERE) and (bare := kind.partition("-")[2]).startswith(_KINDS):
+        _, _, bare = kind.partition("-")
+        if kind.startswith(_WHERE) and bare.startswith(_KINDS):
             kind = bare
         digits = self._digits(value).hex()
         size = f":{len(value)}B" if sized else ""
         return f"«redacted:{kind}:{digits}{size}»".encode()
 
     def _digits(self, value: bytes) -> bytes:
-        return hashlib.blake2b(value, key=self._key, digest_size=_DIGITS).digest() if self._key else os.urandom(_DIGITS)
+        if not self._key:
+            return os.urandom(_DIGITS)
+        return hashlib.blake2b(value, key=self._key, digest_size=_DIGITS).digest()
 
 
 def is_masked(value: bytes) -> bool:
@@ -93,7 +96,8 @@ def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
     for each in merge(found):
         span = _of_characters(text, each)
         if span.begins_before and low < span.start:  # read once, for it is bounded by the span before
-            span = replace(span, start=low + len(text[low : span.start].rstrip(_LETTERS)))
+            before = text[low : span.start].rstrip(_LETTERS)
+            span = replace(span, start=low + len(before))
         if span.replacement is None:
             span = replace(span, end=_end(text, span, reach))
         result.append(span)
@@ -105,20 +109,29 @@ def _of_characters(text: bytes, span: Span) -> Span:
     """The span without half a character of UTF-8 at either end: what a rule counts is bytes, and half a character left
     of a value makes the whole answer unreadable."""
     start, end = span.start, span.end
-    while span.start - start < _MORE and start > 0 and text[start] & 0xC0 == 0x80:
+    # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
+    while span.start - start < _MORE and start > 0 and _is_inner(text[start]):
         start -= 1
-    while end - span.end < _MORE and end < len(text) and text[end] & 0xC0 == 0x80:
+    while end - span.end < _MORE and end < len(text) and _is_inner(text[end]):
         end += 1
-    return span if (start, end) == (span.start, span.end) else replace(span, start=start, end=end, replacement=None)
+    if start == span.start and end == span.end:
+        return span
+    return replace(span, start=start, end=end, replacement=None)
+
+
+def _is_inner(code: int) -> bool:
+    """Whether this byte is one of a character of UTF-8 behind its first."""
+    return code & 0xC0 == 0x80
 
 
 def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
     """Where its value ends. `reach` holds what was read last: a run with a thousand spans in it is read once."""
-    size, rest = span.end - span.start, _BARE
+    size = span.end - span.start
     if size < _BOUND or not span.end < len(text):
         return span.end
     if size >= _FAR:
-        rest = _QUOTES.get(text[span.start - 1 : span.start], _BARE)
+        before = text[span.start - 1 : span.start]
+        rest = _QUOTES.get(before, _BARE)
     elif _WORD.issuperset(text[span.end - 1 : span.end + 1]):
         rest = _RUN
     else:
@@ -133,24 +146,31 @@ def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) 
 
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
     """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
-    masked = [match.span() for match in PLACEHOLDER.finditer(text)]
-    starts, ends = [start for start, _ in masked], [end for _, end in masked]
+    # Attack: thousands of placeholders beside thousands of secrets, each compared with every other.
+    masked = list(PLACEHOLDER.finditer(text))
+    starts = [match.start() for match in masked]
+    ends = [match.end() for match in masked]
     for span in found:
-        first, last = bisect.bisect_right(ends, span.start), bisect.bisect_left(starts, span.end) - 1
+        first = bisect.bisect_right(ends, span.start)
+        last = bisect.bisect_left(starts, span.end) - 1
         if first > last:
             yield span
-        elif starts[first] < span.start:  # what was read begins with a placeholder's own words
             continue
-        elif not is_masked(text[span.start : max(span.end, ends[last])]):
-            yield replace(span, end=max(span.end, ends[last]))
+        end = max(span.end, ends[last])
+        begins_within = starts[first] < span.start  # what was read begins with a placeholder's own words
+        if not (begins_within or is_masked(text[span.start : end])):
+            yield replace(span, end=end)
 
 
 def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
     """Those that overlap none of the others. Attack: thousands of each, every one compared with every other."""
     taken = merge(others)
-    starts, ends = [span.start for span in taken], [span.end for span in taken]
+    starts = [span.start for span in taken]
+    ends = [span.end for span in taken]
     for span in found:
-        if bisect.bisect_right(ends, span.start) >= bisect.bisect_left(starts, span.end):
+        first = bisect.bisect_right(ends, span.start)
+        behind = bisect.bisect_left(starts, span.end)
+        if first >= behind:
             yield span
 
 
@@ -158,7 +178,9 @@ def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -
     """The text with every span replaced."""
     parts, done = [], 0
     for span in found:
-        parts += [text[done : span.start]]
-        parts += [mask(span.kind, text[span.start : span.end]) if span.replacement is None else span.replacement]
+        new = span.replacement
+        if new is None:
+            new = mask(span.kind, text[span.start : span.end])
+        parts += [text[done : span.start], new]
         done = span.end
     return b"".join([*parts, text[done:]])

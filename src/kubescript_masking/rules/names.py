@@ -11,13 +11,12 @@ import tomllib
 from pathlib import Path
 from typing import Final
 
-from kubescript_masking.engine import linear
+from kubescript_masking.text import linear
 
 __all__ = [
     "CHANCE",
     "HIDDEN",
-    "PATTERN",
-    "RARE",
+    "IDENTIFIERS",
     "VENDORS",
     "collection",
     "is_open_to_chance",
@@ -29,38 +28,25 @@ __all__ = [
     "weak",
 ]
 
-PATTERN: Final = (
-    r"(?:passw|passphrase|passcode|pass\b|pwd|kennwort|wachtwoord|contrase|psk|secret|token|credential|creds\b|bearer|"
-    r"basic[-_.]?auth|user[-_]?pass|"
-    r"(?:api|access|private|encryption|encrypt|signing|master|account|shared|storage|client|license|licence|auth|"
-    r"service|write|deploy|app|application|hmac|jwt|session|sas|fernet|csrf|sodium|nonce|sec|"
-    r"root|recovery|unseal|server|host|tls|ssh|integration|"
-    r"routing|ingest|subscription|admin|user|aes|rsa|crypt|cipher|cookie)[-_. ]?key|"
-    r"authorization|authtok|masterauth|code[-_]?verifier|jitconfig|pw\b|user[-_.]?info|[a-z0-9][-_.]auth\b|dsn\b|connection[-_.]?string|cookie)"
-)
-"""What hyperscan looks for before a separator; generous, `kind` decides."""
-
-RARE: Final = (
-    r"(?:senha|mot[_.-]?de[_.-]?passe|mdp(?:\b|_)|clave(?:\b|_)|parola?(?:\b|_)|sifre|haslo|heslo|jelszo|losenord|passord|salasana|"
-    r"adgangskode|lozinka|mat_khau|mnemonic|(?:seed|recovery|backup)[-_. ]?(?:phrase|codes?)|kodeord|losung|"
-    r"pasuwa|zugangscode|geheim|segreto|secreto|"
-    r"segredo|hemlig|hemmelig|salaisuus|tajn[ey]|gizli|sandi(?:\b|_)|jeton|gettone|schl(?:ue|u|\xc3\xbc)ssel|"
-    r"cle_|_cle\b|clef|llave|chave|chiave|\bpin\b|[a-z-]_?pin\b|pin_?code|_pat\b|"
-    r"(?:\b|_)otp\b|[-_.]shared\b)"
-)
-"""The same, of names that are looked for in fewer places: of other languages, of what is written on paper."""
-
 _WORDS: Final = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-_SECRETS: Final = {word: kind for kind, words in _WORDS["secret"].items() for word in words.split()}
-_KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = (
-    frozenset(_WORDS["names"][which].split()) for which in ("keys", "about", "weak", "public", "keyless")
-)
+_LISTS: Final = {which: tuple(words.split()) for which, words in _WORDS["names"].items()}
+
+
+def _set(which: str) -> frozenset[str]:
+    return frozenset(_LISTS[which])
+
+
+def _by_kind(table: str, sign: str | None = None) -> dict[str, str]:
+    """The words of a table, each with the kind that it stands for."""
+    return {word: kind for kind, words in _WORDS[table].items() for word in words.split(sign)}
+
+
+_SECRETS: Final = _by_kind("secret")
+_KEYS, _ABOUT, _WEAK, _PUBLIC, _KEYLESS = map(_set, ("keys", "about", "weak", "public", "keyless"))
 HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
-_ONLY_ABOUT, _TOKENLESS, CHANCE = (
-    frozenset(_WORDS["names"][which].split()) for which in ("only_about", "tokenless", "chance")
-)
-_BY_END: Final[dict[str, str]] = {end: kind for kind, ends in _WORDS["ends"].items() for end in ends.split(", ")}
+_ONLY_ABOUT, _TOKENLESS, CHANCE = map(_set, ("only_about", "tokenless", "chance"))
+_BY_END: Final = _by_kind("ends", ", ")
 """How names end that promise a credential of a kind whatever stands before."""
 _UNDRAWN: Final = CHANCE.union(_PUBLIC, _ONLY_ABOUT)
 """Words of names whose values chance makes, and which are no secrets."""
@@ -74,15 +60,15 @@ _PAIRS: Final = frozenset(
     {"auth", "login", "logins", "user", "users", "username", "account", "accounts", "credentials", "creds"}
 )
 _COLLECTIONS: Final = frozenset({"secrets", "tokens", "passwords"})
-_KEYS_ABROAD: Final = tuple(_WORDS["names"]["abroad"].split())
+_KEYS_ABROAD: Final = _LISTS["abroad"]
 """How compounds end that say `key` in other languages."""
-VENDORS: Final = tuple(_WORDS["names"]["vendors"].split())
-_VENDORS: Final = frozenset(VENDORS)
-_NO_KEYS, _FORMS = (frozenset(_WORDS["names"][which].split()) for which in ("vendor_about", "forms"))
-_ENDINGS: Final = {ending: kind for kind, endings in _WORDS["endings"].items() for ending in endings.split()}
+VENDORS: Final = _LISTS["vendors"]
+IDENTIFIERS: Final = _LISTS["identifiers"]
+"""How fields end whose values are drawn by lot, or made from a secret, and are none."""
+_VENDORS, _NO_KEYS, _FORMS, _NOT_ENDING = map(_set, ("vendors", "vendor_about", "forms", "ending"))
+_ENDINGS: Final = _by_kind("endings")
 _ENDS: Final = tuple(_ENDINGS)
-_NOT_ENDING: Final = frozenset(_WORDS["names"]["ending"].split())
-_HOSTS: Final = tuple(f".{end}" for end in _WORDS["names"]["hosts"].split())
+_HOSTS: Final = tuple(f".{end}" for end in _LISTS["hosts"])
 """How the name of a host, a group of the API or a file ends."""
 _LONGEST: Final = 256
 """Characters of a name that are judged, its last: a name that a program writes is shorter."""
@@ -118,11 +104,13 @@ def _kind(name: str) -> str:
             found, place = known, at
     if whole := _by_its_end(words):
         return whole
-    before = words[max(0, place - 1) : place]
-    if not _ONLY_ABOUT.isdisjoint(words) or (found == "token" and not _TOKENLESS.isdisjoint(before)):
+    if not _ONLY_ABOUT.isdisjoint(words):
         return ""
-    is_about = not _ABOUT.isdisjoint(words[place + 1 :]) and tuple(words[-2:]) != ("secret", "id")
-    is_open = found != "password" and not _OPEN.isdisjoint(words[:place])
+    before, behind = words[:place], words[place + 1 :]
+    if found == "token" and not _TOKENLESS.isdisjoint(before[-1:]):
+        return ""
+    is_about = words[-2:] != ("secret", "id") and not _ABOUT.isdisjoint(behind)
+    is_open = found != "password" and not _OPEN.isdisjoint(before)
     return "" if is_about or is_open else found
 
 
@@ -136,26 +124,35 @@ def _weak(name: str) -> bool:
     last = words[-1]
     if last.endswith(("salt", "pepper")) or words[-2:] == ("session", "id"):
         return True
-    is_vendor = not _VENDORS.isdisjoint(words) and last not in _ABOUT and last not in _NO_KEYS
     is_key = last in _WEAK or (last.endswith("key") and last not in _KEYLESS)
-    is_open = not _PUBLIC.isdisjoint(words) and not (is_key and not _KEYED.isdisjoint(words))
-    return (is_key or is_vendor or _is_abroad(words)) and not is_open
+    is_keyed = is_key and not _KEYED.isdisjoint(words)
+    if not is_keyed and not _PUBLIC.isdisjoint(words):
+        return False
+    is_vendor = last not in _ABOUT and last not in _NO_KEYS and not _VENDORS.isdisjoint(words)
+    return is_key or is_vendor or _is_abroad(words)
 
 
 def is_about(name: str) -> bool:
     """Whether it has a credential's word, and another that says it is about one, which is nothing that chance makes."""
-    words = () if name.endswith(_HOSTS) else split(name)
-    return any(word in _SECRETS for word in words) and _UNDRAWN.isdisjoint(words)
+    if name.endswith(_HOSTS):
+        return False
+    words = split(name)
+    return not _SECRETS.keys().isdisjoint(words) and _UNDRAWN.isdisjoint(words)
 
 
 def key(name: str) -> bool:
     """Whether this names a key, of whatever."""
     words = split(name)
-    return any(word.endswith(("key", "keys", "sdk", "pat")) for word in words[-1:]) or _is_abroad(words)
+    last = words[-1] if words else ""
+    return last.endswith(("key", "keys", "sdk", "pat")) or _is_abroad(words)
 
 
 def _is_abroad(words: tuple[str, ...]) -> bool:
-    return any(word in _KEYS_ABROAD or (len(word) > 8 and word.endswith(_KEYS_ABROAD)) for word in words[:4])
+    for word in words[:4]:
+        is_compound = len(word) > 8 and word.endswith(_KEYS_ABROAD)
+        if is_compound or word in _KEYS_ABROAD:
+            return True
+    return False
 
 
 def is_vendor(name: str) -> bool:
@@ -200,5 +197,8 @@ def _ending(word: str) -> str:
 @functools.lru_cache(maxsize=4096)
 def split(name: str) -> tuple[str, ...]:
     """`dbPassword`, `DB_PASSWORD`: its words; a capital with a small letter behind it begins one."""
-    plain = name.removeprefix("-D")[-_LONGEST:].encode("latin-1", "replace")  # -D: Java's properties
-    return tuple(word[0].decode("latin-1").lower() for word in _WORD.finditer(_HUMP.sub(rb" \1", plain)))
+    bare = name.removeprefix("-D")  # as Java's properties begin
+    plain = bare[-_LONGEST:].encode("latin-1", "replace")
+    apart = _HUMP.sub(rb" \1", plain)
+    words = (word[0] for word in _WORD.finditer(apart))
+    return tuple(word.decode("latin-1").lower() for word in words)

@@ -1,4 +1,4 @@
-"""Writes `src/kubescript_masking/engine/rules.toml` from gitleaks' rule file:
+"""Writes `src/kubescript_masking/rules/shapes.toml` from gitleaks' rule file:
 `python scripts/generate_redaction_rules.py gitleaks.toml REVISION`.
 
 Taken are the rules that know a token by its own shape. Left out are those that need a vendor's name beside an arbitrary
@@ -14,7 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-TARGET: Final = Path(__file__).parents[1] / "src/kubescript_masking/engine/rules.toml"
+TARGET: Final = Path(__file__).parents[1] / "src/kubescript_masking/rules/shapes.toml"
 BESIDE_A_NAME: Final = "(?:=|>|:{1,3}="
 LEFT_OUT: Final = {
     "curl-auth-header": "redaction.prose has headers wherever they stand",

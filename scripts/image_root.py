@@ -62,9 +62,10 @@ COMPILE_RULES: Final = """
 import pathlib, sys
 
 sys.path.insert(0, sys.argv[1])
-from kubescript_masking.engine import masker, rules
+from kubescript_masking.engine import masker
+from kubescript_masking.rules import shapes
 
-masker.Masker(rules.load_shipped(), directory=pathlib.Path(sys.argv[2])).scanner.compiled()
+masker.Masker(shapes.load_shipped(), directory=pathlib.Path(sys.argv[2])).scanner.prepare()
 """
 
 

@@ -1,4 +1,4 @@
-"""Prints the figures of the package's structure, so that a change of it can be measured before and after.
+"""Prints the figures of the structure of each house, so that a change of it can be measured before and after.
 
     python scripts/measure_structure.py [--src SRC] [--package NAME] [--json] [--files]
 
@@ -13,6 +13,8 @@ room cycles, module cycles   largest sets of rooms (of modules) that all import 
 modules                      .py files
 flat modules                 modules directly in the package's folder, its own __init__ apart
 modules with one importer    modules that exactly one other module of the package imports
+short ones of these          those of at most 80 lines
+lines                        of all files
 function lines               from `def` to the end, docstring included; nested functions count also for themselves
 file lines                   all lines of a file
 syntax nodes per line        nodes of a function's syntax tree by its lines; the median of all functions
@@ -20,8 +22,8 @@ comments per 100 lines       comments, also behind code, by all lines of files; 
 host files of one call       files of which a function runs between the arrival of a script and its answer
 callbacks of one call        functions that run while another one of their file waits for the file that calls them
 
-The figures of one call come from real evaluations by the installed package (see trace_call.py), so --src leaves them
-out.
+The figures of one call are those of all houses together. They come from real evaluations by the installed packages
+(see trace_call.py), so --src leaves them out.
 """
 
 from __future__ import annotations
@@ -43,6 +45,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+SHORT = 80
+"""Lines of a module that one other could hold."""
 FOR_TOOLS = re.compile(r"#\s*(noqa|type:|fmt:|pragma|pyright)")
 """Comments that tell a reader nothing."""
 
@@ -83,12 +87,9 @@ def read(src: Path, package: str) -> dict[str, Module]:
     return modules
 
 
-def only_package(src: Path) -> str:
-    """The name of the one package in a source folder."""
-    found = [path.parent.name for path in src.glob("*/__init__.py")]
-    if len(found) != 1:
-        raise SystemExit(f"{src} holds {len(found)} packages: choose one with --package")
-    return found[0]
+def find_packages(src: Path) -> list[str]:
+    """The names of the packages in a source folder."""
+    return sorted(path.parent.name for path in src.glob("*/__init__.py"))
 
 
 def import_graph(modules: Mapping[str, Module]) -> dict[str, set[str]]:
@@ -205,6 +206,8 @@ def measure(modules: Mapping[str, Module]) -> dict[str, object]:
     importers = collections.Counter(name for names in imports.values() for name in names)
     room_cycles, module_cycles = cycles(rooms), cycles(imports)
     flat = [module for module in modules.values() if module.name.count(".") == 1 and not module.is_package]
+    single = [module for name, module in modules.items() if importers[name] == 1]
+    short = [module for module in single if len(module.text.splitlines()) <= SHORT]
     return {
         "rooms": len(rooms),
         "floors": len(floors(rooms)),
@@ -212,7 +215,8 @@ def measure(modules: Mapping[str, Module]) -> dict[str, object]:
         "module cycles": len(module_cycles),
         "modules": len(modules),
         "flat modules": len(flat),
-        "modules with one importer": sum(1 for name in modules if importers[name] == 1),
+        "modules with one importer": len(single),
+        "short ones of these": len(short),
         **measure_lines(modules),
         "rooms by floor": floors(rooms),
         "rooms in cycles": room_cycles,
@@ -227,6 +231,7 @@ def measure_lines(modules: Mapping[str, Module]) -> dict[str, object]:
     files = [len(module.text.splitlines()) for module in modules.values()]
     said = sum(comments(module) for module in modules.values())
     return {
+        "lines": sum(files),
         "function lines, median": statistics.median(lengths),
         "function lines, p90": lengths[len(lengths) * 9 // 10],
         "function lines, maximum": lengths[-1],
@@ -250,11 +255,14 @@ def measure_call() -> dict[str, object]:
     }
 
 
-def table(figures: Mapping[str, object]) -> str:
-    """The figures that are numbers, one a line."""
-    numbers = {name: value for name, value in figures.items() if not isinstance(value, list)}
-    width = max(map(len, numbers))
-    return "\n".join(f"{name:<{width}}  {value}" for name, value in numbers.items())
+def table(houses: Mapping[str, Mapping[str, object]]) -> str:
+    """The figures that are numbers, one a line, a house a column."""
+    first = next(iter(houses.values()))
+    names = [name for name, value in first.items() if not isinstance(value, list)]
+    rows = [["", *houses], *([name, *(str(figures[name]) for figures in houses.values())] for name in names)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)
 
 
 def listing(figures: Mapping[str, object]) -> str:
@@ -271,19 +279,21 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--src", type=Path, help="the source folder of another checkout; leaves one call out")
-    parser.add_argument("--package", help="which package in it, where there are several")
+    parser.add_argument("--package", help="one package of it")
     parser.add_argument("--json", action="store_true", help="print JSON, with the lists behind the figures")
     parser.add_argument("--files", action="store_true", help="print the lists behind the figures too")
     given = parser.parse_args()
     src = given.src or ROOT / "src"
-    figures = measure(read(src, given.package or only_package(src)))
-    if given.src is None:
-        figures |= measure_call()
+    packages = [given.package] if given.package else find_packages(src)
+    houses = {package: measure(read(src, package)) for package in packages}
+    call = measure_call() if given.src is None else {}
     if given.json:
-        print(json.dumps(figures, indent=2))
+        print(json.dumps(houses | ({"one call": call} if call else {}), indent=2))
         return
-    print(table(figures))
-    if given.files:
+    print(table(houses))
+    if call:
+        print(table({"all houses": call}))
+    for figures in [*houses.values(), call] if given.files else ():
         print(listing(figures))
 
 

@@ -1,4 +1,4 @@
-"""Follows one call: which files of the package a script passes between its arrival and its answer, in the host.
+"""Follows one call: which files of all houses a script passes between its arrival and its answer, in the host.
 
 The script makes one API call to the bundled snapshot, with default settings and the audit record on. The first
 evaluation is not counted, for it makes what is made once. Of the next ones, a file counts when each of them entered it,
@@ -22,12 +22,13 @@ import anyio
 
 import kubescript
 
-# What the trace knows of the package. `one_application` and `evaluate` are all that use it.
+# What the trace knows of the houses. `one_application` and `evaluate` are all that use it.
 from kubescript import app, config, logs, programs
 from kubescript.cli import demo
 from kubescript_sandbox.host import spawner
 
-PACKAGE = Path(kubescript.__file__).parent
+HOUSES = Path(kubescript.__file__).parent.parent
+"""The folder of all houses."""
 SCRIPT = '[p.metadata.name for p in k8s.coreV1().list_namespaced_pod("default")]'
 EVALUATIONS = 5
 PAUSE_S = 0.5
@@ -85,7 +86,7 @@ class Trace:
 
 def trace() -> Trace:
     """What every one of several evaluations passed."""
-    recorder = Trace(PACKAGE)
+    recorder = Trace(HOUSES)
     threading.setprofile(recorder.profile)  # holds for threads that start from here on
     sys.setprofile(recorder.profile)
     try:
@@ -99,7 +100,7 @@ def trace() -> Trace:
 
 @contextlib.contextmanager
 def one_application() -> Iterator[app.Application]:
-    """The package put together as `kubescript run` does it, on the bundled snapshot."""
+    """The server put together as `kubescript run` does it, on the bundled snapshot."""
     source = spawner.Spawner(programs.WORKER)
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
         source.start()
@@ -134,3 +135,8 @@ def common(seen: list[Trace]) -> Trace:
     files = [file for file in first.files if all(file in other.files for other in seen)]
     callbacks = [line for line in first.callbacks if all(line in other.callbacks for other in seen)]
     return Trace(first.package, files=files, callbacks=callbacks)
+
+
+if __name__ == "__main__":
+    followed = trace()
+    print("\n".join(followed.files), *followed.callbacks, sep="\n")

@@ -11,7 +11,7 @@ import mcp_types
 import msgspec
 import pytest
 
-from kubescript.broker import records, summary
+from kubescript.broker import operation, records, summary
 from kubescript.cluster import live
 from kubescript.policy import policy
 from kubescript.wire import exchanges
@@ -43,7 +43,7 @@ class Door:
 
     def ask(self, call: exchanges.Call) -> str:
         """The code of the call's fault, or its status and body."""
-        reply, response = self._broker.handle(call, self.notes, 20)
+        reply, response = self._broker.handle(call, operation.Operation(self.notes), 20)
         if reply.fault is not None:
             return reply.fault.code
         assert response is not None

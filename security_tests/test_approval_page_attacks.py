@@ -490,7 +490,7 @@ def test_values_that_mix_scripts_are_marked(
     row = inspection.Row("spec.image", None, json.dumps(f"registry.example/{text}:1", ensure_ascii=False))
     assert remark in victim.open(served.add(approval_page.step(rows=(row,)))).page.words
     assert (
-        characters.shown("plain text, \N{LATIN SMALL LETTER U WITH DIAERESIS}ber \N{CYRILLIC SMALL LETTER A}").remarks
+        characters.show("plain text, \N{LATIN SMALL LETTER U WITH DIAERESIS}ber \N{CYRILLIC SMALL LETTER A}").remarks
         == ()
     )
 

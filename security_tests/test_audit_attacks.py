@@ -22,7 +22,7 @@ from mcp_types import Implementation
 from kubescript import config, contexts, errors, evaluator, programs, redaction, types
 from kubescript.audit import denials, recorder, script_records, verify
 from kubescript.audit import plan_records as audit_plans
-from kubescript.changes import attempts
+from kubescript.changes import attempt
 from kubescript.changes.store import record as plan_record
 from kubescript.cluster import live, snapshot
 from kubescript.policy import policy
@@ -57,7 +57,7 @@ class Server:
         file: Path,
         *,
         read_only: bool = False,
-        compare: attempts.Compare | None = None,
+        compare: attempt.Compare | None = None,
         **options: Any,
     ) -> None:
         settings = config.Audit(file=file, **options)
@@ -68,7 +68,9 @@ class Server:
         comparing: dict[str, Any] = {"compare": compare} if compare is not None else {}
         door = reading.made(cluster, rules, redact=reading.changing(masked_body), **comparing)
         self.evaluator = evaluator.Evaluator(
-            config.Settings(), bench.pool, contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}), made
+            config.Settings(),
+            evaluator.Host(bench.pool, made),
+            contexts.Contexts({"": contexts.ClusterAccess(cluster, door)}),
         )
 
     def ask(self, script: str, caller: types.Caller = types.Caller()) -> types.Answer:  # noqa: B008 - frozen

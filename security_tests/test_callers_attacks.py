@@ -21,7 +21,7 @@ from sse_starlette import sse
 from kubescript import app, config, errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.cluster import live
-from kubescript.transports import authentication, connections
+from kubescript.transports import authentication, http_connections
 from security_tests import benches, identity_provider, recorder
 from security_tests.identity_provider import AUDIENCE, Provider
 from tests.kit import callers, clients, extent, http_server
@@ -620,7 +620,7 @@ def test_a_caller_of_many_scopes_leaves_seats_to_others(
     provider: Provider, cluster: recorder.Recorder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where rules name scopes, each set of them is a seat: streams on all that one caller may have leave room."""
-    monkeypatch.setattr(connections, "most", lambda _: (200, 8))
+    monkeypatch.setattr(http_connections, "most", lambda _: (200, 8))
     rules = "".join(f'[[access]]\nscopes = ["scope-{number}"]\n' for number in range(12))
     file = tmp_path / "settings.toml"
     file.write_text(settings(tmp_path, provider) + f"{rules}[[access]]\n")

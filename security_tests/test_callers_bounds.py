@@ -23,7 +23,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from kubescript.transports import connections
+from kubescript.transports import http_connections
 from kubescript_safety.controlplane import pki
 from security_tests import benches, sockets
 from security_tests.sockets import MANY, ended
@@ -170,7 +170,7 @@ def test_a_handshake_of_single_bytes_ends_in_time(served: Served) -> None:
         began = time.monotonic()
         sent = 0
         while ended([*slow, secure[0]]) + is_ended(secure[1]) < len(slow) + 2:
-            assert time.monotonic() < began + 4 * connections.WAIT_S
+            assert time.monotonic() < began + 4 * http_connections.WAIT_S
             time.sleep(1)
             for number, sock in enumerate(slow):
                 with contextlib.suppress(OSError):
@@ -179,7 +179,7 @@ def test_a_handshake_of_single_bytes_ends_in_time(served: Served) -> None:
             with contextlib.suppress(OSError):
                 secure[1].send(b"x")
             sent += 1
-        assert time.monotonic() > began + connections.WAIT_S / 2
+        assert time.monotonic() > began + http_connections.WAIT_S / 2
     assert served.serves()
 
 
@@ -579,7 +579,7 @@ def test_half_closed_streams_end(served: Served) -> None:
                 sock.sendall(leaving.read())
                 sock.shutdown(socket.SHUT_WR)
                 held.append(sock)
-        benches.until(lambda: ended(held) == len(held), 4 * connections.WAIT_S)
+        benches.until(lambda: ended(held) == len(held), 4 * http_connections.WAIT_S)
     assert served.serves()
 
 

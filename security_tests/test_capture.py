@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript import errors, types
-from kubescript.broker import call_log
+from kubescript.broker import call as broker_call
 from kubescript.capture import capture
 from kubescript.cli import process
 from kubescript.cluster import snapshot
@@ -201,7 +201,7 @@ TITLE: Final = "\x1b]0;owned\x07\x1b[2J"
 def test_no_reason_of_an_answer_is_saved_unmasked(tmp_path: Path) -> None:
     """The reason phrase is the API server's word like any other."""
 
-    def mask(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
+    def mask(text: str, _found: broker_call.Found, _check: broker_call.Check) -> str:
         return text.replace("Found", "«redacted»")
 
     groups = {"groups": [GROUP]}

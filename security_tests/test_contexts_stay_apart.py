@@ -20,7 +20,7 @@ import anyio
 import pytest
 
 from kubescript import app, config, programs, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
 from security_tests import benches
@@ -63,7 +63,7 @@ class Fleet:
 
 
 READ: Final = """
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 kinds, result = frozenset(protocol.FrameType), b""
 while True:
     kind, payload = link._frames.receive(kinds)
@@ -278,7 +278,7 @@ def test_no_credential_and_no_call_crosses_over(fleet: Fleet, attacks: Count) ->
         for number in range(calls // threads):
             context = pick.choice([name for name in NAMES if name != "unlisted"] + [""])
             frame = exchanges.Call("GET", (*path("configmaps").split("/"), f"{seed}-{number}"), context=context)
-            reply, response = door.handle(frame, summary.Summary(), 20)
+            reply, response = door.handle(frame, operation.Operation(), 20)
             assert reply.fault is None and response is not None
             assert json.loads(b"".join(response.chunks))["metadata"]["name"] == f"{seed}-{number}"
             with lock:

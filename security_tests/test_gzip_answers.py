@@ -16,7 +16,7 @@ from typing import Final, cast
 import pytest
 
 from kubescript import config, errors, redaction
-from kubescript.broker import broker, summary
+from kubescript.broker import broker, operation, summary
 from kubescript.cluster import live
 from kubescript.policy import policy
 from kubescript.request import request
@@ -50,7 +50,7 @@ class Door:
 
     def ask(self, call: exchanges.Call = LIST, most: int = 1 << 62) -> bytes:
         """The body, or as much as a script may read of it. Raises ClusterError."""
-        reply, response = self._broker.handle(call, self.notes, 60)
+        reply, response = self._broker.handle(call, operation.Operation(self.notes), 60)
         if reply.fault is not None:
             raise errors.ClusterError(reply.fault.message, code=reply.fault.code)
         assert response is not None

@@ -22,7 +22,7 @@ import msgspec
 import pytest
 
 from kubescript import app, config, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.wire import exchanges
 from kubescript_sandbox.host import spawner
 from kubescript_sandbox.wire import framing, protocol
@@ -356,12 +356,12 @@ def test_a_rule_that_serves_metadata_holds_for_what_releases_are_kept_in(
     path = ("apis", "helm.sh", holder, "namespaces", "a", "releases")
     with app.opened(settings(keeper, tmp_path, denied_resources=(rule,)), source, fork_servers.Maskers()) as parts:
         reply, response = parts.operator.contexts.default.broker.handle(
-            exchanges.Call("GET", (*path, NAME), accept=accept), summary.Summary(), 10
+            exchanges.Call("GET", (*path, NAME), accept=accept), operation.Operation(), 10
         )
         assert reply.fault is not None and reply.fault.code == "policy.denied_resource" and response is None
         assert keeper.asked == []
         reply, response = parts.operator.contexts.default.broker.handle(
-            exchanges.Call("GET", path, accept="metadata"), summary.Summary(), 10
+            exchanges.Call("GET", path, accept="metadata"), operation.Operation(), 10
         )
         assert reply.fault is None and response is not None
         b"".join(response.chunks)
@@ -400,7 +400,7 @@ def test_what_is_no_reading_of_a_release_is_never_sent(
     attacks(len(CALLS))
     with app.opened(settings(keeper, tmp_path, read_only=not writable), source, fork_servers.Maskers()) as parts:
         for name, call in CALLS.items():
-            reply, response = parts.operator.contexts.default.broker.handle(call, summary.Summary(), 10)
+            reply, response = parts.operator.contexts.default.broker.handle(call, operation.Operation(), 10)
             assert reply.fault is not None and response is None, name
             assert reply.fault.code in {"request.release", "policy.read_only", "request.path", "policy.tunnel"}, (
                 name,
@@ -419,7 +419,7 @@ def test_a_selector_selects_among_releases_only(
     with app.opened(settings(keeper, tmp_path), source, fork_servers.Maskers()) as parts:
         for selector in ("name=web", "owner!=helm", "!owner"):
             reply, response = parts.operator.contexts.default.broker.handle(
-                exchanges.Call("GET", PATH, (("labelSelector", selector),)), summary.Summary(), 10
+                exchanges.Call("GET", PATH, (("labelSelector", selector),)), operation.Operation(), 10
             )
             assert reply.fault is None and response is not None
             b"".join(response.chunks)

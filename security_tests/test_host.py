@@ -26,7 +26,7 @@ from mcp.client import Client
 
 from kubescript import config, contexts, errors, evaluator, logs, redaction, types
 from kubescript.audit import recorder
-from kubescript.broker import body, logview, records, summary
+from kubescript.broker import answer, logview, operation, records
 from kubescript.cluster import snapshot
 from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
@@ -68,7 +68,7 @@ class Server:
         cluster = snapshot.Snapshot(trails.snapshot(folder))
         door = reading.made(cluster, policy.Policy(), **hooks)
         clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, door)})
-        self._evaluator = evaluator.Evaluator(config.Settings(), bench.pool, clusters, made, mask=mask)
+        self._evaluator = evaluator.Evaluator(config.Settings(), evaluator.Host(bench.pool, made), clusters, mask=mask)
         self.progress: list[str] = []
 
     def ask(self, script: str, timeout_ms: int = 20_000) -> types.Answer:
@@ -98,7 +98,7 @@ def test_a_moment_that_no_calendar_has_is_answered_and_recorded(moment: str, tmp
     recorded: list[records.Record] = []
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), record=recorded.append)
     for path, query in ((LOG, (("sinceTime", moment),)), (LIST, ())):
-        reply, response = door.handle(exchanges.Call("GET", path, query), summary.Summary(), GRACE_S)
+        reply, response = door.handle(exchanges.Call("GET", path, query), operation.Operation(), GRACE_S)
         assert (reply.fault is None) == (response is not None)
         for _ in response.chunks if response is not None else ():
             pass
@@ -120,7 +120,7 @@ def test_no_clock_of_an_api_server_withholds_a_log(clock: str) -> None:
     """A Date that is none counts as no Date."""
     call = request.parse(exchanges.Call("GET", LOG, (("sinceSeconds", "3153600000"),)))
     line = b"2026-01-31T12:00:00Z ready\n"
-    assert b"".join(logview.shaped(call, iter([line]), clock)) == b"ready\n"
+    assert b"".join(logview.shape(call, iter([line]), clock)) == b"ready\n"
 
 
 # API servers
@@ -197,7 +197,7 @@ sock.sendall(answer(130, b'{"kinds":{' + b",".join(b'"%080d":1' % number for num
 """As many kinds as fit into the notes of an answer, each as long as a kind may be; other ones in each chunk."""
 
 
-def talkative(engine: redaction.Engine, chunks: int) -> body.Redactor:
+def talkative(engine: redaction.Engine, chunks: int) -> answer.Redactor:
     """A redactor that reports so many times 380 kinds, and leaves the body as it is."""
 
     def redact(call: request.Request, body: Iterator[bytes], found: Callable[[str], None]) -> Iterator[bytes]:
@@ -279,10 +279,12 @@ def test_no_answer_of_a_masker_breaks_the_conversation_with_a_worker(
 
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy(), mask=mask)
     token = ("api", "v1", "namespaces", "shop", "serviceaccounts", "web", "token")
-    reply, response = door.handle(exchanges.Call("POST", token, body=msgspec.Raw(b"{}")), summary.Summary(), GRACE_S)
+    reply, response = door.handle(
+        exchanges.Call("POST", token, body=msgspec.Raw(b"{}")), operation.Operation(), GRACE_S
+    )
     assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"
     assert len(msgspec.json.encode(reply)) < protocol.CAPS[protocol.FrameType.REPLY]
-    reply, _ = door.handle(exchanges.Call("GET", LIST), summary.Summary(), GRACE_S)
+    reply, _ = door.handle(exchanges.Call("GET", LIST), operation.Operation(), GRACE_S)
     assert reply.status == 200
 
 

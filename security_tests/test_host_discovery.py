@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript import types
-from kubescript.broker import broker, summary
+from kubescript.broker import broker, operation
 from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import request
 from kubescript.wire import exchanges
@@ -52,7 +52,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 def verdict(door: broker.Broker, path: tuple[str, ...]) -> str:
     """The code of the fault of a GET; empty when it was allowed."""
-    reply, response = door.handle(exchanges.Call("GET", path), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("GET", path), operation.Operation(), GRACE_S)
     if response is not None:
         response.close()
     return reply.fault.code if reply.fault is not None else ""

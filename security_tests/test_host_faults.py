@@ -17,7 +17,8 @@ from typing import Final
 import pytest
 
 from kubescript import errors, programs, types
-from kubescript.broker import call_log, records, summary
+from kubescript.broker import call as broker_call
+from kubescript.broker import operation, records
 from kubescript.cli import demo
 from kubescript.policy import policy
 from kubescript.request import request
@@ -71,18 +72,18 @@ def test_a_call_that_fails_in_an_unforeseen_way_is_recorded_once(name: str) -> N
     recorded: list[records.Record] = []
     cluster = Cluster()
 
-    def mask(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
+    def mask(text: str, _found: broker_call.Found, _check: broker_call.Check) -> str:
         if poison in text:
             raise ValueError(text)
         return text
 
     door = reading.made(cluster, policy.Policy(), mask=mask, record=recorded.append)
-    reply, response = door.handle(exchanges.Call("GET", path), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("GET", path), operation.Operation(), GRACE_S)
     assert response is None and reply.fault is not None and reply.fault.code == "internal"
     assert poison not in reply.fault.message
     assert len(recorded) == 1 and recorded[0].fault
     poison = "\0"
-    reply, response = door.handle(exchanges.Call("GET", ("api", "v1", "pods")), summary.Summary(), GRACE_S)
+    reply, response = door.handle(exchanges.Call("GET", ("api", "v1", "pods")), operation.Operation(), GRACE_S)
     assert reply.status == 200 and response is not None
     response.close()
     assert len(recorded) == 2 and cluster.closed == 1 + (path[-1] == "pods")

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pytest
 
 from kubescript import logs
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.cluster import snapshot
 from kubescript.output import sanitizing
 from kubescript.policy import policy
@@ -50,7 +50,7 @@ def test_no_name_of_a_script_begins_a_line_of_the_log(mark: str, written: Writte
     door = reading.made(snapshot.Snapshot(trails.snapshot(tmp_path)), policy.Policy())
     query = (("fieldSelector", f"metadata.name=x{mark}{FORGED}"),)
     for call in (exchanges.Call("GET", LIST, query), exchanges.Call("GET", LIST)):
-        _, response = door.handle(call, summary.Summary(), 20)
+        _, response = door.handle(call, operation.Operation(), 20)
         assert response is not None
         response.close()
     first, second = written()

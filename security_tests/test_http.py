@@ -22,7 +22,7 @@ import uvicorn
 from mcp.client import Client
 
 from kubescript import config
-from kubescript.transports import connections
+from kubescript.transports import http_connections
 from security_tests import benches, sockets
 from tests.kit import clients, http_server, patience, trails
 
@@ -172,7 +172,7 @@ def test_a_slow_drip_ends_in_time(port: int) -> None:
     started = time.monotonic()
     try:
         while sockets.ended(held) < len(held):
-            assert time.monotonic() < started + 4 * connections.WAIT_S
+            assert time.monotonic() < started + 4 * http_connections.WAIT_S
             time.sleep(1)
             for sock in held:
                 with contextlib.suppress(OSError):
@@ -180,7 +180,7 @@ def test_a_slow_drip_ends_in_time(port: int) -> None:
     finally:
         for sock in held:
             sock.close()
-    assert time.monotonic() > started + connections.WAIT_S / 2
+    assert time.monotonic() > started + http_connections.WAIT_S / 2
     assert answered(port) == "1"
 
 
@@ -317,9 +317,9 @@ async def ended_of(data: bytes, count: int, most: int, wait_s: float) -> tuple[i
     for its client, as the server on a loaded machine has not read the requests yet."""
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    protocol = connections.protocol(most, wait_s)
+    protocol = http_connections.protocol(most, wait_s)
     options = uvicorn.Config(app, http=protocol, ws="none", lifespan="off", log_config=None)
-    server = connections.Server(options)
+    server = http_connections.Server(options)
     task = asyncio.create_task(server.serve([listener]))
     held = await asyncio.to_thread(attack, port, data, count)
     await asyncio.sleep(patience.scaled(2))
@@ -347,7 +347,7 @@ def test_without_its_limit_each_attack_on_connections_holds(data: bytes) -> None
 def test_the_number_of_connections_follows_the_settings_and_the_process() -> None:
     """Each session has room for its stream and each script for its call; where the process may have few files, there are
     fewer connections."""
-    assert connections.most(config.Settings())[0] == 512 + 8 + 64 + 64
+    assert http_connections.most(config.Settings())[0] == 512 + 8 + 64 + 64
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (700, 700))\n"
         "from kubescript import config; from kubescript.transports import connections\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubescript import errors
-from kubescript.cli import doctor
+from kubescript.cli import diagnosis
 from security_tests import again, benches
 
 Count = Callable[[int], None]
@@ -176,6 +176,6 @@ def test_a_strict_server_runs_nothing_when_a_step_fails(step: str) -> None:
     command = (*benches.HOSTILE, f"--fail={step}")
     with benches.opened(command, strict=True) as bench, pytest.raises(errors.WorkerError, match=step):
         bench("result = 1")
-    assert doctor.Report(bench.pool.layers, redaction=False).missing == (step,)
+    assert diagnosis.Report(bench.pool.layers, redaction=False).missing == (step,)
     with benches.opened(command, strict=False) as bench:
         assert bench.works()

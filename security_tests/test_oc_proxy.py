@@ -18,7 +18,7 @@ from typing import Final
 import pytest
 
 from kubescript import app, config, programs, types
-from kubescript.broker import summary
+from kubescript.broker import operation, summary
 from kubescript.commands import confined_process, processes, proxy
 from kubescript.wire import exchanges, orders
 from kubescript_safety.controlplane import audit
@@ -73,7 +73,7 @@ class Unchecked:
         notes, switch = summary.Summary(), cancellation.Cancellation()
 
         def on_call(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
-            return self._contexts.handle(call, notes, left, switch)
+            return self._contexts.handle(call, operation.Operation(notes, cancellation=switch), left)
 
         job = conversation.Job(
             "", limits, exchanges.Parameters("default", self._contexts.names[0]), on_call, cancellation=switch

@@ -14,14 +14,14 @@ import anyio
 import pytest
 
 from kubescript import config, contexts, redaction, types
-from kubescript.broker import call_log, summary
+from kubescript.broker import call as broker_call
+from kubescript.broker import operation, summary
 from kubescript.cluster import snapshot
 from kubescript.evaluator import evaluator
 from kubescript.output import fencing, notes, render, sentences
 from kubescript.policy import policy
 from kubescript.wire import exchanges, messages
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import cancellation
 from security_tests import benches
 from security_tests.saved import put
 from tests.kit import reading
@@ -61,13 +61,13 @@ DENIED: Final = {
 OWN_NAME: Final = f"try: k8s.coreV1().delete_namespaced_pod('web', 'shop'){CAUGHT}"
 
 
-def _denied(script: str, sandbox: benches.Bench, folder: Path, **hooks: call_log.Mask) -> types.Answer:
+def _denied(script: str, sandbox: benches.Bench, folder: Path, **hooks: broker_call.Mask) -> types.Answer:
     """The answer of a read-only server with a pod."""
     calls = summary.Summary()
     file = folder / "cluster.json"
     file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [POD]}))
     door = reading.made(snapshot.Snapshot(file), policy.Policy(), **hooks)
-    sandbox.on_call = lambda call, left: door.handle(call, calls, left, cancellation.Cancellation())
+    sandbox.on_call = lambda call, left: door.handle(call, operation.Operation(calls), left)
     try:
         outcome = sandbox(script)
     finally:
@@ -133,7 +133,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[evaluator.Evalua
     cluster = snapshot.Snapshot(folder)
     clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, reading.made(cluster, policy.Policy()))})
     with benches.opened() as bench:
-        yield evaluator.Evaluator(config.Settings(), bench.pool, clusters)
+        yield evaluator.Evaluator(config.Settings(), evaluator.Host(bench.pool), clusters)
 
 
 @pytest.mark.promise("O-02")

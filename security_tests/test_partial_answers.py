@@ -16,7 +16,7 @@ import anyio
 import pytest
 
 from kubescript import config, contexts, errors, redaction, types
-from kubescript.broker import body, broker, summary
+from kubescript.broker import answer, broker, operation, summary
 from kubescript.cluster import live
 from kubescript.evaluator import evaluator
 from kubescript.policy import policy
@@ -50,7 +50,7 @@ class Way:
         )
         clusters = contexts.Contexts({"": contexts.ClusterAccess(cluster, door)})
         settings = config.Settings.model_validate({"limits": limits})
-        self._evaluator = evaluator.Evaluator(settings, bench.pool, clusters, mask=engine.text)
+        self._evaluator = evaluator.Evaluator(settings, evaluator.Host(bench.pool), clusters, mask=engine.text)
         self._cluster = cluster
 
     def ask(self, script: str, *steps: Step | bytes) -> types.Answer:
@@ -387,7 +387,7 @@ def test_a_name_of_the_cluster_does_not_speak_in_a_note(way: Way) -> None:
     assert own == "[1 call failed: 403 list pods in namespace shop; the answer may be incomplete]"
 
 
-def silent(_call: request.Request, chunks: Iterator[bytes], _report: redaction.Report) -> body.Masked:
+def silent(_call: request.Request, chunks: Iterator[bytes], _report: redaction.Report) -> answer.Masked:
     """What reads a body and ends without a word of it."""
     yield from chunks
     return None
@@ -398,10 +398,10 @@ def test_an_answer_that_nothing_has_checked_is_no_answer(tmp_path: Path) -> None
     """Without a trailer a body is not taken for a whole one, and one that is checked is answered."""
     with contextlib.closing(Server()) as server, contextlib.closing(live.Live(kubeconfig(tmp_path, server.url))) as far:
         notes = summary.Summary()
-        _, response = broker.Broker(far, policy.Policy(), redact=silent).handle(PODS, notes, 20)
+        _, response = broker.Broker(far, policy.Policy(), redact=silent).handle(PODS, operation.Operation(notes), 20)
         assert response is not None
         with pytest.raises(errors.ClusterError) as caught:
             list(response.chunks)
         assert caught.value.code == "cluster.broken" and list(map(str, notes.failed)) == ["cluster.broken list pods"]
-        _, response = reading.made(far, policy.Policy()).handle(PODS, summary.Summary(), 20)
+        _, response = reading.made(far, policy.Policy()).handle(PODS, operation.Operation(), 20)
         assert response is not None and b"".join(response.chunks) == OK

@@ -233,9 +233,9 @@ def test_what_is_made_takes_the_place_of_nothing(plans: Plans, verb: str) -> Non
         "spec": {"holderIdentity": "us"},
     }
     call = _write(verb, f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{name}", body)
-    assert plans.send(requests.guarded(call, "", "")) == 201
+    assert plans.send(requests.guard(call, "", "")) == 201
     theirs = {**body, "spec": {"holderIdentity": "them"}}
-    assert plans.send(requests.guarded(replaced(call, theirs), "", "")) == 409
+    assert plans.send(requests.guard(replaced(call, theirs), "", "")) == 409
     # Without the precondition it would have changed; a PUT of a Lease needs one anyway.
     assert plans.send(replaced(call, theirs)) == {"apply": 200, "update": 422}[verb]
 
@@ -282,7 +282,7 @@ def test_a_precondition_cannot_be_patched_away() -> None:
     """Whatever a JSON patch does to the version, the lock is put in last."""
     operations = [{"op": "add", "path": "/metadata/resourceVersion", "value": ""}, {"op": "remove", "path": "/spec/x"}]
     call = _write("patch", "/apis/apps/v1/namespaces/default/deployments/web", operations)
-    sent = json.loads(requests.guarded(call, "u", "42").body or b"")
+    sent = json.loads(requests.guard(call, "u", "42").body or b"")
     assert sent == [*operations, {"op": "add", "path": "/metadata/resourceVersion", "value": "42"}]
 
 

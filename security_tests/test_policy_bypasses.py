@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kubescript import app, config, programs, redaction, types
-from kubescript.broker import broker, summary
-from kubescript.changes import attempts, writer
+from kubescript.broker import broker, operation
+from kubescript.changes import attempt, writer
 from kubescript.changes import requests as request_writes
 from kubescript.changes.rules import writes
 from kubescript.cluster import live
@@ -671,7 +671,7 @@ def knock(door: tuple[Door, Recorder, bool], frame: dict[str, Any]) -> list[Info
         call = protocol.decode(msgspec.json.encode(frame), exchanges.Call)
     except protocol.ProtocolError:
         return []  # the worker is dropped for it
-    reply, response = handler.handle(call, summary.Summary(), 10)
+    reply, response = handler.handle(call, operation.Operation(), 10)
     assert (reply.fault is None) is (response is not None)
     if response is not None:
         assert recorder.CANARY.encode() not in b"".join(response.chunks)
@@ -808,7 +808,7 @@ def test_invented_groups_do_not_fill_the_host(door: tuple[Door, Recorder, bool],
     handler = reading.made(cluster, rules)
     for number in range(INVENTED):
         call = exchanges.Call("GET", ("apis", f"group-{number}.example", "v1", "things"))
-        reply, _ = handler.handle(call, summary.Summary(), 10)
+        reply, _ = handler.handle(call, operation.Operation(), 10)
         assert reply.fault is not None and reply.fault.code == "policy.unresolved_kind"
     cluster.close()
     door[1].take()
@@ -885,17 +885,17 @@ def _same(call: request.Request) -> request.Request:
 
 
 WRITE_MUTATIONS: Final[dict[str, tuple[object, str, Callable[..., object], tuple[str, str, str]]]] = {
-    "the rules": (writes, "permitted", lambda _call, _rules: None, ("DELETE", "api/v1/namespaces/a/pods", "")),
+    "the rules": (writes, "find_objection", lambda _call, _rules: None, ("DELETE", "api/v1/namespaces/a/pods", "")),
     "the dry run": (request_writes, "dry_run", _same, ("PATCH", "api/v1/namespaces/a/configmaps/x", "")),
-    "the precondition": (writer, "_guarded", lambda tried: tried.call, ("DELETE", "api/v1/namespaces/a/pods/p", "")),
+    "the precondition": (attempt.Attempt, "guard", lambda tried: tried.asked, ("DELETE", "api/v1/namespaces/a/pods/p", "")),
     "what a dry run is": (request_writes, "is_dry_run", lambda _call: True, ("PUT", "api/v1/namespaces/a/configmaps/x", "")),
     "where it stands": (request_writes, "canonical", _same, ("DELETE", "api/v1/namespaces/a/pods/p", "dryRun=All")),
     "what it is called": (request_writes, "canonical", _same, ("PATCH", "api/v1/namespaces/a/configmaps/x", "dryRun=all")),
     "who knows it": (
-        attempts.Attempts, "check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "")
+        writer.Writer, "_check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "")
     ),
     "who knows it, where a script asks for a dry run": (
-        attempts.Attempts, "check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "dryRun=All")
+        writer.Writer, "_check_dry_run", lambda *_: None, ("PATCH", f"apis/{recorder.DEAF}/v1/namespaces/a/things/t", "dryRun=All")
     ),
 }  # fmt: skip
 """What makes a write safe → where it is done, what stands in its place, and a write that is then unsafe."""

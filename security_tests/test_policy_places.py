@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.changes.rules import writes
 from kubescript.cluster import live
 from kubescript.policy import denied_resources, policy
@@ -70,11 +70,11 @@ def test_a_rule_holds_for_the_same_objects_under_any_group(tmp_path: Path) -> No
                 path = (*other, "a") if verb == "get" else other
                 call = exchanges.Call("GET", path, (("watch", "true"),) if verb == "watch" else ())
                 door = reading.made(cluster, policy.Policy(rules=(rule,)))
-                reply, _ = door.handle(call, summary.Summary(), 10)
+                reply, _ = door.handle(call, operation.Operation(), 10)
                 assert reply.fault is not None and reply.fault.code == "policy.denied_resource", (rule, call)
         assert server.seen == []
         reply, response = reading.made(cluster, policy.Policy()).handle(
-            exchanges.Call("GET", ("api", "v1", "pods")), summary.Summary(), 10
+            exchanges.Call("GET", ("api", "v1", "pods")), operation.Operation(), 10
         )
         assert reply.fault is None and response is not None
         response.close()
@@ -87,10 +87,10 @@ def test_a_write_has_no_more_rights_under_another_group() -> None:
     limits = writes.Policy(verbs={"deployments.apps": ("patch",), "*": ("create", "update", "patch", "delete")})
     for path in (("apis", "apps", "v1"), EXTENSIONS):
         found = request.parse(exchanges.Call("DELETE", (*path, "namespaces", "a", "deployments", "web")))
-        denied = writes.permitted(found, limits)
+        denied = writes.find_objection(found, limits)
         assert denied is not None and denied.rule == "writes.verbs", path
     policies = request.parse(exchanges.Call("DELETE", (*EXTENSIONS, "podsecuritypolicies", "strict")))
-    denied = writes.permitted(policies, writes.Policy())
+    denied = writes.find_objection(policies, writes.Policy())
     assert denied is not None and denied.rule == "writes.rbac"
     pods = request.parse(exchanges.Call("DELETE", ("api", "v1", "namespaces", "a", "pods", "p")))
-    assert writes.permitted(pods, limits) is None
+    assert writes.find_objection(pods, limits) is None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubescript_masking.engine import scanner
-from kubescript_masking.engine.scanner import Probe
+from kubescript_masking.rules.probes import Probe
 
 Count = Callable[[int], None]
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 import pytest
 
 from kubescript import config, errors, redaction
-from kubescript_masking.engine import spans
+from kubescript_masking.text import spans
 from kubescript_masking.wire import masking as masking_wire
 from security_tests.redaction import engine, floods, judge
 from security_tests.redaction.chance import Chance

@@ -211,3 +211,13 @@ def test_no_line_of_a_log_goes_without_a_word(first: str, stamp: str, attacks: C
     masked = b"".join(log).decode()
     assert [line for line in ERRORS if line not in masked] == []
     assert first == BEGIN or (first not in masked and found == ["private-key"])
+
+
+@pytest.mark.promise("S-01")
+@cases.each("lead", ["", "key ", "2026-01-31T12:00:00.000000000Z "])
+def test_a_token_before_a_carriage_return_is_masked_from_its_first_letter(lead: str, attacks: Count) -> None:
+    """In a log its line ends before the sign that shows where a token ends; one letter was left of it."""
+    attacks(1)
+    text = f"first\r\n{lead}s4RrfrZ9i5trWkgqanCzDP8jqwJ\r\nlast\r\n"
+    masked = engine.masked(engine.fresh(), floods.log(text)).decode()
+    assert f"{lead}«redacted:token:" in masked and "s4R" not in masked and masked.endswith("»\r\nlast\r\n")

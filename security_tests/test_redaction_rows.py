@@ -11,7 +11,9 @@ from typing import Final
 import pytest
 
 from kubescript import redaction
-from kubescript_masking.engine import linear, patterns, scanner
+from kubescript_masking.engine import scanner
+from kubescript_masking.rules import patterns
+from kubescript_masking.text import linear
 from security_tests.redaction import engine, floods
 from security_tests.redaction.sheet import Document
 from tests.kit import cases

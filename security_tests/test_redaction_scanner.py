@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kubescript_masking.engine import scanner
-from kubescript_masking.engine.patterns import PROBES
-from kubescript_masking.engine.rules import load_shipped
-from kubescript_masking.engine.scanner import Probe
+from kubescript_masking.rules.patterns import PROBES
+from kubescript_masking.rules.probes import Probe
+from kubescript_masking.rules.shapes import load_shipped
 from security_tests.redaction import corpus, engine, probing
 from tests.kit import extent
 

@@ -48,7 +48,7 @@ def bare(source: spawner.Spawner, tmp_path_factory: pytest.TempPathFactory) -> I
         yield asked(
             evaluator.Evaluator(
                 settings,
-                parts.executor,
+                evaluator.Host(parts.executor),
                 contexts.Contexts({"": contexts.ClusterAccess(parts.operator.contexts.default.cluster, door)}),
             )
         )

@@ -23,7 +23,7 @@ import pytest
 import yaml
 
 from kubescript import app, config, programs, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.capture import capture as capturing
 from kubescript.cluster import live
 from kubescript.inspection import metadata_bodies
@@ -390,7 +390,7 @@ def test_whatever_a_hostile_worker_asks_for_metadata_is_what_an_api_server_is_as
         for method, path, query, accept in calls:
             body = exchanges.NO_BODY if method in {"GET", "DELETE"} else msgspec.Raw(b"{}")
             call = exchanges.Call(method, path, query, body, accept=accept)  # type: ignore[arg-type]
-            _, response = door.handle(call, summary.Summary(), 20)
+            _, response = door.handle(call, operation.Operation(), 20)
             if response is not None:
                 response.close()
         assert len(server.seen) > 20

@@ -22,7 +22,7 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.cluster import live
 from kubescript.output import render
 from kubescript.policy import policy
@@ -462,7 +462,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
     }))  # fmt: skip
     cluster = live.Live(Path(path))
     door = reading.made(cluster, policy.Policy("direct", (), ()))
-    hostile.on_call = lambda call, left: door.handle(call, summary.Summary(), left)
+    hostile.on_call = lambda call, left: door.handle(call, operation.Operation(), left)
     answer = ask(hostile, {"method": "GET", "path": ["api", "v1", "pods"]})
     assert answer.fault is None
     assert made.heads[0].startswith("GET /api/v1/pods HTTP/1.1\r\n")
@@ -473,7 +473,7 @@ def recorder(tmp_path_factory: pytest.TempPathFactory, hostile: benches.Bench) -
 
 
 ASK = """
-from kubescript.wire import protocol
+from kubescript_sandbox.wire import protocol
 sock.sendall(frame(4, {payload!r}))
 while link._frames.receive(frozenset(protocol.FrameType))[0] is not protocol.FrameType.END:
     pass

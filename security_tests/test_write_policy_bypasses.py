@@ -46,7 +46,7 @@ def rules(**given: Any) -> writes.Policy:
 
 def refused(asked: request.Request, **given: Any) -> str:
     """The rule that refuses the request; empty when none does."""
-    decision = writes.permitted(asked, rules(**given))
+    decision = writes.find_objection(asked, rules(**given))
     return decision.rule if decision is not None else ""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
-from kubescript_masking.engine import patterns, rules
+from kubescript_masking.rules import patterns, shapes
 from security_tests.redaction import probing
 from tests.kit import extent
 
@@ -47,7 +47,7 @@ def texts() -> Iterator[tuple[str, bytes]]:
     """Pieces to be repeated, by the names of their rules: of each row its example, of each probe texts that it finds."""
     for row in patterns.ROWS.values():
         yield from _joined(f"row {row.id}", [bare(row.example).encode()])
-    every = [*patterns.PROBES, *(rule.probe for rule in rules.load_shipped())]
+    every = [*patterns.PROBES, *(rule.probe for rule in shapes.load_shipped())]
     for number, probe in enumerate(every):
         if probe.id != "base64" or number % 40 == 0:  # hundreds of these are words in base64
             chance = random.Random(probe.pattern)

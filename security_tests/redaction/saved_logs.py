@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kubescript.broker import broker, summary
+from kubescript.broker import broker, operation
 from kubescript.cluster import saved_cluster, snapshot
 from kubescript.policy import policy
 from kubescript.wire import exchanges
@@ -54,7 +54,7 @@ class Logs:
         call = exchanges.Call(
             "GET", ("api", "v1", "namespaces", "a", "pods", name, "log"), tuple(query.items()), accept="text"
         )
-        reply, response = self._broker.handle(call, summary.Summary(), 60)
+        reply, response = self._broker.handle(call, operation.Operation(), 60)
         assert response is not None and reply.status == 200, reply
         return b"".join(response.chunks)
 

@@ -35,7 +35,6 @@ __all__ = ["Application", "opened"]
 
 log = logging.getLogger(__name__)
 
-_MASK_LOG_S: Final = 0.5
 _CPU_MARGIN_S: Final = 5
 """Processor seconds beyond the longest deadline; the kernel's limit is only there should the host fail."""
 _READYZ: Final = request.Request("GET", "/readyz", (), "get", is_resource=False)
@@ -82,12 +81,12 @@ class Application:
             flags=flags,
         )
         self.operator = tenant.Tenant(settings, self._shared)
-        """What the person has who started this, and every caller where nobody has to say who he is."""
+        """What the person has who started this, and every caller where callers are not authenticated."""
         self._metrics: prometheus.Metrics | None = None
-        """None where nobody can ask."""
+        """None where metrics cannot be scraped."""
         self._exporter: otlp.Exporter | None = None
         # Attack: a credential plugin whose error has the token in it. `kubescript run` once logged it as it was.
-        logs.mask_with(self._mask_log_line)
+        logs.mask_with(self.redaction.log_line)
 
     @property
     def settings(self) -> config.Settings:
@@ -132,7 +131,7 @@ class Application:
             answer.close()
         except errors.ClusterError as error:
             return error.message
-        # Whoever may not ask has an answer too.
+        # 401 and 403 are answers too.
         return "ok" if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR else f"it answers {answer.status}"
 
     def drain(self) -> None:
@@ -150,7 +149,7 @@ class Application:
         # One at a time: of three processes on two processors, this one would wait 0.2 s more for its own.
         if self.settings.needs_cluster:  # else no script runs
             self._source.warm_up()
-        with config.deferred_models():
+        with config.defer_models():
             import mcp_types  # noqa: F401 - half of it
 
             if self._masking is not None:
@@ -158,11 +157,11 @@ class Application:
             from kubescript.server import served  # noqa: F401 - the other half
         self._start_telemetry()
         if self.settings.transport == "http":
-            self.operator.recover()  # nobody may call this server for hours
+            self.operator.recover()  # the first call may come hours later
 
-    def prepared(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
-        """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
-        before. Raises ConfigError when they cannot take effect."""
+    def prepare(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
+        """Returns what `operator` will be under other settings, and what puts it in its place, which does not close the
+        one before. Raises ConfigError when they cannot take effect."""
         config.check_reload(self.settings, settings)
         if write_settings.expressions(settings) != write_settings.expressions(self.settings):
             raise errors.ConfigError("the expressions of write policies cannot change while the server runs")
@@ -189,8 +188,8 @@ class Application:
     def tenant(
         self, caller: user.User | None, settings: config.Settings, operator: backend.Tenant, route: str = ""
     ) -> tenant.Tenant:
-        """Returns what a caller has of this server at an endpoint, with the settings for him, on the cluster that this
-        operator has chosen. Raises ConfigError."""
+        """Returns what a caller has of this server at an endpoint, with that caller's settings, on the cluster that
+        this operator has chosen. Raises ConfigError."""
         assert isinstance(operator, tenant.Tenant)
         return tenant.Tenant(_pinned(settings, operator), self._shared, caller, route)
 
@@ -208,13 +207,6 @@ class Application:
         if self.settings.needs_cluster:
             self.executor.start()
         self.redaction.prepare()
-
-    def _mask_log_line(self, line: str) -> str:
-        """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: the line is not logged then.
-
-        The time is short, since other lines wait behind this one.
-        """
-        return self.redaction.text(line, lambda _: None, cancellation.Patience(_MASK_LOG_S))
 
     def _kept(self) -> recovery.Keeper:
         with self._lock:
@@ -289,7 +281,7 @@ def opened(
 
 def _pinned(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
     """Returns the settings with the context that the operator has chosen, whatever `kubectl config use-context` has
-    done to the kubeconfig since: no caller reaches another cluster because he came earlier or later."""
+    done to the kubeconfig since: no caller reaches another cluster by coming earlier or later."""
     from kubescript.cluster import live
 
     cluster = operator.contexts.default.cluster

@@ -1,12 +1,12 @@
 """The limit on scripts that run at the same time: a fixed number of places, and a bounded queue of each caller before
 them. The evaluators of all callers share one.
 
-Among several callers places are given in turn, and by dynamic thresholds (Choudhury and Hahne, 1998): whoever has as
-many as are free waits. So one caller takes half of the places at most, and another one finds some free. The queues of
-all callers have a total, which is shared by the same rule.
+Among several callers places are given in turn, and by dynamic thresholds (Choudhury and Hahne, 1998): a caller that has
+as many as are free waits. So one caller takes half of the places at most, and another one finds some free. The queues
+of all callers have a total, which is shared by the same rule.
 
-A caller is who has proven a name. Attack: ever other tokens, sessions or addresses that nobody has checked, each with a
-queue and a turn of its own. Whoever has proven none shares one queue with all others of that kind.
+A caller is a proven name. Attack: ever other tokens, sessions or addresses that are not checked, each with a
+queue and a turn of its own. All callers without a proven name share one queue.
 """
 
 from __future__ import annotations

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from kubescript import errors, types
-from kubescript.broker import broker, summary
+from kubescript.broker import broker, operation
 from kubescript.cluster import base
 from kubescript.policy import rule_checks
 from kubescript.wire import exchanges
-from kubescript_sandbox.host import cancellation
 
 __all__ = ["ClusterAccess", "Contexts"]
 
@@ -83,19 +82,15 @@ class Contexts:
         return access.cluster
 
     def handle(
-        self,
-        call: exchanges.Call,
-        summary: summary.Summary,
-        timeout_s: float,
-        cancel: cancellation.Cancellation | None = None,
+        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Answers one call, see `Broker.handle`."""
         access = self._clusters.get(call.context) if call.context else self.default
         if access is None and call.context == self.names[0]:  # the server's only cluster, under its own name
             access = self.default
         if access is None:
-            return self.default.broker.refuse(call, summary, self._unknown(call.context)), None
-        reply, response = access.broker.handle(call, summary, timeout_s * self._share, cancel)
+            return self.default.broker.refuse(call, operation, self._unknown(call.context)), None
+        reply, response = access.broker.handle(call, operation, timeout_s * self._share)
         answered = response is not None or (reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN)
         if answered and access.denials is not None:
             access.denials.check_later()

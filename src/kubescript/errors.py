@@ -58,8 +58,8 @@ class RequestError(KubescriptError):
 
 
 class AuthError(KubescriptError):
-    """Nobody has proven who calls, or the caller may not do this. Codes: `auth.token` (401), `auth.scope` and
-    `auth.access` (403), `auth.unavailable` (503: whoever could prove it cannot be asked)."""
+    """The caller is not authenticated, or may not do this. Codes: `auth.token` (401), `auth.scope` and
+    `auth.access` (403), `auth.unavailable` (503: the identity provider cannot be asked)."""
 
     default_code = "auth.token"
 

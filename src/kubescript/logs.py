@@ -31,7 +31,7 @@ EXTRA: Final = (
     "bytes", "layer", "user", "session_id", "trace",
 )  # fmt: skip
 
-_about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about", default={})  # noqa: B039 - nobody changes it
+_about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about", default={})  # noqa: B039 - it is never changed
 """What every line says that is logged for a call."""
 
 _MAX_WAITING: Final = 1_000
@@ -189,7 +189,7 @@ class _Lines(logging.Handler):
     def _queue(self, record: logging.LogRecord) -> None:
         try:
             self._waiting.put_nowait(self._settled(record))
-        except Exception:  # no room, or a text that cannot be made: whoever logs must not suffer
+        except Exception:  # no room, or a text that cannot be made: the code that logs must not fail
             self._lost += 1
 
     def _settled(self, record: logging.LogRecord) -> logging.LogRecord:

@@ -1,6 +1,6 @@
-"""Files and folders that nobody but their owner may change, and how that is checked.
+"""Files and folders that only their owner may change, and how that is checked.
 
-Whoever can write to the audit record or to the store of plans can forge it, so it matters who can. Both check their
+A user who can write to the audit record or to the store of plans can forge it. Both check their
 paths here.
 """
 
@@ -74,7 +74,7 @@ def check_status(path: Path, status: os.stat_result) -> None:
 
 
 def check_links(path: Path) -> None:
-    """Checks that every link on the way to `path` lies in, and leads to, folders that nobody else can change. Raises
+    """Checks that every link on the way to `path` lies in, and leads to, folders that no other user can change. Raises
     NotPrivate."""
     try:
         real = path.parent.resolve(strict=True)
@@ -83,7 +83,7 @@ def check_links(path: Path) -> None:
     given = path.parent.absolute()
     if real == given:
         return
-    # Attack: whoever can change one of these folders or links makes the path lead to a file of theirs.
+    # Attack: a user who can change one of these folders or links makes the path lead to another file.
     for folder in (*_with_parents(given), *_with_parents(real)):
         if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
             why = f"is reached through a link, and others can change {folder}"
@@ -91,7 +91,7 @@ def check_links(path: Path) -> None:
 
 
 def _can_be_changed_by_others(status: os.stat_result) -> bool:
-    """Whether somebody else owns this link or folder, or can rename what is in it."""
+    """Whether another user owns this link or folder, or can rename what is in it."""
     if status.st_uid not in {0, os.geteuid()}:
         return True
     # In a folder with the sticky bit, such as /tmp, only the owner of a file can rename it.

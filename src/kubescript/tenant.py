@@ -1,8 +1,7 @@
-"""What one caller has of a server: clusters under his own identity, plans, scripts and tools. `app` makes one for each.
+"""What one caller has of a server: clusters under its own identity, plans, scripts and tools. `app` makes one for each.
 
-Nothing here knows another caller, so nothing of his can come out here: no connection, no answer of discovery, no plan.
-What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either.
-"""
+Nothing here knows another caller, so nothing of another one can come out here: no connection, no answer of discovery,
+no plan. What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from kubescript import clusters as cluster_parts
 from kubescript import concurrency, config, contexts, evaluator, redaction, types
 from kubescript.audit import recorder
-from kubescript.auth import access
+from kubescript.auth import access_rules
 from kubescript.changes import rollouts, writer
 from kubescript.cluster import acting
 from kubescript.commands import processes
@@ -71,7 +70,7 @@ class Tenant:
         caller: user.User | None = None,
         route: str = "",
     ) -> None:
-        """`settings` are those for this caller; None: nobody has to say who he is. `route` is the endpoint."""
+        """`settings` are those for this caller; None: callers are not authenticated. `route` is the endpoint."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
@@ -125,15 +124,13 @@ class Tenant:
         planning = self.planning if handler is self.contexts else None
         return evaluator.Evaluator(
             self.settings,
-            runner,
+            evaluator.Host(
+                runner, self._shared.audit, places, observers=self._shared.observers, scripts=self._shared.executor
+            ),
             handler,
-            self._shared.audit,
             mask=self._engine.text,
             plans=planning.planner if planning is not None else None,
-            places=places,
-            observers=self._shared.observers,
             owner=self._caller.person if self._caller is not None else "",
-            scripts=self._shared.executor,
         )
 
     @functools.cached_property
@@ -176,7 +173,7 @@ class Tenant:
         return elicitation.Asker(
             approvals=self.planning.approvals,
             follow=self.follow,
-            quote=self.evaluator.answers.quoted,
+            quote=self.evaluator.answers.quote,
             link=self.planning.link,
             has_page=self.planning.has_page,
             ask_s=self.settings.plans.ask_s,
@@ -228,6 +225,6 @@ def _acting(settings: config.Settings, caller: user.User | None) -> acting.Actin
 
 def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
     """Returns the groups that the cluster is told of."""
-    passed_on = (group for group in groups if access.matches((group,), names.groups))
+    passed_on = (group for group in groups if access_rules.matches((group,), names.groups))
     prefixed = (names.group_prefix + group for group in passed_on)
     return tuple(group for group in prefixed if not acting.is_reserved(group))

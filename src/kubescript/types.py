@@ -48,10 +48,10 @@ OnProgress = Callable[[float, float | None, str], Coroutine[None, None, None]]
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asked for a script. What the client says of itself nobody has proven."""
+    """Who asked for a script. What the client says of itself is not proven."""
 
     session: str = ""
-    """One connection of one client; no handle that would let anybody join it."""
+    """One connection of one client; no handle with which another client could join it."""
     client: str = ""
     version: str = ""
     tool: str = ""
@@ -81,7 +81,7 @@ class Answer:
     meta: Mapping[str, Any] | None = None
     """What the result's `_meta` has besides."""
     plan: str = ""
-    """Id of the plan that waits for somebody's approval."""
+    """Id of the plan that waits for approval."""
     applied: bool = False
     """Whether the call's plan was approved and applied."""
     refused: tuple[str, ...] = ()

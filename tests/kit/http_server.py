@@ -12,7 +12,7 @@ from anyio.abc import TaskStatus
 from anyio.from_thread import start_blocking_portal
 
 from kubescript import app, transports
-from kubescript.transports import connections
+from kubescript.transports import http_connections
 from tests.kit import clients
 
 __all__ = ["serving"]
@@ -27,14 +27,14 @@ def serving(flags: Sequence[str], **environment: str) -> Iterator[int]:
         clients.application(flags) as opened,
         start_blocking_portal() as portal,
     ):
-        made: list[connections.Server] = []
+        made: list[http_connections.Server] = []
 
-        def remember(*arguments: Any) -> connections.Server:
+        def remember(*arguments: Any) -> http_connections.Server:
             made.append(server(*arguments))
             return made[0]
 
-        server = connections.Server
-        with mock.patch.object(connections, "Server", remember):
+        server = http_connections.Server
+        with mock.patch.object(http_connections, "Server", remember):
             ended, _ = portal.start_task(_serve, opened)
         try:
             yield int(made[0].servers[0].sockets[0].getsockname()[1])  # its URL may be a proxy's

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kubescript import app, config, programs, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.changes import plan
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -39,7 +39,7 @@ class Planner:
     def run(self, script: str, **limits: int) -> runs.Outcome:
         """One script to its outcome."""
         drafted = self._app.operator.planning.planner.begin() if self._app.operator.planning is not None else None
-        notes = summary.Summary(draft=drafted)
+        notes = operation.Operation(draft=drafted)
         self.calls, self.progress = [], []
 
         def on_call(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:

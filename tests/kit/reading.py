@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from kubescript import errors, redaction, types
-from kubescript.broker import answers, body, broker
+from kubescript.broker import answer, broker
 from kubescript.changes import writer
 from kubescript.changes.rules import writes
 from kubescript.cluster import base
@@ -39,15 +39,15 @@ class Report:
 
 def formed(call: request.Request) -> request.Request:
     """The request as the broker has the body of its 200 read."""
-    media_type = "text/plain" if answers.is_log(call) else "application/json"
+    media_type = "text/plain" if answer.is_log(call) else "application/json"
     head = types.Response(200, "OK", media_type, iter(()), lambda: None)
-    return replace(call, form=answers.form(call, head))
+    return replace(call, form=answer.find_form(call, head))
 
 
-def changing(change: Change) -> body.Redactor:
+def changing(change: Change) -> answer.Redactor:
     """A redactor that checks a body as it comes, and passes on what `change` makes of it."""
 
-    def redact(call: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> body.Masked:
+    def redact(call: request.Request, chunks: Iterator[bytes], report: redaction.Report) -> answer.Masked:
         check = completeness.Check(call.form)
 
         def watched() -> Iterator[bytes]:
@@ -79,7 +79,7 @@ def made(cluster: base.Cluster, rules: policy.Policy, **hooks: Any) -> broker.Br
         hooks.pop("write_rules", writes.Policy()),
         hooks.get("mask", lambda text, _found, _check: text),
         hooks.get("context", ""),
-        sink=hooks.get("record", broker.log_record),
+        log=hooks.get("record", broker.log_record),
     )
     return broker.Broker(cluster, rules, **{"redact": as_it_is, "writer": own, **hooks})
 

@@ -258,7 +258,7 @@ def _import_all() -> None:
     from kubescript.toolsets import sdk
 
     sdk.skip_conveniences()
-    with config.deferred_models():
+    with config.defer_models():
         import mcp_types
 
         import kubescript.transports.serving

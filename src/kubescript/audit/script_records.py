@@ -14,7 +14,7 @@ from kubescript import types
 from kubescript.audit import chain
 from kubescript.broker import records, summary
 from kubescript.output import sanitizing
-from kubescript.request import releases, request
+from kubescript.request import request
 from kubescript_sandbox import runs
 from kubescript_sandbox.host import cancellation
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Check = Callable[[], None]
-"""Raises KubescriptError once the text is no longer needed."""
+"""Raises KubescriptError when the text is not waited for any more."""
 
 
 class Redact(Protocol):
@@ -105,7 +105,7 @@ def describe_call(subject: Subject, done: records.Record, text_filter: TextFilte
         fields["what"] = done.what
     if done.call is not None and done.call.metadata_rule:
         fields["served"] = "metadata"
-    elif done.call is not None and releases.is_release(done.call):
+    elif done.call is not None and done.call.is_release:
         fields["served"] = "release"
     return fields | {
         "context": text_filter(done.context, check),
@@ -177,14 +177,9 @@ def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:
 
 def patience(parsed: request.Request | None = None) -> Check:
     """Returns the check of one record's texts: they have two seconds, and a fifth of one when their call has ended."""
-    patient, hurried = cancellation.Patience(_MASKING_S), cancellation.Patience(_HURRIED_S)
-
-    def check() -> None:
-        # Not at once: a caller that cancels a call must not be able to hide what was called.
-        is_over = parsed is not None and parsed.cancelled()
-        (hurried if is_over else patient)()
-
-    return check
+    cancelled = bool if parsed is None else parsed.cancelled
+    # Not at once: who cancels a call must not be able to hide what was called.
+    return cancellation.Patience(_MASKING_S, cancelled, grace_s=_HURRIED_S)
 
 
 def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:

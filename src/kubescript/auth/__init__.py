@@ -1,1 +1,1 @@
-"""Who is calling, and what they may do: proven by tokens and certificates, told as `user.User`."""
+"""Who is calling, and what they may do. Tokens and certificates prove it; a `user.User` says it."""

@@ -1,7 +1,7 @@
 """Finds out who calls: by a bearer token or by a certificate. `transports` asks for every request.
 
-A token is tried in the one way that is meant for it: a JWT that claims to be of the issuer is never asked about
-elsewhere, so that no weaker way accepts what a stronger one has refused.
+A token is verified in one way alone: about a JWT that claims to be the issuer's, no other party is asked, so that no
+weaker way accepts what a stronger one has refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_GROUPS: Final = 500
 
 
 class Authenticator:
-    """The ways in that the settings name. One event loop uses it."""
+    """The ways of authentication that the settings name. One event loop uses it."""
 
     def __init__(
         self,
@@ -34,14 +34,15 @@ class Authenticator:
         audience: Sequence[str],
         cluster: Callable[[], base.Cluster],
     ) -> None:
-        """`audience` is what tokens must name where the settings do not say; `cluster` answers TokenReviews. Raises
+        """`audience` is what tokens must name where the settings name none; `cluster` answers TokenReviews. Raises
         ConfigError."""
         auth = settings.auth
         self._settings = auth
         named = auth.audience or tuple(audience)
         self._file = tokens_file.TokensFile(auth.tokens_file) if auth.tokens_file is not None else None
         self._tokens = {digest.removeprefix("sha256:"): name for name, digest in auth.tokens.items()}
-        self._source = provider.Provider(auth) if auth.issuer or auth.introspection is not None else None
+        needs_provider = bool(auth.issuer) or auth.introspection is not None
+        self._source = provider.Provider(auth) if needs_provider else None
         self._jwts = None
         if auth.issuer is not None and self._source is not None:
             self._jwts = jwts.Verifier(auth, named, self._source)
@@ -56,33 +57,43 @@ class Authenticator:
 
     async def bearer(self, token: str) -> user.Credential:
         """Returns whose token it is. Raises AuthError."""
-        if not token or len(token) > _MAX_TOKEN or not token.isascii() or not token.isprintable():
+        is_plain = token.isascii() and token.isprintable()
+        if not token or len(token) > _MAX_TOKEN or not is_plain:
             raise errors.AuthError("the token is not valid")
-        if self._file is not None and (found := self._file.find(token)) is not None:
-            return self._checked(user.Credential(found, None, token))
-        if (name := self._tokens.get(hashlib.sha256(token.encode()).hexdigest())) is not None:
-            return self._checked(user.Credential(user.User(name, "tokens", name), None, token))
+        listed = self._find_listed(token)
+        if listed is not None:
+            return self._check(user.Credential(listed, None, token))
         if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
             if self._jwts.wants_keys(token):
                 await self._keys.ask(self._jwts.fetch_keys)
-            return self._checked(self._jwts.verify(token))
-        return self._checked(await self._opaque.find(token))
+            return self._check(self._jwts.verify(token))
+        return self._check(await self._opaque.find(token))
+
+    def _find_listed(self, token: str) -> user.User | None:
+        """Returns the user of a static token: of the file, or of the settings."""
+        found = self._file.find(token) if self._file is not None else None
+        if found is not None:
+            return found
+        name = self._tokens.get(hashlib.sha256(token.encode()).hexdigest())
+        return user.User(name, "tokens", name) if name is not None else None
 
     def certificate(self, shown: Mapping[str, Any]) -> user.Credential:
-        """Returns whom a certificate names that the TLS layer has verified: the common name, and the organizations as
-        groups, as Kubernetes reads it. `shown` is as `ssl.SSLSocket.getpeercert` gives it. Raises AuthError."""
+        """Returns the user that a certificate names: the common name, and the organizations as groups, as Kubernetes
+        reads it. TLS has verified the certificate; `shown` is what `ssl.SSLSocket.getpeercert` returns. Raises
+        AuthError."""
         pairs = [pair for part in shown["subject"] for pair in part]
         names = [value for key, value in pairs if key == "commonName"]
         if len(names) != 1 or not names[0] or len(pairs) > _MAX_TLS_NAMES:
             raise errors.AuthError("the certificate does not name one user")
-        groups = tuple(sorted({value for key, value in pairs if key == "organizationName"}))
-        found = user.User(names[0], "client_ca_file", names[0], groups)
+        groups = {value for key, value in pairs if key == "organizationName"}
+        found = user.User(names[0], "client_ca_file", names[0], tuple(sorted(groups)))
         # Attack: a connection that is kept alive beyond the certificate with which it began.
-        return self._checked(user.Credential(found, ssl.cert_time_to_seconds(shown["notAfter"])))
+        expires = ssl.cert_time_to_seconds(shown["notAfter"])
+        return self._check(user.Credential(found, expires))
 
-    def _checked(self, found: user.Credential) -> user.Credential:
-        """Returns the credential if it has not expired. Raises AuthError; scopes are asked of tokens that can have
-        some."""
+    def _check(self, found: user.Credential) -> user.Credential:
+        """Returns the credential. Raises AuthError when it has expired, or is a token that can have scopes and lacks
+        one."""
         _check_names(found.user)
         if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
@@ -99,29 +110,31 @@ class Authenticator:
     def _introspect(self, token: str) -> user.Credential:
         assert self._source is not None
         assert self._settings.introspection is not None
-        found = self._source.introspected(token)
+        found = self._source.introspect(token)
         _check_audience(found, self._audience)
         issuer = found.get("iss")
-        return claims.credential(
-            found, self._settings, issuer if isinstance(issuer, str) else self._settings.introspection.url, token
-        )
+        if not isinstance(issuer, str):
+            issuer = self._settings.introspection.url
+        return claims.credential(found, self._settings, issuer, token)
 
 
 def _check_names(found: user.User) -> None:
-    """Raises AuthError for names that headers, records and rules cannot hold, whoever has given them."""
+    """Raises AuthError for names that headers, records and rules cannot hold, whatever their source."""
     names = (found.name, *found.groups)
-    is_bounded = len(names) <= _MAX_GROUPS and all(0 < len(name) <= _MAX_NAME and name.isprintable() for name in names)
-    if not is_bounded:
+    are_usable = (0 < len(name) <= _MAX_NAME and name.isprintable() for name in names)
+    if len(names) > _MAX_GROUPS or not all(are_usable):
         raise errors.AuthError(
-            "the names of the user and his groups cannot be used: too many, too long, or not printable"
+            "the names of the user and the groups cannot be used: too many, too long, or not printable"
         )
 
 
 def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
-    """Raises AuthError when a token that an endpoint calls active is for somebody else."""
+    """Raises AuthError when a token that an endpoint calls active is for another audience."""
     audience = found.get("aud", ())
-    named = [audience] if isinstance(audience, str) else audience
-    if not isinstance(named, list | tuple) or not set(wanted).intersection(filter(_is_text, named)):
+    if isinstance(audience, str):
+        audience = [audience]
+    named = filter(_is_text, audience) if isinstance(audience, list | tuple) else ()
+    if set(wanted).isdisjoint(named):
         raise errors.AuthError(
             "the token is for another audience", remedy=f"its aud must name {' or '.join(wanted)} (auth.audience)"
         )

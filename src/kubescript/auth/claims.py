@@ -15,7 +15,7 @@ __all__ = ["LEEWAY_S", "credential"]
 LEEWAY_S: Final = 10.0
 """Seconds by which clocks may differ."""
 _END_OF_TIME: Final = 1 << 53
-"""Seconds; more is no time, and no number that a float holds."""
+"""Seconds; from here on a float does not hold every whole number."""
 _KIND: Final = "typ"
 _KINDS: Final = frozenset({"bearer", "dpop"})
 """What Keycloak writes into the claim `typ` of access tokens. Attack: its ID, refresh, offline and logout tokens, which
@@ -29,7 +29,7 @@ _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
     """Returns the user that the claims are about. Raises AuthError when they name none that can be used."""
     _check_kind(claims)
-    # Of a JWT that was looked at; an endpoint may call a token active whose time has not come.
+    # PyJWT has checked this of a JWT; an introspection endpoint may call a token active that is not valid yet.
     if (_time(claims, "nbf") or 0.0) > time.time() + LEEWAY_S:
         raise errors.AuthError("the token is not valid yet")
     name = claims.get(settings.user_claim)
@@ -38,7 +38,7 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
             "the token does not name its user",
             remedy=f"the claim {settings.user_claim} (auth.user_claim) must be a text",
         )
-    # An address that nobody has verified is whatever its owner has typed in.
+    # An address that is not verified is whatever the user has typed in.
     if settings.user_claim == "email" and claims.get("email_verified") is not True:
         raise errors.AuthError("the token's email is not verified")
     # Attack: so many groups that Entra ID leaves them out, and with them those that a rule restricts.
@@ -62,8 +62,9 @@ def _check_kind(claims: Mapping[str, Any]) -> None:
     """Raises AuthError for a token whose claims say that it is no access token."""
     kind = claims.get(_KIND, "bearer")
     use = claims.get(_USE, "access")
-    is_access = isinstance(kind, str) and kind.lower() in _KINDS and isinstance(use, str) and use.startswith("access")
-    if not is_access or not _OF_OTHERS.isdisjoint(claims):
+    has_kind = isinstance(kind, str) and kind.lower() in _KINDS
+    has_use = isinstance(use, str) and use.startswith("access")
+    if not has_kind or not has_use or not _OF_OTHERS.isdisjoint(claims):
         raise errors.AuthError("the token is not an access token", remedy="send the access token of the login")
 
 
@@ -72,7 +73,7 @@ def _is_name(value: object) -> TypeGuard[str]:
 
 
 def _groups(value: object) -> tuple[str, ...]:
-    """Returns the groups. Raises AuthError when they are none: a rule must not take a caller for another one."""
+    """Returns the groups. Raises AuthError when they cannot be read: a rule must not take a caller for another one."""
     groups = [value] if isinstance(value, str) else value
     if groups is None:
         return ()
@@ -95,10 +96,11 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
-    """Returns a time that the token names. Raises AuthError for one that is none."""
+    """Returns a time that the token names; None when it names none. Raises AuthError when it cannot be read."""
     value = claims.get(name)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _END_OF_TIME:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < _END_OF_TIME:
         raise errors.AuthError("the time in the token cannot be read")
     return float(value)

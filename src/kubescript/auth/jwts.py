@@ -1,4 +1,4 @@
-"""Verifies JSON Web Tokens of one issuer with its published keys. PyJWT verifies; here is what it must demand."""
+"""Verifies JSON Web Tokens of one issuer with its published keys. PyJWT does it; here is what it must demand."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Verifier:
         self._keys.fetch()
 
     def verify(self, token: str) -> user.Credential:
-        """Returns who the token is about; takes less than a millisecond. Raises AuthError."""
+        """Returns the user that the token is about; takes less than a millisecond. Raises AuthError."""
         key = self._keys.get(_key_id(token))
         if key is None and not self._keys.are_known:
             raise errors.AuthError(
@@ -72,11 +72,11 @@ class Verifier:
 
 
 _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
-"""Attack: a header or claims of forms that nobody has thought of."""
+"""Attack: a header or claims of an unforeseen form, for which PyJWT has no error of its own."""
 
 
 def issuer_of(token: str) -> str:
-    """Returns who claims to have issued a token; empty for a token that is no JWT. Nothing of it is verified."""
+    """Returns the issuer that a token names; empty for a token that is not a JWT. Nothing of it is verified."""
     if token.count(".") != 2:
         return ""
     try:
@@ -88,7 +88,7 @@ def issuer_of(token: str) -> str:
 
 
 def _is_access_token(token: str) -> bool:
-    """Whether a token's header says that it is an access token, or does not say what it is."""
+    """Says whether a token's header calls it an access token, or does not say what it is."""
     kind = _header(token).get("typ", "")
     return isinstance(kind, str) and kind.lower().removeprefix(_MEDIA_TYPE) in _TYPES
 
@@ -100,7 +100,7 @@ def _key_id(token: str) -> str:
 
 
 def _header(token: str) -> dict[str, Any]:
-    """Returns a token's header, of which nothing is verified; an empty one where it cannot be read."""
+    """Returns a token's header, unverified; an empty one where it cannot be read."""
     try:
         return jwt.get_unverified_header(token)
     except _UNREADABLE:

@@ -1,7 +1,7 @@
-"""The published keys of an issuer. They are fetched anew every five minutes, and when a token names one that is not
-known, but then at most every few seconds: nobody can make this server ask its provider for each request.
+"""The published keys of an issuer. They are fetched again every five minutes, and when a token names an unknown key,
+but then at most every few seconds: no caller can make this server ask its provider for each request.
 
-While the provider cannot be asked, the keys of before count for an hour.
+While the provider cannot be asked, the last keys count for an hour.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ ALGORITHMS: Final = (
 """Attack: `none`, and HS256 with the public key as its secret."""
 
 _FRESH_S: Final = 300.0
+"""Seconds after which keys are fetched again."""
 _KEPT_S: Final = 3_600.0
+"""Seconds for which keys count while the provider cannot be asked."""
 _COOLDOWN_S: Final = 5.0
-"""Seconds after keys were asked for in which an unknown key is nobody's."""
+"""Seconds after a fetch in which no further one is made for an unknown key."""
 
 
 class Keys:
@@ -41,7 +43,7 @@ class Keys:
         """When keys arrived, and when they were asked for."""
 
     def get(self, key_id: str) -> jwt.PyJWK | None:
-        """Returns a key at once; None when it is not known. Old keys are fetched anew meanwhile."""
+        """Returns a key at once; None when it is not known. Old keys are fetched again in the background."""
         age = time.monotonic() - self._fetched
         if age > _KEPT_S:
             return None
@@ -54,7 +56,7 @@ class Keys:
         return self._may_ask() and self.get(key_id) is None
 
     def fetch(self) -> None:
-        """Asks the issuer, unless that was done just now. Raises AuthError when it does not say."""
+        """Asks the issuer, unless that was done just now. Raises AuthError when it gives no keys."""
         with self._lock:
             if not self._may_ask():
                 return
@@ -76,7 +78,7 @@ class Keys:
         try:
             self.fetch()
         except errors.AuthError:
-            return  # those of before count
+            return  # the last keys count on
 
 
 def _usable(found: Mapping[str, Any]) -> Mapping[str, jwt.PyJWK]:
@@ -85,7 +87,7 @@ def _usable(found: Mapping[str, Any]) -> Mapping[str, jwt.PyJWK]:
         every = jwt.PyJWKSet.from_dict(dict(found)).keys
     except (jwt.PyJWTError, ValueError, TypeError, AttributeError):
         every = []
-    # Attack: an `oct` key, whose secret everybody knows, under the name of another algorithm.
+    # Attack: an `oct` key, whose secret is public, under the name of another algorithm.
     keys = {
         key.key_id: key
         for key in reversed(every)

@@ -1,7 +1,8 @@
-"""Tokens that say nothing by themselves: somebody else is asked about each, and the answer counts for a while.
+"""Caches the validation of opaque tokens: an endpoint or a cluster is asked about each, and the answer counts for a
+while.
 
-Attack: random tokens, each of which would be a question. Strangers have threads, a queue and a number of questions a
-minute of their own, so that callers who are known are asked about in time, and the endpoint is not flooded.
+Attack: random tokens, each of which would be a question. Unknown tokens have threads, a queue and a number of questions
+a minute of their own, so that known callers are asked about in time, and the endpoint is not flooded.
 """
 
 from __future__ import annotations
@@ -26,12 +27,15 @@ __all__ = ["KNOWN_S", "Opaque", "Questions"]
 KNOWN_S: Final = 30.0
 """Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
 _REFUSED_S: Final = 5.0
+"""Seconds for which a refusal counts. Attack: one wrong token, sent again and again."""
 _MAX_KNOWN: Final = 2_000
+"""Answers that are kept of good tokens, and of refused ones."""
 _THREADS: Final = 8
+"""Questions that are asked at the same time."""
 _QUEUE: Final = 64
 """Questions that wait for a thread."""
 _PER_MINUTE: Final = 600
-"""Questions about tokens of which nobody has said that they are good."""
+"""Questions about tokens that are not known to be good."""
 
 _MINUTE_S: Final = 60.0
 
@@ -44,7 +48,7 @@ class Questions:
     """Threads in which a provider is asked, and how many questions may wait for one."""
 
     def __init__(self, per_minute: int | None = None) -> None:
-        """None: there may be any number of questions in a minute."""
+        """With None, there may be any number of questions in a minute."""
         self._threads = anyio.CapacityLimiter(_THREADS)
         self._open = 0
         self._begun: collections.deque[float] | None = None
@@ -68,14 +72,14 @@ class Questions:
 
 
 class Opaque:
-    """What was said of opaque tokens. One event loop uses it."""
+    """Answers about opaque tokens. One event loop uses it."""
 
     def __init__(self, ways: Sequence[Callable[[str], user.Credential]], known_s: float = KNOWN_S) -> None:
-        """`ways` are asked in turn; the first that knows a token is believed, for `known_s` seconds."""
+        """`ways` are tried in turn; the answer of the first that knows a token counts for `known_s` seconds."""
         self._ways = ways
         self._known_s = known_s
         self._good: OrderedDict[str, tuple[float, user.Credential]] = OrderedDict()
-        """Until when the answer counts; then it is asked for again, ahead of strangers."""
+        """Each with the time until which it counts; then it is asked for again, ahead of unknown tokens."""
         self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
         self._under_way: dict[str, anyio.Event] = {}
         self._known, self._strangers = Questions(), Questions(_PER_MINUTE)
@@ -83,43 +87,43 @@ class Opaque:
     async def find(self, token: str) -> user.Credential:
         """Returns whose token it is. Raises AuthError."""
         key = hashlib.sha256(token.encode()).hexdigest()
-        while (found := self._remembered(key)) is None:
+        while (found := self._recall(key)) is None:
             if key in self._under_way:
                 await self._under_way[key].wait()
                 continue
             self._under_way[key] = anyio.Event()
             try:
-                self._remember(key, await self._asked(key, token))
+                self._remember(key, await self._ask(key, token))
             finally:
                 self._under_way.pop(key).set()
         if isinstance(found, errors.AuthError):
             raise errors.AuthError(found.message, code=found.code, remedy=found.remedy)
         return replace(found, token=token)
 
-    async def _asked(self, key: str, token: str) -> _Answer:
+    async def _ask(self, key: str, token: str) -> _Answer:
         questions = self._known if key in self._good else self._strangers
         refusal = errors.AuthError("the token is not valid")
         for way in self._ways:
             try:
                 return await questions.ask(functools.partial(way, token))
             except errors.AuthError as error:
-                # Who cannot be asked may know it: a client would throw away a token that is refused.
+                # A party that cannot be asked now may know the token, and a client would throw away a refused one.
                 refusal = refusal if refusal.code == "auth.unavailable" else error
         return refusal
 
-    def _remembered(self, key: str) -> _Answer | None:
+    def _recall(self, key: str) -> _Answer | None:
         """Returns the answer that counts now."""
-        now = time.monotonic()
-        for until, answer in (self._good.get(key, (0.0, None)), self._refused.get(key, (0.0, None))):
-            if now < until:
-                return answer
+        answers: list[tuple[float, _Answer] | None] = [self._good.get(key), self._refused.get(key)]
+        for kept in answers:
+            if kept is not None and time.monotonic() < kept[0]:
+                return kept[1]
         return None
 
     def _remember(self, key: str, answer: _Answer) -> None:
         now = time.monotonic()
         if isinstance(answer, user.Credential):
             self._refused.pop(key, None)
-            # Without the token, which whoever asks brings again. Attack: 2,000 tokens of 16 KiB.
+            # Without the token, which every request brings again. Attack: 2,000 tokens of 16 KiB.
             _put(self._good, key, (now + self._known_s, replace(answer, token="")))
             return
         if answer.code != "auth.unavailable":
@@ -136,15 +140,17 @@ def _put(answers: OrderedDict[str, tuple[float, _Kind]], key: str, answer: tuple
 
 
 def _find_oldest(answers: Mapping[str, tuple[float, _Answer]]) -> str:
-    """Returns the key of the oldest answer about whoever has most."""
-    # Attack: 2,000 good tokens of one user, so that the others are strangers again.
+    """Returns the key of the oldest answer about the person with the most answers."""
+    # Attack: 2,000 good tokens of one user, which push out those of all others.
     counts = collections.Counter(map(_find_person, answers.values()))
     most = max(counts, key=counts.__getitem__)
-    return next(key for key, answer in answers.items() if _find_person(answer) == most)
+    theirs = (key for key, answer in answers.items() if _find_person(answer) == most)
+    return next(theirs)
 
 
 def _find_person(answer: tuple[float, _Answer]) -> str:
-    return answer[1].user.name if isinstance(answer[1], user.Credential) else ""
+    _, found = answer
+    return found.user.name if isinstance(found, user.Credential) else ""
 
 
 def _busy() -> errors.AuthError:

@@ -20,6 +20,7 @@ __all__ = ["Provider", "tls_context"]
 
 _METADATA: Final = (".well-known/openid-configuration", ".well-known/oauth-authorization-server")
 _TIMEOUT_S: Final = 5.0
+"""Seconds for a whole answer."""
 _MAX_BYTES: Final = 1 << 20
 
 
@@ -36,16 +37,17 @@ class Provider:
             self._secret = _text(settings.introspection.client_secret_file).strip()
 
     def keys(self, issuer: str) -> Mapping[str, Any]:
-        """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be had."""
+        """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be fetched."""
         return self._json(self._client.build_request("GET", self._keys_url(issuer)))
 
     def _keys_url(self, issuer: str) -> str:
         """Returns where the issuer publishes its keys. Raises AuthError when it does not say."""
+        base = issuer.rstrip("/")
         for path in _METADATA:
-            metadata = self._json(self._client.build_request("GET", f"{issuer.rstrip('/')}/{path}"), needed=False)
-            url = metadata.get("jwks_uri")
-            # Attack: metadata of another issuer, which a proxy or a wrong setting leads to.
-            if isinstance(url, str) and str(metadata.get("issuer", "")).rstrip("/") == issuer.rstrip("/"):
+            metadata = self._json(self._client.build_request("GET", f"{base}/{path}"), needed=False)
+            url, named = metadata.get("jwks_uri"), str(metadata.get("issuer", ""))
+            # Attack: metadata of another issuer, to which a proxy or a wrong setting leads.
+            if isinstance(url, str) and named.rstrip("/") == base:
                 return url
         raise errors.AuthError(
             "the identity provider does not say where its keys are",
@@ -53,8 +55,8 @@ class Provider:
             remedy=f"{issuer} must serve {_METADATA[0]} with its own issuer and a jwks_uri",
         )
 
-    def introspected(self, token: str) -> Mapping[str, Any]:
-        """Returns what the endpoint says of a token. Raises AuthError when it is not active, or nobody says."""
+    def introspect(self, token: str) -> Mapping[str, Any]:
+        """Returns what the endpoint says of a token. Raises AuthError when it is not active, or there is no answer."""
         endpoint = self._settings.introspection
         assert endpoint is not None
         asked = self._client.build_request(
@@ -73,7 +75,7 @@ class Provider:
     def _json(self, asked: httpx2.Request, *, needed: bool = True) -> Mapping[str, Any]:
         """Returns the object that answers a request; an empty one when it is not `needed` and there is none."""
         try:
-            status, body = self._answered(asked)
+            status, body = self._send(asked)
             found = json.loads(body) if status == HTTPStatus.OK else None
         except (httpx2.HTTPError, ValueError, RecursionError) as error:
             raise _unavailable(f"{type(error).__name__} at {asked.url.host}") from None
@@ -83,9 +85,9 @@ class Provider:
             raise _unavailable(f"{asked.url.host} answers {status}")
         return {}
 
-    def _answered(self, asked: httpx2.Request) -> tuple[int, bytes]:
+    def _send(self, asked: httpx2.Request) -> tuple[int, bytes]:
         """Returns the status and at most a MiB of body. Raises HTTPError, and ValueError for more."""
-        # The client's time is one of each read: a provider may send a byte every few seconds.
+        # The client's timeout is for each read alone. Attack: a provider that sends a byte every few seconds.
         end = time.monotonic() + _TIMEOUT_S
         answer = self._client.send(asked, stream=True)
         with contextlib.closing(answer):
@@ -98,7 +100,7 @@ class Provider:
 
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
-    """Returns what verifies servers: with these CAs, or the system's. Raises ConfigError."""
+    """Returns a context that verifies servers with these CAs, or the system's. Raises ConfigError."""
     # Only the setting counts: REQUESTS_CA_BUNDLE and SSL_CERT_FILE are never used.
     try:
         return ssl.create_default_context(cafile=str(ca_file) if ca_file is not None else None)

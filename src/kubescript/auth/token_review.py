@@ -1,4 +1,4 @@
-"""Asks a cluster whose a token is (TokenReview of authentication.k8s.io/v1). Blocking.
+"""Asks a cluster whose token it is (TokenReview of authentication.k8s.io/v1). Blocking.
 
 The server asks with its own credentials, which need the ClusterRole system:auth-delegator.
 """
@@ -52,10 +52,10 @@ class TokenReview:
 
     def verify(self, token: str) -> user.Credential:
         """Returns whose token it is. Raises AuthError."""
-        status = self._asked(token).status
+        status = self._ask(token).status
         if not status.authenticated or not status.user.username:
             raise errors.AuthError("the cluster does not know the token")
-        # An API server that knows nothing of audiences says so by naming none.
+        # An API server that does not know audiences names none.
         if self._audience and not set(self._audience).intersection(status.audiences):
             raise errors.AuthError("the token is for another audience")
         account = status.user
@@ -63,7 +63,7 @@ class TokenReview:
         found = user.User(account.username, "token_review", account.uid or account.username, groups)
         return user.Credential(found, None, token)
 
-    def _asked(self, token: str) -> _Review:
+    def _ask(self, token: str) -> _Review:
         spec: dict[str, Any] = {"token": token}
         if self._audience:
             spec["audiences"] = list(self._audience)

@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _SHORTEST: Final = 16
-"""Characters of a token; who guesses has a limit, but not for ever."""
+"""Characters of a token: short ones can be guessed in time, although the rate of guesses is limited."""
 _LOOK_S: Final = 1.0
 _KEPT_S: Final = 60.0
-"""Seconds for which the tokens of before count while the file cannot be read. Attack: a caller who was taken out, in a
-file that was spoilt at the same time."""
+"""Seconds for which the last tokens count while the file cannot be read. Attack: a caller who was taken out of the file
+in the same edit that broke it."""
 
 
 class TokensFile:
@@ -42,7 +42,7 @@ class TokensFile:
             log.warning("everybody on this machine can read %s: chmod 600", path, extra={"event": "auth.tokens_file"})
 
     def find(self, token: str) -> user.User | None:
-        """Returns whose token it is; None when it is nobody's."""
+        """Returns the user of a token; None when there is none."""
         self._refresh()
         if time.monotonic() > self._read_at + _KEPT_S:
             return None
@@ -59,7 +59,7 @@ class TokensFile:
                 if version != self._version:
                     self._users, self._version = _read(self._path), version
                 self._read_at = now
-            except errors.ConfigError as error:  # half written, perhaps; whoever had a token keeps it until it is whole
+            except errors.ConfigError as error:  # half written, perhaps: until it is whole, the last tokens count
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
 
@@ -86,7 +86,8 @@ def _read(path: Path) -> dict[str, user.User]:
 
 
 def _user(row: list[str], where: str) -> tuple[str, user.User]:
-    token, name, uid, listed, *_ = (*(cell.strip() for cell in row), "", "", "", "")
+    cells = [cell.strip() for cell in row]
+    token, name, uid, listed, *_ = (*cells, "", "", "", "")
     if not name or not name.isprintable():
         raise errors.ConfigError(f'{where}: expected token,user,uid,"group1,group2"')
     digest = _DIGEST.fullmatch(token)
@@ -104,7 +105,7 @@ def _digest(token: str) -> str:
 
 
 def _version(path: Path) -> tuple[int, int, int]:
-    """Returns what is another one once the file has changed. Raises ConfigError."""
+    """Returns a value that differs once the file has changed. Raises ConfigError."""
     try:
         state = path.stat()
     except OSError as error:

@@ -11,15 +11,14 @@ __all__ = ["Credential", "User"]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user as an identity provider, a file or a CA has vouched for him. Two that are equal may do the same."""
+    """A user as an identity provider, a file or a CA has vouched for. Two that are equal may do the same."""
 
     name: str
     issuer: str = ""
-    """Who has vouched: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`,
-    `client_ca_file`. The same
-    name is another user's elsewhere."""
+    """What has vouched: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`, `client_ca_file`.
+    The same name is another user's elsewhere."""
     subject: str = ""
-    """The issuer's own name of the user, which is never given to anybody else."""
+    """The issuer's own name of the user, which is never given to another user."""
     groups: tuple[str, ...] = ()
     """In order, each once."""
     scopes: frozenset[str] = frozenset()
@@ -32,14 +31,15 @@ class User:
 
     @property
     def key(self) -> str:
-        """A short text that tells this user from all others; it says nothing of who he is."""
-        # Not the OAuth client: whoever registers clients would be ever other callers, each with limits of its own.
+        """A short text that tells this user from all others, and does not reveal the name."""
+        # Not the OAuth client. Attack: a user who registers client after client, to be another caller each time, with
+        # limits of its own.
         return _digest(self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes))
 
     @property
     def person(self) -> str:
-        """A text that tells whose limits count. Attack: a user who asks for tokens of ever other scopes, to be ever
-        other callers."""
+        """A text that names the person whose limits count. Attack: a user who gets token after token with other scopes,
+        to be another caller each time."""
         return _digest(self.issuer, self.subject, self.name)
 
 
@@ -55,9 +55,12 @@ class Credential:
 
     def valid_token(self) -> str:
         """Returns the token; empty when it has expired."""
-        return self.token if self.expires is None or time.time() < self.expires else ""
+        has_expired = self.expires is not None and time.time() >= self.expires
+        return "" if has_expired else self.token
 
 
 def _digest(*parts: str) -> str:
+    # Each with its length: a NUL in a name cannot make two lists of names the same text.
     joined = "\0".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(joined.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    data = joined.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()[:32]

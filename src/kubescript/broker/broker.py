@@ -1,6 +1,6 @@
-"""The only way to a cluster: the broker parses, decides, performs, redacts and records each call.
+"""The only way to a cluster: the broker parses, decides, performs, masks and records each call.
 
-Every toolset and every script goes through `handle`.
+Every toolset and every script goes through `Broker.handle`; `Broker._answer` is the path of a call, step by step.
 
 The input is hostile: any bytes that decode as a Call. The output is a reply that the worker may see. A refused or
 failed call is an answer and not an exception. The broker notes in the script's summary what the script could not see,
@@ -9,24 +9,20 @@ so that the answer can say what is missing even when the script swallowed the er
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NoReturn, Protocol
 
-import msgspec
-
 from kubescript import errors, redaction, types
-from kubescript.broker import answers, body, call_log, logview, records, summary
+from kubescript.broker import answer, call, logview, operation, records
 from kubescript.cluster import base
 from kubescript.policy import kind_resolver, policy
 from kubescript.request import metadata, releases, request
 from kubescript.wire import exchanges
-from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["Broker", "Writer", "log_record"]
@@ -34,45 +30,34 @@ __all__ = ["Broker", "Writer", "log_record"]
 log = logging.getLogger(__name__)
 
 _Answer = tuple[exchanges.Reply, types.Response | None]
+"""The head, and the body when there is one."""
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers hold what the cluster has, and not what the script has sent."""
 
 
-def _unread(_call: request.Request, _chunks: Iterator[bytes], _report: redaction.Report) -> NoReturn:
+def _read_nothing(_asked: request.Request, _chunks: Iterator[bytes], _report: redaction.Report) -> NoReturn:
     # What masks also leaves out everything but metadata, and says whether the answer is whole.
     raise errors.RedactionError("nothing reads answers here, so this one was withheld")
 
 
-def _unmasked(text: str, _found: call_log.Found, _check: call_log.Check) -> str:
+def _mask_nothing(text: str, _found: call.Found, _check: call.Check) -> str:
     return text
 
 
 class Writer(Protocol):
     """Tries the writes to one cluster, and plans or sends them. Many threads use it at once."""
 
-    def write(
-        self,
-        call: request.Request,
-        verdict: policy.Verdict,
-        entry: call_log.CallLog,
-        cancel: cancellation.Cancellation,
-    ) -> tuple[types.Response, bool]:
+    def write(self, call: call.Call) -> tuple[types.Response, bool]:
         """Returns the answer, and whether the write is only planned. Raises KubescriptError.
 
-        `verdict` is "plan", or "direct" for a write that is sent at once.
+        The decision on the call is "plan", or "direct" for a write that is sent at once.
         """
 
 
 class _NoWriter:
     """Tries nothing."""
 
-    def write(
-        self,
-        call: request.Request,
-        verdict: policy.Verdict,
-        entry: call_log.CallLog,
-        cancel: cancellation.Cancellation,
-    ) -> NoReturn:
+    def write(self, call: call.Call) -> NoReturn:
         raise errors.PlanError("writes cannot be tried here: nothing compares objects", code="plan.nobody")
 
 
@@ -100,10 +85,10 @@ class Broker:
         rules: policy.Policy,
         *,
         resolve: kind_resolver.KindResolver | None = None,
-        redact: body.Redactor = _unread,
-        redact_echo: body.Redactor | None = None,
-        mask: call_log.Mask = _unmasked,
-        record: Callable[[records.Record], None] = log_record,
+        redact: answer.Redactor = _read_nothing,
+        redact_echo: answer.Redactor | None = None,
+        mask: call.Mask = _mask_nothing,
+        record: call.Log = log_record,
         writer: Writer | None = None,
         gzip: bool = False,
         context: str = "",
@@ -118,225 +103,160 @@ class Broker:
         self._redact = redact
         self._redact_echo = redact_echo or redact
         self._mask = mask
-        self._sink = record
+        self._log = record
         self._gzip = gzip
         self._context = context
         self._writer = writer or _NoWriter()
 
-    def handle(
-        self,
-        call: exchanges.Call,
-        summary: summary.Summary,
-        timeout_s: float,
-        cancel: cancellation.Cancellation | None = None,
-    ) -> tuple[exchanges.Reply, types.Response | None]:
-        """Answers one call. All text of the reply is masked; `summary` notes what the script does not get to see.
+    def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> _Answer:
+        """Answers one call. All text of the reply is masked; the operation's summary notes what the script does not get
+        to see.
 
         When the reply has no fault, there is a response, whose `chunks` must be read or closed. The chunks may raise
         KubescriptError; the answer then counts as broken off.
         """
-        summary.count_call()
-        entry = call_log.CallLog(summary, self._sink, self._mask, self._context)
+        operation.summary.count_call()
+        made = call.Call(_begin_request(asked), operation, self._log, self._mask, self._context)
         try:
-            return self._recorded(call, entry, timeout_s, cancel or cancellation.Cancellation())
+            return self._answer_in_any_case(made, asked, timeout_s)
         except errors.AuditError as error:  # a call that cannot be recorded is not made, or its answer is withheld
-            return _unrecorded(summary, error), None
+            made.close()
+            return _refuse_unrecorded(operation, error), None
 
-    def refuse(self, call: exchanges.Call, summary: summary.Summary, error: errors.PolicyDenied) -> exchanges.Reply:
+    def refuse(
+        self, asked: exchanges.Call, operation: operation.Operation, error: errors.PolicyDenied
+    ) -> exchanges.Reply:
         """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
-        summary.count_call()
+        operation.summary.count_call()
+        made = call.Call(_begin_request(asked), operation, self._log, self._mask)
         try:
-            call_log.CallLog(summary, self._sink, self._mask).misdirected(call.method, error.code)
+            made.misdirect(error.code)
         except errors.AuditError as worse:
-            return _unrecorded(summary, worse)
+            return _refuse_unrecorded(operation, worse)
         return _fault(error)
 
-    def _recorded(
-        self, call: exchanges.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> _Answer:
-        """Returns the masked answer. What fails in an unforeseen way is recorded too, and holds no connection."""
-        opened = contextlib.ExitStack()
+    def _answer_in_any_case(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
+        """Returns the answer. What fails in an unforeseen way is recorded too, and holds no connection."""
         try:
-            reply, response = self._answer(call, entry, timeout_s, cancel, opened)
-            return entry.masked(reply), response
+            return self._answer(call, asked, timeout_s)
         except errors.AuditError:
-            opened.close()
             raise
         except Exception:
             log.exception("a call failed in an unforeseen way", extra={"event": "broker.bug"})
-            opened.close()
-            entry.broke(call.method, _bug())
+            call.close()
+            call.fail(_bug())
             return _fault(_bug()), None
 
-    def _answer(
-        self,
-        call: exchanges.Call,
-        entry: call_log.CallLog,
-        timeout_s: float,
-        cancel: cancellation.Cancellation,
-        opened: contextlib.ExitStack,
-    ) -> _Answer:
-        """Returns the answer; `opened` closes what it holds of the cluster."""
+    def _answer(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
+        """Takes a call its whole way; returns the masked answer, or the fault that ended it on its way."""
+        response = None
         try:
-            parsed = self._parsed(call, entry, timeout_s, cancel)
-            sent = _sent(parsed)
-        except errors.RequestError as error:
-            entry.malformed(call.method, error.code)
-            return _fault(error), None
-        try:
-            decision = self._decided(parsed, entry, cancel)
-            if decision.verdict != "allow":
-                response, planned = self._written(parsed, decision, entry, cancel)
-                return self._opened(parsed, parsed, entry, response, opened, planned=planned)
-            if decision.serve == "metadata" and not sent.metadata_rule:
-                parsed = sent = entry.call = self._reduced(parsed, decision, entry)
-            response = self._performed(parsed, sent, entry, cancel)
+            self._parse(call, asked, timeout_s)
+            self._decide(call)
+            self._perform(call)
+            reply = self._check_head(call)
+            response = self._mask_body(call)
         except errors.AuditError:
             raise
-        except errors.PolicyDenied as error:
-            return _fault(error), None
         except errors.KubescriptError as error:
-            entry.failed(error)
-            return _fault(error), None
-        return self._opened(parsed, sent, entry, response, opened)
+            call.close()
+            call.fail(error)
+            reply = _fault(error)
+        return call.mask_reply(reply), response
 
-    def _opened(
-        self,
-        parsed: request.Request,
-        sent: request.Request,
-        entry: call_log.CallLog,
-        response: types.Response,
-        opened: contextlib.ExitStack,
-        *,
-        planned: bool = False,
-    ) -> _Answer:
-        """Returns the answer to a call that the cluster has begun to answer."""
-        opened.callback(response.close)
-        entry.answered(parsed, response)
-        reply, response_or_none = self._checked(parsed, sent, entry, response)
-        return msgspec.structs.replace(reply, planned=planned), response_or_none
-
-    def _written(
-        self,
-        call: request.Request,
-        decision: policy.Decision,
-        entry: call_log.CallLog,
-        cancel: cancellation.Cancellation,
-    ) -> tuple[types.Response, bool]:
-        """Tries a write, and plans or sends it. Raises KubescriptError and nothing else."""
-        try:
-            return self._writer.write(call, decision.verdict, entry, cancel)
-        except errors.KubescriptError:
-            raise
-        except Exception:
-            log.exception("a write failed in an unforeseen way", extra={"event": "broker.bug"})
-            raise _bug() from None
-
-    def _parsed(
-        self, call: exchanges.Call, entry: call_log.CallLog, timeout_s: float, cancel: cancellation.Cancellation
-    ) -> request.Request:
-        """Returns the request that the call asks for, with its audit id and its deadline. Raises RequestError."""
-        parsed = request.parse(call)
+    def _parse(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> None:
+        """Finds the request that is asked for, with its audit id and its deadline. Raises RequestError."""
+        parsed = request.parse(asked)
         _check_masks(parsed)
-        entry.call = replace(
+        cancel = call.operation.cancellation
+        parsed = replace(
             parsed,
             # API servers compress no stream, and a proxy that does may hold its events back.
             gzip=self._gzip and parsed.method == "GET" and not parsed.is_live,
             audit_id=str(uuid.uuid4()),
-            agent=entry.summary.journal.agent,
+            agent=call.operation.journal.agent,
             deadline=time.monotonic() + timeout_s,
-            script=id(entry.summary),
+            script=id(call.operation),
             cancelled=lambda: cancel.cancelled,
         )
-        return entry.call
+        call.sent = _send_as(parsed)
+        call.request = parsed
 
-    def _decided(
-        self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
-    ) -> policy.Decision:
-        """Returns the decision. Raises PolicyDenied when the verdict is "deny"."""
-        try:
-            decision = self._rules(call, cancel).decide(call)
-        except errors.KubescriptError:
-            raise
-        except Exception:
-            log.exception("the policy failed in an unforeseen way", extra={"event": "broker.bug"})
-            raise _bug() from None
+    def _decide(self, call: call.Call) -> None:
+        """Decides whether the call may be made. Raises PolicyDenied."""
+        decision = self._rules(call).decide(call.request)
         if decision.verdict == "deny":
-            raise entry.refusal(call, decision)
-        return decision
+            raise call.deny(decision)
+        call.decision = decision
+        if decision.verdict == "allow" and decision.serve == "metadata" and not call.sent.metadata_rule:
+            call.request = call.sent = self._reduce(call)
 
     @staticmethod
-    def _reduced(call: request.Request, decision: policy.Decision, entry: call_log.CallLog) -> request.Request:
+    def _reduce(call: call.Call) -> request.Request:
         """Returns the request for the metadata of the same objects. Raises PolicyDenied."""
+        decision = call.decision
         try:
-            return metadata.only(call, decision.rule, decision.kind)
+            return metadata.only(call.request, decision.rule, decision.kind)
         except errors.PolicyDenied as error:
-            raise entry.refusal(call, policy.Decision("deny", error.code, error.message)) from None
+            raise call.deny(policy.Decision("deny", error.code, error.message)) from None
 
-    def _rules(self, call: request.Request, cancel: cancellation.Cancellation) -> policy.Policy:
+    def _rules(self, call: call.Call) -> policy.Policy:
         """Returns the policy; its look-ups in discovery end at the deadline of the call that it decides on."""
         if self._resolve is None:
             return self._policy
-        left = _seconds_left(call)
-        resolve = functools.partial(self._resolve, timeout_s=left, cancel=cancel)
-        named = functools.partial(self._resolve.serves, timeout_s=left, cancel=cancel)
+        cancel = call.operation.cancellation
+        resolve = functools.partial(self._resolve, timeout_s=call.seconds_left, cancel=cancel)
+        named = functools.partial(self._resolve.serves, timeout_s=call.seconds_left, cancel=cancel)
         return replace(self._policy, resolve=resolve, named=named)
 
-    def _performed(
-        self,
-        call: request.Request,
-        sent: request.Request,
-        entry: call_log.CallLog,
-        cancel: cancellation.Cancellation,
-    ) -> types.Response:
-        """Returns the cluster's answer if the call may be made. Raises KubescriptError and nothing else."""
-        try:
-            entry.summary.take()
-            entry.summary.journal.before(call)
-            return self._cluster.perform(sent, _seconds_left(call), cancel)
-        except errors.KubescriptError:
-            raise
-        except Exception:
-            log.exception("the cluster failed in an unforeseen way", extra={"event": "broker.bug"})
-            raise _bug() from None
+    def _perform(self, call: call.Call) -> None:
+        """Has the cluster begin its answer; a write is tried first, and may only be planned. Raises KubescriptError."""
+        if call.decision.verdict != "allow":
+            call.response, call.is_planned = self._writer.write(call)
+            return
+        call.operation.summary.take()
+        call.operation.journal.before(call.request)
+        call.response = self._cluster.perform(call.sent, call.seconds_left, call.operation.cancellation)
 
-    def _checked(
-        self, call: request.Request, sent: request.Request, entry: call_log.CallLog, response: types.Response
-    ) -> _Answer:
-        """Returns the reply and the body; a fault when it is none that an API server gives."""
-        broken = answers.fault(call, response)
+    @staticmethod
+    def _check_head(call: call.Call) -> exchanges.Reply:
+        """Returns the head of the answer. Raises ClusterError when it is none that an API server gives."""
+        response = call.response
+        assert response is not None
+        call.note_answer(response)
+        broken = answer.find_fault(call.request, response)
         if broken is not None:
-            response.close()
-            entry.failed(broken)
-            return _fault(broken), None
-        reply = exchanges.Reply(
+            raise broken
+        return exchanges.Reply(
             response.status,
             response.reason,
             response.content_type,
             dict(response.headers),
-            metadata_rule=call.metadata_rule,
+            metadata_rule=call.request.metadata_rule,
+            planned=call.is_planned,
         )
-        passing = body.Body(response, entry, answers.form(call, response))
+
+    def _mask_body(self, call: call.Call) -> types.Response:
+        """Returns the answer with a body that is masked as it is read."""
+        response, asked = call.response, call.request
+        assert response is not None
         # Errors and the answers to writes quote what the script itself sent.
-        echoes = response.status >= 400 or call.verb not in _READS
+        echoes = response.status >= 400 or asked.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
-        shape: body.Shape = iter
-        if answers.is_log(call) and response.status == 200:
-            shape = functools.partial(logview.shaped, call, date=response.date)
-        masked = replace(response, chunks=passing.masked(redact, sent, shape), close=passing.close, gzip=False)
-        return reply, masked
+        body = answer.Body(call, response)
+        return replace(response, chunks=body.mask(redact), close=body.close, gzip=False)
 
 
-def _sent(parsed: request.Request) -> request.Request:
+def _begin_request(asked: exchanges.Call) -> request.Request:
+    """Returns what stands for the request of a call until the call is parsed: one without a path."""
+    return request.Request(asked.method, "", (), "", is_resource=False)
+
+
+def _send_as(parsed: request.Request) -> request.Request:
     """Returns the request that is sent for this one. Raises RequestError."""
-    if releases.is_release(parsed):
+    if parsed.is_release:
         return releases.resolve(parsed)
-    return logview.canonical(parsed) if answers.is_log(parsed) else parsed
-
-
-def _seconds_left(call: request.Request) -> float:
-    """Returns the seconds until nobody needs the answer any more."""
-    return max(0.001, call.deadline - time.monotonic())
+    return logview.canonical(parsed) if answer.is_log(parsed) else parsed
 
 
 def _check_masks(parsed: request.Request) -> None:
@@ -349,8 +269,8 @@ def _check_masks(parsed: request.Request) -> None:
         )
 
 
-def _unrecorded(summary: summary.Summary, error: errors.AuditError) -> exchanges.Reply:
-    summary.refuse(error.code)
+def _refuse_unrecorded(operation: operation.Operation, error: errors.AuditError) -> exchanges.Reply:
+    operation.summary.refuse(error.code)
     log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
     return _fault(error)
 

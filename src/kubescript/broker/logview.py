@@ -20,7 +20,7 @@ from kubescript import errors
 from kubescript.request import request
 from kubescript_masking.wire import loglines
 
-__all__ = ["canonical", "shaped"]
+__all__ = ["canonical", "shape"]
 
 _LINES_BEFORE: Final = 400
 """Lines that are read before those that were asked for: as many as a private key may have (masker.logs)."""
@@ -37,13 +37,13 @@ def canonical(call: request.Request) -> request.Request:
     """Returns the request for a log as it is sent. Raises RequestError."""
     query = [("timestamps", "true")]
     for name, value in call.query:
-        sent = _sent(name, value)
+        sent = _translate(name, value)
         if sent is not None:
             query.append((name, sent))
     return replace(call, query=tuple(query))
 
 
-def _sent(name: str, value: str) -> str | None:
+def _translate(name: str, value: str) -> str | None:
     """What is sent instead of this value; None for nothing. The API server refuses zero where it makes no sense."""
     if name == "timestamps" or (name == "limitBytes" and int(value) > 0):
         return None
@@ -58,7 +58,7 @@ def _sent(name: str, value: str) -> str | None:
     return value
 
 
-def shaped(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterator[bytes]:
+def shape(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterator[bytes]:
     """Yields of a masked log, read as `canonical` asks, what `call` asks for. Raises ClusterError.
 
     `date` is the cluster's clock as it answered: a host whose clock is wrong must not lose lines.
@@ -140,7 +140,7 @@ def _without_first(block: bytes, lines: int) -> bytes:
 
 
 class _View:
-    """Leaves out lines before a moment, lines that masking took out, and stamps that nobody asked for."""
+    """Leaves out lines before a moment, lines that masking took out, and stamps that were not asked for."""
 
     def __init__(self, since: float | None, *, stamps: bool) -> None:
         self._since = since
@@ -159,16 +159,16 @@ class _View:
     def __call__(self, block: bytes) -> bytes:
         lines = block.split(b"\n")
         rest = lines.pop()
-        seen = [line for line in map(self._seen, lines) if line is not None]
-        if rest and (last := self._seen(rest)) is not None:
+        seen = [line for line in map(self._show, lines) if line is not None]
+        if rest and (last := self._show(rest)) is not None:
             return b"\n".join([*seen, last])
         return b"\n".join([*seen, b""])
 
-    def _seen(self, line: bytes) -> bytes | None:
+    def _show(self, line: bytes) -> bytes | None:
         """The line, without its end, as the script sees it; None for a line that it does not."""
         end = loglines.stamp(line)
         if end:
-            self._is_late = self._since is None or _written(line[: end - 1]) >= self._since
+            self._is_late = self._since is None or _read_stamp(line[: end - 1]) >= self._since
         elif self._is_stamped and not line:
             return None
         if not self._is_late:
@@ -177,7 +177,7 @@ class _View:
 
 
 @functools.lru_cache(maxsize=256)
-def _written(stamp: bytes) -> float:
+def _read_stamp(stamp: bytes) -> float:
     """When a line was written; long ago if its stamp is no moment."""
     try:
         return _seconds(datetime.fromisoformat(stamp.decode()))

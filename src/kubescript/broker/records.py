@@ -8,11 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from kubescript.request import request
 
-__all__ = ["NOWHERE", "Draft", "Journal", "Record"]
+__all__ = ["NOWHERE", "Journal", "Record"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +43,11 @@ class Journal(Protocol):
     """Names the script in the user agent of its requests."""
 
     def before(self, call: request.Request) -> None:
-        """Called before `call` is sent. Raises AuditError when the call must not be sent: nobody could prove it."""
+        """Called before `call` is sent. Raises AuditError when the call must not be sent, because it could not be
+        proven."""
 
     def record(self, record: Record) -> None:
         """Records a call that has ended. Raises AuditError when the record cannot be kept."""
-
-
-class Draft(Protocol):
-    """The writes that one script has tried, in their order. The threads that answer its calls use it."""
-
-    def add(self, attempt: Any, context: str) -> None:
-        """Writes a write down. Raises PlanError when it cannot be part of this plan."""
 
 
 class _Nowhere:

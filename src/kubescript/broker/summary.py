@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
 from kubescript import errors
-from kubescript.broker import namespaces, pagination, records
+from kubescript.broker import listings, records
 from kubescript.output import notes
 from kubescript_sandbox import runs
 
@@ -54,9 +54,9 @@ class Summary:
     """Of the answers, as they came from the API server, decompressed."""
     most_bytes: int = _LIMITS.response_bytes
     """Bytes of answers that the script may fetch."""
-    pages: pagination.Pages = field(default_factory=pagination.Pages, compare=False)
+    pages: listings.Pages = field(default_factory=listings.Pages, compare=False)
     """Lists that the script read page by page."""
-    listed_namespaces: namespaces.Namespaces = field(default_factory=namespaces.Namespaces, compare=False)
+    listed_namespaces: listings.Namespaces = field(default_factory=listings.Namespaces, compare=False)
     """Namespaces that the script has listed."""
     lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     denied: dict[notes.Note, int] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Summary:
     absent: dict[notes.Note, int] = field(default_factory=dict)
     """Namespaces that were listed and do not exist."""
     unknown: dict[notes.Note, int] = field(default_factory=dict)
-    """Namespaces that were listed, had nothing to show, and may not exist: nobody may look."""
+    """Namespaces that were listed, had nothing to show, and may not exist: they may not be looked up."""
     redacted: dict[str, int] = field(default_factory=dict)
     """Kind of secret → number of its values that were masked."""
     denials: list[tuple[str, notes.Note]] = field(default_factory=list)
@@ -76,11 +76,6 @@ class Summary:
     every name in it."""
     replayed: list[notes.Note] | None = None
     """Notes of the script's first run; a replay shows these and makes no notes of its own."""
-    journal: records.Journal = records.NOWHERE
-    session: str = ""
-    """Of the client that has sent the script; empty for all clients that have none."""
-    draft: records.Draft | None = None
-    """Where writes are written down that need a plan; None: they are refused."""
     call_records: list[records.Record] = field(default_factory=list)
     """The record of every call; bounded by the calls that a script may make."""
 
@@ -143,20 +138,20 @@ def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     """Returns one note for each kind of thing that is missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
-    said = _missed_calls(summary, outcome)
+    said = _describe_missed_calls(summary, outcome)
     kinds = (
-        ("partial: ", summary.pages.unfinished()),
+        ("partial: ", summary.pages.list_unfinished()),
         ("no such namespace: ", summary.absent),
         ("empty, or no such namespace: ", summary.unknown),
         (notes.WARNING, summary.warnings),
     )
-    said += [_counted(found).within(kind) for kind, found in kinds if found]
+    said += [_count_alike(found).within(kind) for kind, found in kinds if found]
     if masks := _masks(outcome, summary.redacted):
         said.append(notes.Note(masks))
     return said
 
 
-def _missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
+def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     """Returns phrases about the calls that were denied or failed, unless the script's error is about the only one."""
     missed = {**summary.denied, **summary.failed}
     if not missed or _is_told(missed, outcome):
@@ -165,7 +160,7 @@ def _missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
     for verb, found in (("denied", summary.denied), ("failed", summary.failed)):
         if found:
             count = sum(found.values())
-            said.append(_counted(found).within(f"{count} call{'s' if count > 1 else ''} {verb}: "))
+            said.append(_count_alike(found).within(f"{count} call{'s' if count > 1 else ''} {verb}: "))
     if outcome.fault is None:
         said.append(notes.Note(_INCOMPLETE))
     return said
@@ -194,7 +189,7 @@ def _masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
     return _SAW_MASKS if outcome.report is not None and outcome.report.saw_masks else ""
 
 
-def _counted(found: Mapping[notes.Note, int]) -> notes.Note:
+def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
     """Returns all notes of one kind as one. Those that differ only in the namespace are one phrase; of many phrases the
     first are named."""
     groups: dict[notes.Note, dict[notes.Note, int]] = {}

@@ -18,7 +18,7 @@ import msgspec
 
 from kubescript import errors
 from kubescript.broker import broker, records
-from kubescript.capture import client, directory, logs
+from kubescript.capture import cluster_client, container_logs, directory
 from kubescript.cluster import saved_cluster
 from kubescript.kube import kinds
 
@@ -74,7 +74,7 @@ class Report:
     resources: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     """`secrets` → why they are missing."""
-    logs: logs.PodLogs = field(default_factory=logs.PodLogs)
+    logs: container_logs.PodLogs = field(default_factory=container_logs.PodLogs)
 
     def lines(self) -> Iterator[str]:
         """Yields what is missing and why; logs that are missing for the same reason share a line."""
@@ -99,18 +99,20 @@ def capture(
     cannot be asked at all. Nothing is left behind then.
     """
     with directory.atomic(out) as folder:
-        source = client.Client(broker_, journal)
+        source = cluster_client.Client(broker_, journal)
         return _Capture(source, folder, namespaces).run(Report(out), cluster, namespace, logs)
 
 
 class _Capture:
     """One run of a capture."""
 
-    def __init__(self, source: client.Client, folder: directory.Directory, namespaces: Iterable[str] | None) -> None:
+    def __init__(
+        self, source: cluster_client.Client, folder: directory.Directory, namespaces: Iterable[str] | None
+    ) -> None:
         self._source = source
         self._folder = folder
         self._namespaces = None if namespaces is None else sorted(set(namespaces))
-        self._logs = logs.PodLogs()
+        self._logs = container_logs.PodLogs()
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         """Saves everything, and fills in `report`."""
@@ -131,9 +133,9 @@ class _Capture:
     def _version(self, report: Report) -> object:
         """Returns the server's version; when it cannot be read, returns None and says so on the report."""
         try:
-            document = self._source.get(("version",), timeout_s=client.SMALL_S)
-            return client.decoded(document, dict[str, msgspec.Raw])
-        except client.ReadFailed as error:
+            document = self._source.get(("version",), timeout_s=cluster_client.SMALL_S)
+            return cluster_client.decode(document, dict[str, msgspec.Raw])
+        except cluster_client.ReadFailed as error:
             report.missing["version"] = str(error)
             return None
 
@@ -148,14 +150,15 @@ class _Capture:
         listed: set[tuple[str, str]] = set()
         for group, version, path in dict.fromkeys(_group_versions(groups)):
             try:
-                document = self._source.get(path, timeout_s=client.SMALL_S)
-                resources = client.decoded(document, _Entries).resources
-            except client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
+                document = self._source.get(path, timeout_s=cluster_client.SMALL_S)
+                resources = cluster_client.decode(document, _Entries).resources
+            except cluster_client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
             self._folder.write(("discovery", group or "core", f"{version}.json"), document)
             entries = {entry.name: entry for entry in resources if entry.can_be_listed}
-            yield group, version, [entry for name, entry in entries.items() if (group, name) not in listed]
+            fresh = [entry for name, entry in entries.items() if (group, name) not in listed]
+            yield group, version, fresh
             listed |= {(group, name) for name in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: _Entry) -> None:
@@ -165,7 +168,7 @@ class _Capture:
         file = self._folder.file("resources", group or "core", version, f"{name}.json")
         try:
             count = self._write_list(file, group, version, entry, namespaces)
-        except client.ReadFailed as error:
+        except cluster_client.ReadFailed as error:
             file.unlink(missing_ok=True)
             report.missing[kinds.full_name(group, name)] = str(error)
             return
@@ -213,7 +216,7 @@ class _Capture:
                     self._logs.add(raw)
                 item = _without_copies(raw)
             except (msgspec.MsgspecError, KeyError, RecursionError):  # an item without metadata is no object
-                raise client.ReadFailed(client.NO_LIST) from None
+                raise cluster_client.ReadFailed(cluster_client.NO_LIST) from None
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
@@ -232,14 +235,15 @@ class _Capture:
             "resources": report.resources,
             "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
         }
-        self._folder.write(("snapshot.json",), msgspec.json.format(msgspec.json.encode(info), indent=1))
+        text = msgspec.json.format(msgspec.json.encode(info), indent=1)
+        self._folder.write(("snapshot.json",), text)
 
     def _document(self, name: str, shape: type[msgspec.Struct]) -> bytes:
         """Reads a discovery document without which nothing can be saved. Raises ClusterError."""
         try:
-            document = self._source.get((name,), timeout_s=client.SMALL_S)
-            client.decoded(document, shape)
-        except client.ReadFailed as error:
+            document = self._source.get((name,), timeout_s=cluster_client.SMALL_S)
+            cluster_client.decode(document, shape)
+        except cluster_client.ReadFailed as error:
             raise errors.ClusterError(f"/{name} cannot be read: {error}") from None
         return document
 
@@ -247,7 +251,8 @@ class _Capture:
 def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Yields group, version and path of each discovery document, the core group first."""
     yield "", "v1", ("api", "v1")
-    for group in client.decoded(groups, _Groups).groups:
+    found = cluster_client.decode(groups, _Groups)
+    for group in found.groups:
         for version in _versions(group):
             yield group.name, version, ("apis", group.name, version)
 

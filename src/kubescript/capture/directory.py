@@ -59,7 +59,7 @@ class Directory:
 
         Raises ClusterError for a name that leads out of the folder.
         """
-        # Attack: names come from the API server, and one such as `..` would write outside the folder.
+        # Attack: a name from the API server such as `..`, which would lead outside the folder.
         for part in parts:
             if part in {"", ".", ".."} or "/" in part or "\0" in part:
                 name = "/".join(parts)[:200]

@@ -1,6 +1,6 @@
 """One story: what a script would change, who may approve it, and the application of exactly that.
 
-requests, writer   a write is put in canonical form, tried by a dry run, and judged      attempts, rules/
+requests, writer   a write is put in canonical form, tried by a dry run, and judged      attempt, rules/
 draft              the tries of one script, in their order
 planner, review    the draft becomes a plan, which is reviewed by the rules about conduct
 store/             the plan waits, wherever its server is

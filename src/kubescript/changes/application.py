@@ -1,6 +1,6 @@
 """The application of an approved plan: exactly its requests, in their order, each on the object that was shown.
 
-Every step is written to the store before and after it is sent. Whoever takes a plan over from a server that died finds
+Every step is written to the store before and after it is sent. A server that takes a plan over from one that died finds
 out what was carried out, and neither loses nor repeats a request.
 """
 
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import msgspec
 
 from kubescript import errors
-from kubescript.broker import records, summary
-from kubescript.changes import attempts, calls, plan, planner, requests, traces, writer
+from kubescript.broker import operation, records
+from kubescript.changes import attempt, calls, plan, planner, requests, traces, writer
 from kubescript.changes.store import record
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -45,7 +45,7 @@ _SHOWN: Final = 5
 _MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
-"""Errors after which a plan is somebody else's to go on with, as it is when the server ends."""
+"""After these errors, and when this server ends, another server may resume the plan."""
 _NOT_SENT: Final = record.Application()
 
 
@@ -70,7 +70,7 @@ class Applier:
         acts_for: str | None = None,
     ) -> None:
         """`targets` has the clusters by their names in plans; `is_closing` says that the server ends. With `acts_for`
-        it applies the plans of that author alone: its clusters are asked as him."""
+        it applies the plans of that author alone: its clusters are asked as that author."""
         self._plans = plans
         self._targets = targets
         self._is_closing = is_closing
@@ -86,21 +86,20 @@ class Applier:
     ) -> record.Record:
         """Applies an approved plan, or goes on with one whose server died. What happens is in the record.
 
-        Raises KubescriptError when this cannot apply it: it is not approved, somebody else applies it, its cluster is
+        Raises KubescriptError when this cannot apply it: it is not approved, another server applies it, its cluster is
         none of this server's or does not answer, or neither store nor audit can be written. The next one who calls this
         may go on then.
         """
         found = self._plans.get(plan_id)
-        notes = summary.Summary(journal=journal)
-        cancel = cancel or cancellation.Cancellation()
+        own = operation.Operation(journal=journal, cancellation=cancel or cancellation.Cancellation())
         # Before the claim: a plan for another server's cluster is left to that server.
         target = self._target(found.plan)
-        _check_cluster(target, found.plan, notes, cancel)
+        _check_cluster(target, found.plan, own)
         if found.state != "applying":
             _check_policy(target, found.plan)
         # A name for this claim alone: the same server may take over what one of its threads has stalled on.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), notes, cancel)
+        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), own)
         work.find_out(target.writer)
         try:
             _check_policy(target, found.plan)
@@ -139,16 +138,14 @@ class _Work:
         plans: store.Store,
         owner: str,
         taken: record.Record,
-        notes: summary.Summary,
-        cancel: cancellation.Cancellation,
+        operation: operation.Operation,
     ) -> None:
         self._plans = plans
         self._owner = owner
         self._taken = taken
         self._plan = taken.plan
         self._done = list(taken.steps)
-        self._notes = notes
-        self._cancel = cancel
+        self._operation = operation
 
     def find_out(self, cluster: writer.Writer) -> None:
         """Finds out what became of the request that a dead server had marked. Raises ClusterError, AuditError,
@@ -156,7 +153,7 @@ class _Work:
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
             if last.state in _DOUBTFUL:
-                search = traces.Search(cluster, step, self._call(step), last, self._notes, self._cancel)
+                search = traces.Search(cluster, step, self._call(step), last, self._operation)
                 self._mark(index, search.find())
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
@@ -166,7 +163,7 @@ class _Work:
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
-            if last.state in {"failed", "unknown"}:  # so the server that died was about to stop, or nobody knows
+            if last.state in {"failed", "unknown"}:  # the server that died was about to stop, or it is not known
                 raise errors.PlanError(f"{step.verb} {step.target}: {last.text}")
             _tell(report, index, count, f"{step.verb} {step.target}")
             if last.state != "done":
@@ -202,26 +199,28 @@ class _Work:
         """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
         for index, step in enumerate(self._plan.steps):
             _tell(report, 0, len(self._plan.steps), f"looking at {step.target} again")
-            self._tried(cluster, index, step, self._call(step))
+            self._try_step(cluster, index, step, self._call(step))
             self._mark(index, record.Application())  # renews the lease
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
         for _ in range(_TRIES):
             call = self._call(step)
-            before = self._tried(cluster, index, step, call).before or inspection.Facts()
-            call = requests.guarded(call, before.uid, before.resource_version)
-            if self._sent(cluster, index, step, call, before.resource_version):
+            before = self._try_step(cluster, index, step, call).before or inspection.Facts()
+            call = requests.guard(call, before.uid, before.resource_version)
+            if self._send_step(cluster, index, step, call, before.resource_version):
                 return
         raise errors.PlanError(
             f"{step.verb} {step.target}: the object changes faster than it can be written", code="plan.changed"
         )
 
-    def _tried(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request) -> inspection.Changes:
+    def _try_step(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request
+    ) -> inspection.Changes:
         """Tries a step. Raises KubescriptError unless it still does what was shown."""
-        tried = cluster.try_again(self._current(cluster, call), self._notes, self._cancel)
-        if isinstance(tried, writer.Sent):
-            raise self._refused(index, step, tried, "failed")
+        tried = cluster.try_again(self._current(cluster, call), self._operation)
+        if isinstance(tried, attempt.Sent):
+            raise self._mark_refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
         return tried.changes
 
@@ -230,15 +229,17 @@ class _Work:
         changed since, or the step before has changed other fields of it."""
         if not call.name or not requests.names_version(call):
             return call
-        now = cluster.facts(call, self._notes, self._cancel)
-        return call if now is None else requests.guarded(call, now.uid, now.resource_version)
+        now = cluster.read_facts(call, self._operation)
+        return call if now is None else requests.guard(call, now.uid, now.resource_version)
 
-    def _sent(self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str) -> bool:
+    def _send_step(
+        self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
+    ) -> bool:
         """Sends a step. Returns False when its object got a new version in this moment. Raises KubescriptError."""
         sending = record.Application("sending", call.audit_id, version)
         self._mark(index, sending)
         try:
-            sent = cluster.send(call, self._notes, self._cancel)
+            sent = cluster.send(call, self._operation)
         except errors.AuditError as error:  # it could not be recorded, so it was not sent
             self._mark(index, record.Application("failed", text=error.message))
             raise
@@ -248,28 +249,28 @@ class _Work:
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
             # An API server that fails, or a proxy before it, may have carried it out all the same.
-            raise self._refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
+            raise self._mark_refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
         done = msgspec.structs.replace(sending, state="done", status=sent.status)
         self._mark(index, record.Application() if is_late else done)
         if sent.fault is not None:
             raise sent.fault
         return not is_late
 
-    def _refused(
+    def _mark_refused(
         self,
         index: int,
         step: plan.Step,
-        sent: writer.Sent,
+        sent: attempt.Sent,
         state: Literal["failed", "unknown"],
         sending: record.Application = _NOT_SENT,
     ) -> errors.PlanError:
         """Marks a step that the API server refuses; returns the error that says so."""
-        text = attempts.message(sent.text)
+        text = attempt.find_message(sent.text)
         self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
         return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
 
     def _call(self, step: plan.Step) -> request.Request:
-        return calls.of(step, step.request, self._notes, self._cancel, self._plan.id)
+        return calls.of(step, step.request, self._operation, self._plan.id)
 
     def _mark(self, index: int, state: record.Application) -> None:
         if state.state != "sending":  # it is so, whether the store can keep it or not
@@ -279,11 +280,11 @@ class _Work:
 
 
 def _tell(report: Report, done: int, count: int, text: str) -> None:
-    # Whoever asked may be gone: a client that cancelled its call must not leave a plan half applied.
+    # The client may be gone: one that cancelled its call must not leave a plan half applied.
     try:
         report(done, count, text)
     except Exception as error:  # of any kind: it is the reporter's, and not the plan's
-        log.debug("nobody hears of the progress any more: %r", error)
+        log.debug("no client hears of the progress any more: %r", error)
 
 
 def _check_policy(target: Target, approved: plan.Plan) -> None:
@@ -297,17 +298,15 @@ def _check_policy(target: Target, approved: plan.Plan) -> None:
 
 
 def _check_time(approved: plan.Plan) -> None:
-    """Raises PlanError when a plan whose server died has expired since: nobody expects it to be applied any more."""
+    """Raises PlanError when a plan whose server died has expired since: its application is not expected any more."""
     if time.time() > approved.expires:
         raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
 
 
-def _check_cluster(
-    target: Target, approved: plan.Plan, notes: summary.Summary, cancel: cancellation.Cancellation
-) -> None:
+def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
     """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig whose
     context was pointed at another one."""
-    if target.identity(notes, cancel) != approved.cluster:
+    if target.identity(operation) != approved.cluster:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
 

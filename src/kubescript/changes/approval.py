@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _KEPT_S: Final = 30 * 86_400.0
 """Seconds for which a plan that has ended can be looked at, and taken back."""
 _NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
-"""Errors of a plan for another server's cluster, and of one that somebody has changed in the store."""
+"""Errors of a plan for another server's cluster, and of one that was changed in the store."""
 
 
 class Ledger(Protocol):
@@ -69,12 +69,12 @@ class Approvals:
         return self._plans().newest(limit)
 
     def check(self, planned: plan.Plan) -> None:
-        """Raises PlanError where nobody here could carry out an approval of the plan."""
+        """Raises PlanError where an approval of the plan could not be carried out."""
         self._applier().check(planned)
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
         """Records a decision and counts it. Raises PlanError when it does not count, and AuditError."""
-        # An approval that nobody here can carry out would keep the plan waiting until it expires.
+        # An approval that cannot be carried out here would keep the plan waiting until it expires.
         if decision.approves:
             self._applier().check(self._plans().get(plan_id).plan)
         if self._ledger is not None:
@@ -85,12 +85,12 @@ class Approvals:
         """Applies an approved plan, or goes on with one whose server died. Raises KubescriptError when that is not
         possible; the message says what was applied."""
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
-        on_end = _unrecorded if self._ledger is None else self._ledger.record_application
+        on_end = _record_nowhere if self._ledger is None else self._ledger.record_application
         return self._applier().apply(plan_id, journal, report, on_end)
 
-    def unreported(self, session: str) -> list[record.Record]:
+    def list_unreported(self, session: str) -> list[record.Record]:
         """Returns the plans of a session that ended without its model's knowledge. Raises PlanError."""
-        return self._plans().unreported(session)
+        return self._plans().list_unreported(session)
 
     def report(self, plan_id: str) -> None:
         """Notes that the model knows how a plan has ended. Raises PlanError."""
@@ -98,7 +98,7 @@ class Approvals:
 
     def recover(self) -> None:
         """Goes on with the plans whose server died while it applied them. Raises PlanError when the store fails."""
-        for plan_id in self._plans().unfinished():
+        for plan_id in self._plans().list_unfinished():
             if plan_id in self._left:
                 continue
             try:
@@ -117,8 +117,8 @@ class Approvals:
 
 
 def _untold(_done: int, _count: int, _text: str) -> None:
-    """Tells nobody of the progress."""
+    """Reports no progress."""
 
 
-def _unrecorded(_ended: record.Record) -> None:
+def _record_nowhere(_ended: record.Record) -> None:
     """Keeps no record of an end: there is no audit."""

@@ -6,10 +6,9 @@ import time
 import uuid
 from typing import Final
 
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.changes import plan
 from kubescript.request import request
-from kubescript_sandbox.host import cancellation
 
 __all__ = ["of"]
 
@@ -21,11 +20,11 @@ _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 def of(
     step: plan.Step,
     made: plan.Request,
-    notes: summary.Summary,
-    cancel: cancellation.Cancellation,
+    operation: operation.Operation,
     plan_id: str = "",
 ) -> request.Request:
     """Returns one request about a step's object, with an audit id of its own. `plan_id` names the approved plan."""
+    cancel = operation.cancellation
     creates = made.method == "POST" and not step.subresource
     return request.Request(
         method=made.method,
@@ -42,9 +41,9 @@ def of(
         body=None if made.body is None else made.body.encode(),
         content_type=made.content_type,
         audit_id=str(uuid.uuid4()),
-        agent=notes.journal.agent,
+        agent=operation.journal.agent,
         deadline=time.monotonic() + _STEP_S,
-        script=id(notes),
+        script=id(operation),
         plan=plan_id,
         cancelled=lambda: cancel.cancelled,
     )

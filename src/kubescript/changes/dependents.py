@@ -11,10 +11,14 @@ from typing import Final
 
 import msgspec
 
+from kubescript.broker import operation
 from kubescript.changes import plan, scripts
 from kubescript_sandbox import runs
 
-__all__ = ["read", "script"]
+__all__ = ["Run", "find"]
+
+Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
+"""Runs a script of ours; returns its outcome, and what makes a text of it fit to be shown."""
 
 _MAX_LINES: Final = 30
 """Lines for one deletion."""
@@ -22,12 +26,20 @@ _MAX_LINE: Final = 400
 _UNKNOWN: Final = "what depends on it could not be found out"
 
 
-def script(context: str, removed: Sequence[plan.Step]) -> str:
-    """Returns the script for these steps of a plan for one cluster."""
-    return f"{scripts.cluster(context)}.tools.plan_dependents(targets={scripts.targets(removed)!r})"
+def find(
+    run: Run, operation: operation.Operation, context: str, steps: Sequence[plan.Step]
+) -> Sequence[tuple[str, ...]]:
+    """Returns for each step in a cluster what a deletion takes with it, one line each."""
+    removed = [step for step in steps if step.removes]
+    if not removed:
+        return [()] * len(steps)
+    script = f"{scripts.cluster(context)}.tools.plan_dependents(targets={scripts.targets(removed)!r})"
+    outcome, clean = run(script, operation.aside())
+    lines = iter(_read(outcome, len(removed), clean))
+    return [next(lines) if step.removes else () for step in steps]
 
 
-def read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
+def _read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
     """Returns the lines for each deletion, each made fit to be shown by `clean`."""
     try:
         found = msgspec.json.decode(outcome.result or b"", type=list[list[str]])

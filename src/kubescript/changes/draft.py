@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from kubescript import errors
-from kubescript.changes import attempts, plan, requests
+from kubescript.changes import attempt, plan, requests
 from kubescript.kube import kinds
 from kubescript.request import request
 from kubescript.wire import inspection
@@ -33,7 +33,7 @@ class Draft:
         self.context = ""
         """The cluster that the plan is for."""
 
-    def add(self, attempt: attempts.Attempt, context: str) -> None:
+    def add(self, attempt: attempt.Attempt, context: str) -> None:
         """Adds a write. Raises PlanError when it cannot be part of this plan."""
         step = _step(attempt)
         with self._lock:
@@ -44,7 +44,7 @@ class Draft:
 
     def close(self) -> tuple[plan.Step, ...]:
         """Ends the draft and returns its steps. What comes later is refused."""
-        # Attack: a call of a script that is over, which would be part of a plan that nobody has seen.
+        # Attack: a call of a script that is over, which would be part of a plan that was never shown.
         with self._lock:
             self._closed = True
             return tuple(self._steps)
@@ -71,8 +71,8 @@ class Draft:
             _check_apart(earlier, step)
 
 
-def _step(attempt: attempts.Attempt) -> plan.Step:
-    call, changes = attempt.call, attempt.changes
+def _step(attempt: attempt.Attempt) -> plan.Step:
+    call, changes = attempt.asked, attempt.changes
     before = changes.before
     precondition = None
     if before is not None:

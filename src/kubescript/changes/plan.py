@@ -74,7 +74,7 @@ class Step(msgspec.Struct, frozen=True):
     images: tuple[str, ...] = ()
     """Likewise: those of its containers."""
     state: inspection.State | None = None
-    """Likewise; None where nobody can say."""
+    """Likewise; None where it is not known."""
     rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
     """Of the API server, masked."""
@@ -108,7 +108,7 @@ class Author(msgspec.Struct, frozen=True):
     """Who asked for a plan."""
 
     user: str
-    """Whom the server knows to ask: the operating system's user over stdio; empty where nobody has proven anything."""
+    """Whom the server knows to ask: the operating system's user over stdio; empty where no identity is proven."""
     session: str = ""
     client: str = ""
     tool: str = ""
@@ -152,5 +152,5 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def new_id() -> str:
-    """Returns an id that nobody can guess."""
+    """Returns an id that cannot be guessed."""
     return "p-" + secrets.token_hex(_ID_BYTES)

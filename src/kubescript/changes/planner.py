@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
+import logging
 import os
 import pwd
 import time
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 import msgspec
 
-from kubescript import types
-from kubescript.broker import records, summary
-from kubescript.changes import draft, plan
-from kubescript_sandbox.host import cancellation
+from kubescript import errors, types
+from kubescript.broker import operation, records
+from kubescript.changes import dependents, draft, plan
+from kubescript_sandbox import runs
 
 if TYPE_CHECKING:
     from kubescript.changes.store import store
 
-__all__ = ["Look", "Planner", "Terms", "local_user"]
+__all__ = ["Planner", "Result", "Terms", "local_user"]
 
-Look = Callable[[str, Sequence[plan.Step]], Sequence[tuple[str, ...]]]
-"""Says for each step in a cluster what a deletion takes with it, one line each."""
+log = logging.getLogger(__name__)
+
 Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
 """Says for each step what the rules find."""
 
@@ -42,7 +42,7 @@ class Count(Protocol):
 class Identify(Protocol):
     """Names a cluster."""
 
-    def __call__(self, notes: summary.Summary, cancel: cancellation.Cancellation) -> str:
+    def __call__(self, operation: operation.Operation) -> str:
         """Returns what tells it from all others. Raises KubescriptError."""
 
 
@@ -61,6 +61,17 @@ class Terms:
     """Returns the name and the address of the cluster, once it has been called."""
 
 
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of the writes that a script has tried."""
+
+    plan: plan.Plan | None = None
+    note: str = ""
+    """For the model."""
+    fault: runs.Fault | None = None
+    """Why there is no plan."""
+
+
 class Planner:
     """Makes the plans of one server. Many threads use it at once."""
 
@@ -74,7 +85,8 @@ class Planner:
         review: Review,
         count: Count,
     ) -> None:
-        """`terms` has the clusters by name; `user` is who asks, where the server knows it. `count` bounds his plans."""
+        """`terms` has the clusters by name; `user` is who asks, where the server knows it. `count` bounds the user's
+        plans."""
         self._plans = plans
         self._terms = terms
         self._expires_s = expires_s
@@ -86,8 +98,39 @@ class Planner:
         """Returns where one script's writes are written down."""
         return draft.Draft({name: terms.budget for name, terms in self._terms.items()})
 
+    def end(
+        self,
+        drafted: draft.Draft,
+        script: str,
+        caller: types.Caller,
+        operation: operation.Operation,
+        run: dependents.Run,
+        record: Callable[[plan.Plan], None],
+    ) -> Result:
+        """Makes, records and keeps the plan of a script that has ended well."""
+        try:
+            made = self.make(drafted, script, caller, operation, run)
+            if made is not None:
+                record(made)  # first: what is not on record cannot be approved
+                self.keep(made)
+        except errors.KubescriptError as error:
+            log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
+            return Result(fault=runs.Fault(error.code, f"nothing is planned or changed: {error.message}"))
+        return Result(made)
+
+    @staticmethod
+    def abandon(drafted: draft.Draft) -> Result:
+        """Makes no plan of a script that has failed."""
+        count = len(drafted.close())
+        return Result(note=f"{count} writes were tried and none is planned: the script failed" if count else "")
+
     def make(
-        self, drafted: draft.Draft, script: str, caller: types.Caller, notes: summary.Summary, look: Look
+        self,
+        drafted: draft.Draft,
+        script: str,
+        caller: types.Caller,
+        operation: operation.Operation,
+        run: dependents.Run,
     ) -> plan.Plan | None:
         """Returns the plan of a script that has ended well; None when it changes nothing. Raises KubescriptError."""
         steps = drafted.close()
@@ -99,11 +142,11 @@ class Planner:
             id=plan.new_id(),
             author=plan.Author(self._user, caller.session, caller.client, caller.tool),
             context=drafted.context,
-            cluster=terms.identify(notes, cancellation.Cancellation()),
+            cluster=terms.identify(operation),
             script=hashlib.sha256(script.encode("utf-8", "surrogatepass")).hexdigest(),
             policy=terms.policy,
-            steps=self._judged(steps, functools.partial(look, drafted.context)),
-            reads=_reads(notes.call_records),
+            steps=self._judge(steps, dependents.find(run, operation, drafted.context, steps)),
+            reads=_reads(operation.summary.call_records),
             created=now,
             expires=now + self._expires_s,
             place=terms.place(),
@@ -111,19 +154,15 @@ class Planner:
         )
 
     def keep(self, made: plan.Plan) -> None:
-        """Keeps a plan for somebody to approve. Raises PlanError."""
+        """Keeps a plan until a person decides on it. Raises PlanError."""
         self._count(made.expires, len(msgspec.json.encode(made)))
         self._plans().add(made)
 
-    def _judged(
-        self, steps: Sequence[plan.Step], look: Callable[[Sequence[plan.Step]], Sequence[tuple[str, ...]]]
-    ) -> tuple[plan.Step, ...]:
+    def _judge(self, steps: Sequence[plan.Step], dependents: Sequence[tuple[str, ...]]) -> tuple[plan.Step, ...]:
         """Returns the steps with what rules find, and what deletions take with them."""
-        findings = self._review(steps)
-        dependents = look(steps)
         return tuple(
             msgspec.structs.replace(step, findings=step.findings + found, dependents=below)
-            for step, found, below in zip(steps, findings, dependents, strict=True)
+            for step, found, below in zip(steps, self._review(steps), dependents, strict=True)
         )
 
 

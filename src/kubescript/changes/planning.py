@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from kubescript import config, errors, types
 from kubescript.broker import records
-from kubescript.changes import application, approval, plan, planner, recovery, review, undo, writer
+from kubescript.changes import application, approval, dependents, plan, planner, recovery, review, undo, writer
 from kubescript.changes.rules import write_settings
 from kubescript.changes.rules.conduct import configuration
 
@@ -80,12 +80,12 @@ class Planning:
         """Returns the store, which is opened at its first use. Raises PlanError."""
         return self._keeper.store()
 
-    def undo(self, plan_id: str, caller: types.Caller, look: undo.Look) -> plan.Plan:
+    def undo(self, plan_id: str, caller: types.Caller, run: dependents.Run) -> plan.Plan:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
         target = self._applier().check(done.plan)
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
-        made = undo.make(done, target.writer, self.planner, caller, look, journal)
+        made = undo.make(done, target.writer, self.planner, caller, run, journal)
         if self._ledger is not None:
             self._ledger.record_plan(made)
         self.planner.keep(made)
@@ -106,12 +106,12 @@ class Planning:
 
     def _page_or_none(self) -> _Page | None:
         try:
-            return self._opened_page()
+            return self._open_page()
         except errors.PlanError as error:  # its port is taken; the plan can be decided elsewhere
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
             return None
 
-    def _opened_page(self) -> _Page | None:
+    def _open_page(self) -> _Page | None:
         """Returns the page, which is served from the first plan on."""
         if not self._has_page:
             return None
@@ -163,7 +163,7 @@ def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.
         policy=write_settings.digest(settings),
         budget=settings.write_policy.objects,
         approvals=functools.partial(write_settings.approvals, settings.write_policy),
-        identify=access.writer.cluster_id,
+        identify=access.writer.identify,
         place=lambda: f"{access.cluster.name} ({access.cluster.address.partition(' ')[0]})",
     )
 

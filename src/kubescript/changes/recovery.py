@@ -64,7 +64,7 @@ class Keeper:
             return self._store
 
     def count(self, caller: str, expires: float, size: int) -> None:
-        """Counts a new plan of a caller. Raises PlanError when he has too many."""
+        """Counts a new plan of a caller. Raises PlanError when there are too many."""
         now = time.time()
         with self._lock:
             for key, plans in list(self._made.items()):
@@ -106,22 +106,22 @@ class Keeper:
                 self._store.close()
 
     def _recover(self) -> None:
-        first = self._known()
+        first = self._list_known()
         if first:
-            _logged(first[0].forget)
+            _log_failure(first[0].forget)
         while True:
-            for approvals in self._known():
-                _logged(approvals.recover)
+            for approvals in self._list_known():
+                _log_failure(approvals.recover)
             if self._closed.wait(_LOOK_S):
                 return
 
-    def _known(self) -> list[_Approvals]:
+    def _list_known(self) -> list[_Approvals]:
         with self._lock:
             return list(self._approvals)
 
 
-def _logged(work: Callable[[], None]) -> None:
-    """Does what nobody waits for."""
+def _log_failure(work: Callable[[], None]) -> None:
+    """Does work in the background, whose failure is logged."""
     try:
         work()
     except errors.KubescriptError as error:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["canonical", "dry_run", "guarded", "is_dry_run", "name", "names_version", "target"]
+__all__ = ["canonical", "dry_run", "guard", "is_dry_run", "name", "names_version", "target"]
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that its body can hold."""
@@ -40,7 +40,7 @@ def is_dry_run(call: request.Request) -> bool:
 def dry_run(call: request.Request) -> request.Request:
     """Returns the same canonical write as one that changes nothing."""
     if call.verb == "delete":
-        return replace(call, body=_encoded(_decoded(call) | {"dryRun": ["All"]}), dry_run=True)
+        return replace(call, body=_encode(_decode(call) | {"dryRun": ["All"]}), dry_run=True)
     return replace(call, query=(*call.query, ("dryRun", "All")), dry_run=True)
 
 
@@ -48,7 +48,7 @@ def name(call: request.Request) -> str:
     """Returns the name of the object that the write is for: of one that it creates, the name in its body."""
     if call.name or call.body is None:
         return call.name
-    metadata = _decoded(call).get("metadata")
+    metadata = _decode(call).get("metadata")
     found = metadata.get("name") if isinstance(metadata, dict) else ""
     return found if isinstance(found, str) else ""
 
@@ -74,7 +74,7 @@ def target(call: request.Request) -> request.Request | None:
     )
 
 
-def guarded(call: request.Request, uid: str, resource_version: str) -> request.Request:
+def guard(call: request.Request, uid: str, resource_version: str) -> request.Request:
     """Returns the canonical write with the precondition that its object is this one, in this version; with an empty
     `uid`, that there is none.
 
@@ -83,13 +83,13 @@ def guarded(call: request.Request, uid: str, resource_version: str) -> request.R
     if not call.name:
         return call  # nothing may exist under the name; the API server answers 409 otherwise
     if not uid:
-        # Attack: somebody else makes the object first, and this apply changes what nobody was shown.
+        # Attack: another client makes the object first, and this apply changes what was never shown.
         resource_version = _ABSENT
     if call.content_type.startswith("application/json-patch"):
         # It comes last. Attack: an operation of the script's that takes the version away, and the precondition with it.
         lock = {"op": "add", "path": "/metadata/resourceVersion", "value": resource_version}
-        return replace(call, body=_encoded([*_operations(call), lock]))
-    body = _decoded(call)
+        return replace(call, body=_encode([*_operations(call), lock]))
+    body = _decode(call)
     both = {"uid": uid, "resourceVersion": resource_version} if uid else {"resourceVersion": resource_version}
     if call.verb == "delete":
         body["preconditions"] = both
@@ -99,14 +99,14 @@ def guarded(call: request.Request, uid: str, resource_version: str) -> request.R
         body["metadata"] = _mapping(body, "metadata") | {"resourceVersion": resource_version}
     else:
         body["metadata"] = _mapping(body, "metadata") | both
-    return replace(call, body=_encoded(body))
+    return replace(call, body=_encode(body))
 
 
 def names_version(call: request.Request) -> bool:
     """Says whether a canonical write has a precondition of its own: the version that its script has read."""
     if call.content_type.startswith("application/json-patch"):
         return any(_sets_version(each) for each in _operations(call))
-    return "resourceVersion" in _mapping(_decoded(call), "metadata")
+    return "resourceVersion" in _mapping(_decode(call), "metadata")
 
 
 def _sets_version(operation: object) -> bool:
@@ -118,12 +118,12 @@ def _sets_version(operation: object) -> bool:
 def _with_options(call: request.Request) -> request.Request:
     # kube-apiserver ignores the query of a deletion that has a body. Attack: DELETE ?dryRun=All with the body {}, which
     # looks like a dry run and is none.
-    options = {"kind": "DeleteOptions", "apiVersion": "v1"} | _decoded(call)
+    options = {"kind": "DeleteOptions", "apiVersion": "v1"} | _decode(call)
     for key, value in call.query:
         if key in _IN_BODY:
             options[key] = _option(key, value)
     query = tuple(pair for pair in call.query if pair[0] not in _IN_BODY)
-    return replace(call, query=query, body=_encoded(options), content_type="application/json")
+    return replace(call, query=query, body=_encode(options), content_type="application/json")
 
 
 def _without_managed_fields(call: request.Request) -> request.Request:
@@ -132,12 +132,12 @@ def _without_managed_fields(call: request.Request) -> request.Request:
         for operation in _operations(call):
             _check_operation(operation)
         return call
-    body = _decoded(call)
+    body = _decode(call)
     metadata = body.get("metadata")
     if not isinstance(metadata, dict) or _MANAGED_FIELDS not in metadata:
         return call
     body["metadata"] = {key: value for key, value in metadata.items() if key != _MANAGED_FIELDS}
-    return replace(call, body=_encoded(body))
+    return replace(call, body=_encode(body))
 
 
 def _check_operation(operation: object) -> None:
@@ -156,9 +156,9 @@ def _dry_runs(call: request.Request) -> Iterator[object]:
     """Yields what the places that kube-apiserver reads say of a dry run. Raises RequestError."""
     yield from ([value] for key, value in call.query if key == "dryRun")
     if call.verb == "delete":
-        yield _decoded(call).get("dryRun")
+        yield _decode(call).get("dryRun")
     if call.subresource == "eviction":
-        yield _mapping(_decoded(call), "deleteOptions").get("dryRun")
+        yield _mapping(_decode(call), "deleteOptions").get("dryRun")
 
 
 def _option(key: str, value: str) -> Any:
@@ -183,10 +183,10 @@ def _operations(call: request.Request) -> list[Any]:
     return operations if isinstance(operations, list) else []
 
 
-def _decoded(call: request.Request) -> dict[str, Any]:
+def _decode(call: request.Request) -> dict[str, Any]:
     body = json.loads(call.body or b"{}")
     return body if isinstance(body, dict) else {}
 
 
-def _encoded(value: object) -> bytes:
+def _encode(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -1,4 +1,4 @@
-"""What the safety rules say of a plan. The planner asks before anybody is shown it.
+"""What the safety rules say of a plan. The planner asks before a person is shown it.
 
 The steps become a transcript of changes. What a request names is read from its body, which is the script's own words
 and has been checked; of the cluster's bytes only what a masking process has made of them is looked at.
@@ -86,7 +86,7 @@ def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> tran
         dropped=gone if change.method in {"apply", "replace"} else (),
         replicas=documents.replicas(body),
         new_images=tuple(_images(step.rows)),
-        finalizers=_removed_finalizers(step.rows),
+        finalizers=_find_removed_finalizers(step.rows),
         locked=_VERSION in named,
         purpose="" if change.existed else creation.purpose(change.group, change.resource, values),
     )
@@ -126,7 +126,7 @@ def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
             yield row.new.strip('"')
 
 
-def _removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
+def _find_removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
     # The items of the list are rows by their places, which move up when one goes.
     about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
     before = {row.old.strip('"') for row in about if row.old is not None}

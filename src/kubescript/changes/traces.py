@@ -11,12 +11,11 @@ from typing import Final
 import msgspec
 
 from kubescript import errors
-from kubescript.broker import summary
-from kubescript.changes import plan, requests, writer
+from kubescript.broker import operation
+from kubescript.changes import attempt, plan, requests, writer
 from kubescript.changes.store import record
 from kubescript.request import request
 from kubescript.wire import inspection
-from kubescript_sandbox.host import cancellation
 
 __all__ = ["Search"]
 
@@ -34,54 +33,57 @@ class Search:
     """The step's request, without a precondition."""
     last: record.Application
     """What the dead server has marked."""
-    notes: summary.Summary
-    cancel: cancellation.Cancellation
+    operation: operation.Operation
 
     def find(self) -> record.Application:
         """Searches. Raises KubescriptError when the cluster does not answer now, or the audit cannot be written."""
         try:
             if self.step.removes:
-                return self._removed()
-            return self._changed() if self.step.precondition is not None else self._created()
+                return self._find_removed()
+            return self._find_changed() if self.step.precondition is not None else self._find_created()
         except (errors.PlanError, errors.PolicyDenied) as error:  # it may not be read, or be tried any more
-            return self._unknown(error.message)
+            return self._mark_unknown(error.message)
 
-    def _created(self) -> record.Application:
-        made = self.cluster.made(self.call, self.step.name, self.notes, self.cancel)
+    def _find_created(self) -> record.Application:
+        made = self.cluster.compare_made(self.call, self.step.name, self.operation)
         if made is None:
             return record.Application()
-        return self._done() if made.requested == self.step.requested else self._unknown("there is another of that name")
+        return (
+            self._mark_done()
+            if made.requested == self.step.requested
+            else self._mark_unknown("there is another of that name")
+        )
 
-    def _removed(self) -> record.Application:
-        now = self.cluster.facts(self.call, self.notes, self.cancel)
+    def _find_removed(self) -> record.Application:
+        now = self.cluster.read_facts(self.call, self.operation)
         is_going = now is not None and now.state is not None and now.state.terminating
-        return record.Application() if self._is_it(now) and not is_going else self._done()
+        return record.Application() if self._is_it(now) and not is_going else self._mark_done()
 
-    def _changed(self) -> record.Application:
-        now = self.cluster.facts(self.call, self.notes, self.cancel)
+    def _find_changed(self) -> record.Application:
+        now = self.cluster.read_facts(self.call, self.operation)
         if now is not None and now.resource_version == self.last.resource_version:
             return record.Application()  # every write gives an object a new version
         call = self.call
         if now is not None and requests.names_version(call):
-            call = requests.guarded(call, now.uid, now.resource_version)
-        tried = self.cluster.try_again(call, self.notes, self.cancel)
-        if isinstance(tried, writer.Sent):
-            return self._unknown(f"the API server now answers {tried.status}")
+            call = requests.guard(call, now.uid, now.resource_version)
+        tried = self.cluster.try_again(call, self.operation)
+        if isinstance(tried, attempt.Sent):
+            return self._mark_unknown(f"the API server now answers {tried.status}")
         if not self._is_it(tried.changes.before):
-            return self._unknown("there is another of that name")
+            return self._mark_unknown("there is another of that name")
         if all(row.by_server for row in tried.changes.rows):
-            return self._done()
+            return self._mark_done()
         if tried.changes.digest == self.step.digest:
             return record.Application()
-        return self._unknown("somebody else has changed it since")
+        return self._mark_unknown("somebody else has changed it since")
 
     def _is_it(self, now: inspection.Facts | None) -> bool:
         """Says whether the object is the one of the plan."""
         expected = self.step.precondition
         return now is not None and (expected is None or now.uid == expected.uid)
 
-    def _done(self) -> record.Application:
+    def _mark_done(self) -> record.Application:
         return msgspec.structs.replace(self.last, state="done", text=_FOUND)
 
-    def _unknown(self, text: str) -> record.Application:
+    def _mark_unknown(self, text: str) -> record.Application:
         return msgspec.structs.replace(self.last, state="unknown", text=text)

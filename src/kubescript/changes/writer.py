@@ -1,53 +1,43 @@
 """Writes of one cluster: each is tried first, judged by what it changes, and then written down in a plan or sent.
 
-The broker passes a write that the policy leaves to a plan, or permits at once. `plans` sends what was approved through
-`try_again` and `send`.
+The broker passes a write that the policy leaves to a plan, or permits at once (`Writer.write`). Plans send what was
+approved through `try_again` and `send`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import re
+import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from kubescript import contexts, errors, types
-from kubescript.broker import broker, call_log, rate, records, summary
-from kubescript.changes import attempts, requests
+from kubescript.broker import broker, call, operation, rate
+from kubescript.changes import attempt, requests
 from kubescript.changes.rules import effects
 from kubescript.changes.rules import writes as write_policy
 from kubescript.cluster import base
-from kubescript.output import sanitizing
+from kubescript.kube import kinds
 from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import inspection
-from kubescript_sandbox.host import cancellation
 
-__all__ = ["Sent", "WritableAccess", "Writer"]
+__all__ = ["WritableAccess", "Writer"]
 
 _READ_S: Final = 10.0
 _KUBE_SYSTEM: Final = request.Request(
     "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
 )
 """The namespace that every cluster has, and none has twice."""
-_WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
-"""One warning of HTTP's: its code, who warns, and the text. A header holds several, with commas between."""
 _MAX_TEXT: Final = 2_000
 """Characters of an API server's error that is kept."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What became of one request of a plan."""
-
-    status: int
-    text: str = ""
-    """The API server's answer when it refused, masked."""
-    fault: errors.KubescriptError | None = None
-    """Why the rest of the answer could not be read, or put on record; the status is known nevertheless."""
+_TRIES: Final = 4
+"""How often a write is tried on an object that another client changes at the same time."""
+_KNOWN_S: Final = 600.0
+"""Seconds for which it is remembered that an API group knows dry runs."""
 
 
 class Writer:
@@ -56,198 +46,244 @@ class Writer:
     def __init__(
         self,
         cluster: base.Cluster,
-        compare: attempts.Compare,
+        compare: attempt.Compare,
         rules: write_policy.Policy,
-        mask: call_log.Mask,
+        mask: call.Mask,
         context: str,
         *,
-        sink: Callable[[records.Record], None] = broker.log_record,
+        log: call.Log = broker.log_record,
     ) -> None:
         """`compare` says what a write changes, `rules` whether it may; `context` names the cluster when it is one of
         several."""
         self._cluster = cluster
-        self._attempts = attempts.Attempts(compare)
+        self._compare = compare
         self._rules = rules
-        self._sink = sink
+        self._log = log
         self._mask = mask
         self._context = context
         self._rate = rate.Rate(rules.per_minute)
+        self._lock = threading.Lock()
+        self._known: dict[tuple[str, str], float] = {}
+        """API groups and versions that know dry runs, and when that was seen."""
 
-    def write(
-        self,
-        call: request.Request,
-        verdict: policy.Verdict,
-        entry: call_log.CallLog,
-        cancel: cancellation.Cancellation,
-    ) -> tuple[types.Response, bool]:
+    def write(self, call: call.Call) -> tuple[types.Response, bool]:
         """Tries a write of a script. Returns the answer, and whether the write is only planned. Raises KubescriptError.
 
-        `verdict` is "plan", or "direct" for a write that is sent at once.
+        The decision on the call is "plan", or "direct" for a write that is sent at once.
         """
-        call = entry.call = requests.canonical(call)
-        self._check(call, entry)
-        if not self._rate.take(entry.summary.session):
-            raise entry.refusal(call, self._too_many())
-        if requests.is_dry_run(call):
-            self._attempts.check_dry_run(call, self._reader(entry), cancel)
-            return self._send(replace(call, dry_run=True), entry, cancel), False
-        draft = entry.summary.draft
-        if verdict == "plan" and draft is None:
+        canonical = call.request = requests.canonical(call.request)
+        self._check(call)
+        if not self._rate.take(call.operation.session):
+            raise call.deny(self._deny_many())
+        if requests.is_dry_run(canonical):
+            self._check_dry_run(call)
+            return self._send(call, replace(canonical, dry_run=True)), False
+        is_plan, draft = call.decision.verdict == "plan", call.operation.draft
+        if is_plan and draft is None:
             raise errors.PlanError(
                 "nothing can be planned here: no person can be asked; return the kubectl command instead",
                 code="plan.nobody",
             )
-        tried = self._tried(call, entry, cancel)
+        tried = self._try(call)
         if isinstance(tried, types.Response):
             return tried, False
-        if verdict == "plan" and draft is not None:
-            if _is_idle(tried.changes):
-                return tried.answer, False
-            entry.verdict = "plan"
-            draft.add(tried, self._context)
-            return tried.answer, True
-        dry = entry.call or tried.call  # under the dry run's own id
-        self._uncounted(dry, entry).ended(tried.answer.status)
-        return self._send(_guarded(tried), entry, cancel), False
+        if not is_plan or draft is None:
+            call.derive(call.request).end(tried.answer.status)  # the dry run, under its own id
+            return self._send(call, tried.guard()), False
+        if tried.is_idle:
+            return tried.answer, False
+        call.verdict = "plan"
+        draft.add(tried, self._context)
+        return tried.answer, True
 
-    def _too_many(self) -> policy.Decision:
-        most = self._rules.per_minute
-        return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
-
-    def plan(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> bool:
-        """Tries a write that no script has asked for, and writes it down in the draft of `notes`. Returns whether it
+    def plan(self, asked: request.Request, operation: operation.Operation) -> bool:
+        """Tries a write that no script has asked for, and writes it down in the operation's draft. Returns whether it
         would change anything. Raises KubescriptError."""
-        entry = self._entry(call, notes)
-        response, planned = self.write(call, "plan", entry, cancel)
+        begun = self._begin(asked, operation)
+        begun.decision = policy.PLAN
+        response, is_planned = self.write(begun)
         if response.status >= 300:
-            why = attempts.message(self._refusal(response, entry).text)
-            raise errors.PlanError(f"{request.describe(call)}: the API server answers {response.status}: {why}")
+            why = attempt.find_message(self._refuse(begun, response).text)
+            what = request.describe(asked)
+            raise errors.PlanError(f"{what}: the API server answers {response.status}: {why}")
         response.close()
-        return planned
+        return is_planned
 
-    def try_again(
-        self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation
-    ) -> attempts.Attempt | Sent:
+    def try_again(self, request: request.Request, operation: operation.Operation) -> attempt.Attempt | attempt.Sent:
         """Tries a request of a plan. Returns the API server's refusal when it has one. Raises KubescriptError."""
-        entry = self._entry(call, notes)
-        tried = self._tried(call, entry, cancel)
+        begun = self._begin(request, operation)
+        tried = self._try(begun)
         if isinstance(tried, types.Response):
-            return self._refusal(tried, entry)
-        entry.verdict = "plan"
-        entry.ended(tried.answer.status)
+            return self._refuse(begun, tried)
+        begun.verdict = "plan"
+        begun.end(tried.answer.status)
         return tried
 
-    def send(self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation) -> Sent:
+    def send(self, request: request.Request, operation: operation.Operation) -> attempt.Sent:
         """Sends a request of a plan, with its precondition. Raises AuditError, after which it was not sent, and
-        ClusterError, after which nobody knows whether it was carried out."""
-        entry = self._entry(call, notes)
-        notes.journal.before(call)
+        ClusterError, after which it is not known whether it was carried out."""
+        begun = self._begin(request, operation)
+        operation.journal.before(request)
         try:
-            response = self._cluster.perform(call, _seconds_left(call), cancel)
+            response = self._cluster.perform(request, begun.seconds_left, operation.cancellation)
         except errors.ClusterError as error:
             with contextlib.suppress(errors.AuditError):  # that it is about to be sent is on record
-                entry.failed(error)
+                begun.fail(error)
             raise
         try:
             if response.status >= 300:
-                return self._refusal(response, entry)
-            entry.ended(response.status, size=len(attempts.whole(response)))
+                return self._refuse(begun, response)
+            begun.end(response.status, size=len(attempt.read_whole(response)))
         except errors.KubescriptError as error:
-            return Sent(response.status, fault=error)
-        return Sent(response.status)
+            return attempt.Sent(response.status, fault=error)
+        return attempt.Sent(response.status)
 
-    def made(
-        self, call: request.Request, name: str, notes: summary.Summary, cancel: cancellation.Cancellation
+    def compare_made(
+        self, request: request.Request, name: str, operation: operation.Operation
     ) -> inspection.Changes | None:
         """Compares the object of that name with what a creation would make; None when there is none. Raises
         KubescriptError."""
-        entry = self._entry(call, notes)
-        return self._attempts.made(call, name, self._reader(entry), notes.found, cancel)
+        begun = self._begin(request, operation)
+        named = request if request.name else replace(request, name=name, path=f"{request.path}/{name}")
+        there = self._read_target(begun, named)
+        return self._compare(request, b"", there, operation.summary.found) if there else None
 
-    def cluster_id(self, notes: summary.Summary, cancel: cancellation.Cancellation) -> str:
+    def identify(self, operation: operation.Operation) -> str:
         """Returns what tells this cluster from all others: the uid of its namespace kube-system, or where that may not
         be read the API server's address and CA. Raises KubescriptError."""
-        call = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
+        asked = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
         try:
-            facts = self.facts(call, notes, cancel)
+            facts = self.read_facts(asked, operation)
         except errors.PlanError:
             facts = None
         # Attack: a context of the same name that is pointed at another cluster, by a user who may read little.
         return facts.uid if facts is not None else self._cluster.address
 
-    def facts(
-        self, call: request.Request, notes: summary.Summary, cancel: cancellation.Cancellation
-    ) -> inspection.Facts | None:
+    def read_facts(self, request: request.Request, operation: operation.Operation) -> inspection.Facts | None:
         """Returns what the object of a request is now; None when there is none. Raises KubescriptError."""
-        entry = self._entry(call, notes)
-        return self._attempts.facts(call, self._reader(entry), notes.found, cancel)
+        before = self._read_target(self._begin(request, operation), request)
+        return self._compare(request, before, b"", operation.summary.found).before if before else None
 
-    def _tried(
-        self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
-    ) -> attempts.Attempt | types.Response:
-        """Tries a write. Raises PolicyDenied when a rule objects to it, or to what it would change."""
+    def _begin(self, request: request.Request, operation: operation.Operation) -> call.Call:
+        return call.Call(request, operation, self._log, self._mask, self._context)
 
-        def send(dry: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-            # An id of its own: the API server's log has it beside the write that is sent later.
-            return self._send(replace(dry, audit_id=str(uuid.uuid4())), entry, cancel)
+    def _deny_many(self) -> policy.Decision:
+        most = self._rules.per_minute
+        return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
 
-        self._check(call, entry)
-        tried = self._attempts.attempt(call, self._reader(entry), send, entry.summary.found, cancel)
-        if isinstance(tried, types.Response):
-            return tried
-        found = effects.findings(call, tried.changes, self._rules)
-        for denial in found.denials:
-            raise entry.refusal(call, denial)
-        warnings = tuple(map(entry.text, _warnings(tried.answer)))
-        return replace(tried, notices=found.notices, warnings=warnings)
-
-    def _check(self, call: request.Request, entry: call_log.CallLog) -> None:
+    def _check(self, call: call.Call) -> None:
         """Raises PolicyDenied when a rule objects to a write before anything of it is sent."""
         # Attack: DELETE of a collection with the body {} and ?dryRun=All, of which the API server ignores the query. It
         # asks for a dry run by itself, and is none.
-        objection = write_policy.permitted(call, self._rules)
+        objection = write_policy.find_objection(call.request, self._rules)
         if objection is not None:
-            raise entry.refusal(call, objection)
+            raise call.deny(objection)
 
-    def _reader(self, entry: call_log.CallLog) -> attempts.Perform:
-        """Returns what reads for a write. Each read is recorded by itself, under an id of its own."""
+    def _try(self, call: call.Call) -> attempt.Attempt | types.Response:
+        """Tries a canonical write. Returns the API server's answer alone when it refuses it. Raises PolicyDenied when a
+        rule objects to it, or to what it would change."""
+        self._check(call)
+        canonical = call.request
+        self._check_dry_run(call)
+        tried = self._try_until_it_stands(call, canonical)
+        if isinstance(tried, types.Response):
+            return tried
+        found = effects.findings(canonical, tried.changes, self._rules)
+        for denial in found.denials:
+            call.request = canonical
+            raise call.deny(denial)
+        warnings = tuple(map(call.mask, attempt.find_warnings(tried.answer)))
+        return replace(tried, notices=found.notices, warnings=warnings)
 
-        def read(call: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-            call = replace(call, audit_id=str(uuid.uuid4()))
-            log = self._uncounted(call, entry)
-            try:
-                response = self._cluster.perform(call, _seconds_left(call), cancel)
-            except errors.KubescriptError as error:
-                log.failed(error)
-                raise
-            log.answered(call, response)
-            log.ended(response.status)
-            return replace(response, chunks=_counted(response.chunks, entry.summary))
+    def _try_until_it_stands(self, call: call.Call, canonical: request.Request) -> attempt.Attempt | types.Response:
+        """Tries the write on an object that stays as it was read. Raises PlanError when it never does."""
+        for _ in range(_TRIES):
+            before = self._read_target(call, canonical)
+            # An id of its own: the API server's log has it beside the write that is sent later.
+            dry = replace(requests.dry_run(canonical), audit_id=str(uuid.uuid4()))
+            answer = self._send(call, dry)
+            if answer.status >= 300:
+                return answer
+            content = attempt.read_whole(answer)
+            is_removal = canonical.verb == "delete" or canonical.subresource == "eviction"
+            after = b"" if is_removal else content  # the answer is no later state of an object that goes
+            changes = self._compare(canonical, before, after, call.operation.summary.found)
+            attempt.check_not_made(canonical, changes)
+            if attempt.is_same_version(changes):
+                return attempt.Attempt(canonical, changes, attempt.hold(answer, content))
+        raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
-        return read
+    def _read_target(self, call: call.Call, asked: request.Request) -> bytes:
+        """Returns the object that the write is for; empty when there is none. Raises PlanError if unreadable."""
+        target = requests.target(asked)
+        if target is None:
+            return b""
+        answer = self._read(call, target)
+        content = attempt.read_whole(answer)
+        if answer.status == 404:
+            return b""
+        what = request.describe(target)
+        if answer.status == 429 or answer.status >= 500:
+            raise errors.ClusterError(
+                f"{what}: the API server answers {answer.status}; try again", code="cluster.broken"
+            )
+        if answer.status != 200:
+            raise errors.PlanError(
+                f"{request.describe(asked)}: what it would change cannot be read ({answer.status} to {what}), so it "
+                "cannot be shown to anybody",
+                code="plan.unreadable",
+                remedy=f"permit `{what}` to the server's user",
+            )
+        return content
 
-    def _uncounted(self, call: request.Request, entry: call_log.CallLog) -> call_log.CallLog:
-        """Returns an entry for a call that a write makes by itself. The script's own notes say what the script has
-        asked for, and this was asked by nobody."""
-        return self._entry(call, summary.Summary(journal=entry.summary.journal))
+    def _check_dry_run(self, call: call.Call) -> None:
+        """Raises PlanError for an API whose server is not known to honour dry runs."""
+        # A server behind the aggregation layer may not know the parameter, and would carry out what was to be tried.
+        asked = call.request
+        key = asked.group, asked.version
+        if asked.group in kinds.BUILT_IN or self._is_known(key):
+            return
+        path = f"/openapi/v3/apis/{asked.group}/{asked.version}"
+        document = replace(
+            asked, method="GET", path=path, query=(), verb="get", is_resource=False, body=None,
+            accept="application/json",
+        )  # fmt: skip
+        if not attempt.knows_dry_runs(self._read(call, document)):
+            raise errors.PlanError(
+                f"{request.describe(asked)}: {asked.group}/{asked.version} does not say that it knows dry runs, so "
+                "this write cannot be tried first; return the kubectl command instead",
+                code="plan.no_dry_run",
+            )
+        with self._lock:
+            self._known[key] = time.monotonic()
 
-    def _entry(self, call: request.Request, notes: summary.Summary) -> call_log.CallLog:
-        entry = call_log.CallLog(notes, self._sink, self._mask, self._context)
-        entry.call = call
-        return entry
+    def _is_known(self, key: tuple[str, str]) -> bool:
+        with self._lock:
+            return time.monotonic() - self._known.get(key, float("-inf")) < _KNOWN_S
 
-    def _send(
-        self, call: request.Request, entry: call_log.CallLog, cancel: cancellation.Cancellation
-    ) -> types.Response:
-        entry.call = call
-        entry.summary.journal.before(call)
-        return self._cluster.perform(call, _seconds_left(call), cancel)
+    def _read(self, call: call.Call, asked: request.Request) -> types.Response:
+        """Reads for a write. Each read is recorded by itself, under an id of its own."""
+        own = call.derive(replace(asked, audit_id=str(uuid.uuid4())))
+        try:
+            response = self._cluster.perform(own.request, own.seconds_left, own.operation.cancellation)
+        except errors.KubescriptError as error:
+            own.fail(error)
+            raise
+        own.note_answer(response)
+        own.end(response.status)
+        return replace(response, chunks=_count(response.chunks, call.operation))
 
-    def _refusal(self, response: types.Response, entry: call_log.CallLog) -> Sent:
-        text = attempts.whole(response).decode("utf-8", "replace")
-        entry.ended(response.status, size=len(text))
+    def _send(self, call: call.Call, request: request.Request) -> types.Response:
+        call.request = request
+        call.operation.journal.before(request)
+        return self._cluster.perform(request, call.seconds_left, call.operation.cancellation)
+
+    def _refuse(self, call: call.Call, response: types.Response) -> attempt.Sent:
+        """Records that the API server refuses a request of a plan; returns its answer."""
+        text = attempt.read_whole(response).decode("utf-8", "replace")
+        call.end(response.status, size=len(text))
         # A secret at the end of what is masked is not cut in two: more is masked than is kept.
-        return Sent(response.status, entry.text(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
+        return attempt.Sent(response.status, call.mask(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,30 +293,8 @@ class WritableAccess(contexts.ClusterAccess):
     writer: Writer = field(kw_only=True)
 
 
-def _counted(chunks: Iterator[bytes], notes: summary.Summary) -> Iterator[bytes]:
+def _count(chunks: Iterator[bytes], operation: operation.Operation) -> Iterator[bytes]:
     """Yields a body whose bytes count like those of a script's own reads."""
     for chunk in chunks:
-        notes.take(len(chunk))
+        operation.summary.take(len(chunk))
         yield chunk
-
-
-def _guarded(tried: attempts.Attempt) -> request.Request:
-    """Returns the write with the precondition that its object is as the dry run has found it, or that there is none."""
-    before = tried.changes.before or inspection.Facts()
-    return requests.guarded(tried.call, before.uid, before.resource_version)
-
-
-def _warnings(response: types.Response) -> list[str]:
-    """Returns the texts of an answer's warnings, each once, as they can be shown."""
-    header = response.headers.get("warning", "")
-    texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)] or [header]
-    return [text for text in dict.fromkeys(map(sanitizing.clean, texts)) if text]
-
-
-def _is_idle(changes: inspection.Changes) -> bool:
-    """Says whether a write leaves its object as it is."""
-    return changes.before is not None and changes.after is not None and not changes.rows
-
-
-def _seconds_left(call: request.Request) -> float:
-    return max(0.001, call.deadline - time.monotonic())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths as cli_paths
+from kubescript.cli import user_path
 from kubescript.kube import times
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ _CRITICAL: Final = 1
 
 def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument FILE."""
-    path = cli_paths.UserPath(dir_okay=False)
+    path = user_path.UserPath(dir_okay=False)
     return click.argument("file", type=path)(command)
 
 
-def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
+def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
     """Ends a command with an error's message and what to do, never with a stack trace."""
 
     @functools.wraps(command)
@@ -48,7 +48,7 @@ def _errors_explained(command: Callable[..., Any]) -> Callable[..., Any]:
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from None
         except (KeyError, TypeError, ValueError, AttributeError):
-            # a record is read as the dictionary it is: one of another shape fails where it is used
+            # A record is used as a plain dictionary: one of another shape fails where it is used.
             raise click.ClickException(
                 "a record lacks a field or has a wrong value; run `kubescript audit verify`"
             ) from None
@@ -62,12 +62,12 @@ def audit() -> None:
 
 
 _KEY_OPTION: Final = click.option(
-    "--key", "key_file", type=cli_paths.UserPath(), help="The chain's key file (audit.key_file)."
+    "--key", "key_file", type=user_path.UserPath(), help="The chain's key file (audit.key_file)."
 )
 
 
 def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    """The hash that an option gives, in lower case."""
+    """Returns the hash that an option gives, in lower case."""
     if value and not re.fullmatch(r"[0-9A-Fa-f]{64}", value):
         raise click.BadParameter(
             f"{value!r} is not a hash of 64 hexadecimal digits, as printed by `verify` and the server's log"
@@ -83,17 +83,17 @@ def _parse_hash(_context: click.Context, _option: click.Parameter, value: str) -
     help="Hash that you noted earlier: fail if the chain does not contain it.",
 )  # fmt: skip
 @click.pass_context
-@_errors_explained
+@_explain_errors
 def verify(context: click.Context, file: Path, key_file: Path | None, anchor: str) -> None:
     """Check the whole chain of FILE, rotated files included. Exit code 1: a record was changed or is missing; 2: the
     chain is keyed and no key was given."""
-    code, text = _verified(file, key_file, anchor)
+    code, text = _verify(file, key_file, anchor)
     click.echo(text)
     context.exit(code)
 
 
-def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
-    """The exit code of `verify`, and what it says."""
+def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, str]:
+    """Returns the exit code of `verify`, and its text."""
     from kubescript.audit import file_checks
     from kubescript.audit import verify as checking
 
@@ -101,15 +101,15 @@ def _verified(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int,
     report = checking.verify(file, key, anchor)
     if not report.whole:
         return _BROKEN, checking.as_text(report)
-    checked = key_file is not None or not report.keyed
-    code = 0 if checked else _UNKNOWN
-    return code, checking.as_text(report, checked=checked)
+    is_checked = key_file is not None or not report.keyed
+    text = checking.as_text(report, checked=is_checked)
+    return 0 if is_checked else _UNKNOWN, text
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a command check the chain first: what is read from a record is worth what its chain is worth.
+    """Makes a command verify the chain first: a record can be trusted no more than its chain.
 
-    The command gets the exit code of `verify` as `code`. What is wrong goes to stderr.
+    The command gets the exit code of `verify` as `code`. What is wrong is written to stderr.
     """
 
     @_KEY_OPTION
@@ -118,7 +118,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any, file: Path, key_file: Path | None, unverified: bool, **flags: Any) -> Any:
         from kubescript.audit import reader
 
-        code, text = _verified(file, key_file)
+        code, text = _verify(file, key_file)
         if code:
             next(reader.records(file), None)  # raises the error of a file that is no record at all
             why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
@@ -137,7 +137,7 @@ def _refuse_unverified(code: int) -> None:
 
 
 def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
-    """The time that an option gives; UTC unless it says otherwise."""
+    """Returns the time that an option gives; UTC unless it says otherwise."""
     if value is None:
         return None
     moment = times.parse(value)
@@ -147,7 +147,7 @@ def _parse_time(_context: click.Context, _option: click.Parameter, value: str | 
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags that choose records."""
+    """Adds the flags that choose records."""
     options = (
         click.option("--session", default="", help="Only this session."),
         click.option("--script", default="", help="Only this script: the beginning of its hash, or an evaluation id."),
@@ -164,7 +164,7 @@ def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--denied", is_flag=True, help="Only calls that were not allowed.")
 @click.option("--plan", default="", help="Only what became of this plan, from its script on: the beginning of its id.")
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None:
     """Print one line for each record, even if the chain is broken. The exit code is that of `verify`."""
@@ -185,7 +185,7 @@ def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None
 @_file_argument
 @_filter_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     """Print totals: scripts, calls, refusals by rule, bytes, latencies, redactions."""
@@ -195,7 +195,8 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
 
     _refuse_unverified(code)
     sums = summing.sum_up(_records(file, chosen))
-    click.echo(orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums))
+    text = orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums)
+    click.echo(text)
 
 
 @audit.command()
@@ -208,7 +209,7 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     help="Include what was served as metadata, such as Secrets. RBAC cannot limit it to metadata: whoever has the "
     "role's credentials can read whole objects.",
 )
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> None:
     """Print the smallest RBAC roles that allow what was recorded."""
@@ -223,13 +224,13 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
 @click.option(
     "--config",
     "config_file",
-    type=cli_paths.UserPath(dir_okay=False),
+    type=user_path.UserPath(dir_okay=False),
     help="JSON file of the rules: which count, how severely, and what changes are held against.",
 )
 @click.option("--planned", is_flag=True, help="Judge plans that were not applied, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def rules(
     context: click.Context, file: Path, config_file: Path | None, planned: bool, as_json: bool, code: int
@@ -254,10 +255,10 @@ def rules(
 @_file_argument
 @_filter_options
 @click.option(
-    "--snapshot", "out", type=cli_paths.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
+    "--snapshot", "out", type=user_path.UserPath(), help="Run nothing; copy what a replay needs to this new folder."
 )
 @click.pass_context
-@_errors_explained
+@_explain_errors
 @_verifies_first
 def replay(context: click.Context, file: Path, out: Path | None, code: int, **chosen: Any) -> None:
     """Run the recorded scripts again without a cluster, and compare their answers. Exit code 1: an answer differs;
@@ -279,13 +280,14 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
     with _runner(context, settings) as runner:
         for one in again.replay(file, runner, settings, wanted, masking.text):
             differs += one.state in {"differs", "damaged"}
-            click.echo(sanitizing.printable(f"{one.script[:8]} {one.state:<7} {one.why}".rstrip()))
+            line = f"{one.script[:8]} {one.state:<7} {one.why}"
+            click.echo(sanitizing.printable(line.rstrip()))
     context.exit(_BROKEN if differs else code)
 
 
 @contextlib.contextmanager
 def _runner(context: click.Context, settings: config.Settings) -> Iterator[executor.Executor]:
-    """An executor for recorded scripts, as confined as a server's."""
+    """Yields an executor for recorded scripts, as confined as a server's."""
     from kubescript import config, programs
     from kubescript_sandbox.host import executor
 
@@ -302,7 +304,7 @@ def _runner(context: click.Context, settings: config.Settings) -> Iterator[execu
 
 
 def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The records that the flags choose."""
+    """Returns the records that the flags choose."""
     from kubescript.audit import reader
 
     wanted = reader.Filter(**chosen)

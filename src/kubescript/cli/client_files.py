@@ -27,9 +27,9 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
     """Puts the entry at KEY.NAME of the file, which may be missing. Returns what was done. Raises ConfigError, and
     changes nothing then."""
     try:
-        file = file.resolve()  # a link into somebody's dotfiles stays a link
+        file = file.resolve()  # a link into a repository of dotfiles stays a link
         old = _read(file)
-        data = {} if old is None or not old.strip() else _parsed(file, old)
+        data = {} if old is None or not old.strip() else _parse(file, old)
         servers = _section(file, data, key)
         if servers.get(name) == entry:
             return f"{file} already has this entry"
@@ -59,7 +59,7 @@ def _read(file: Path) -> bytes | None:
         return None
 
 
-def _parsed(file: Path, content: bytes) -> dict[str, Any]:
+def _parse(file: Path, content: bytes) -> dict[str, Any]:
     """Returns the file's object. Raises ConfigError."""
     try:
         data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique)
@@ -67,10 +67,10 @@ def _parsed(file: Path, content: bytes) -> dict[str, Any]:
         raise _unreadable(file, f"line {error.lineno} is not plain JSON") from None
     except UnicodeDecodeError:
         raise _unreadable(file, "it is not UTF-8 text") from None
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(
-            file, "a key occurs twice" if isinstance(error, ValueError) else "it is nested too deeply"
-        ) from None
+    except ValueError:  # of `_unique`
+        raise _unreadable(file, "a key occurs twice") from None
+    except RecursionError:
+        raise _unreadable(file, "it is nested too deeply") from None
     if not isinstance(data, dict):
         raise _unreadable(file, "it is not a JSON object")
     return data
@@ -98,10 +98,11 @@ def _unreadable(file: Path, why: str) -> errors.ConfigError:
 
 
 def _copy(file: Path, content: bytes) -> Path:
-    """Writes the old content to a new file beside it, which those may read who may read the file."""
-    stamp = f"{datetime.datetime.now().astimezone():%Y%m%d-%H%M%S-%f}"
-    kept = file.with_name(f"{file.name}.{stamp}.bak")
-    descriptor = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+    """Writes the old content to a new file beside it, with the permissions of the file."""
+    now = datetime.datetime.now().astimezone()
+    kept = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.bak")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    descriptor = os.open(kept, flags, _OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as out:
         os.fchmod(descriptor, file.stat().st_mode & 0o777)
         out.write(content)

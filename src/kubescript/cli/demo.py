@@ -74,7 +74,7 @@ async def perform(session: evaluator.Evaluator, number: int) -> str:
 
 
 def _cost(answer: types.Answer) -> str:
-    """One line: calls, bytes, time and memory."""
+    """Returns a line of calls, bytes, time and memory."""
     usage = answer.usage
     returned = len(answer.text.encode())
     share = 100 * returned / max(1, usage.bytes_fetched)

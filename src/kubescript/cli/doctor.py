@@ -4,200 +4,27 @@ clusters scripts may name, and under which rules."""
 from __future__ import annotations
 
 import contextlib
-import os
-import platform
-import sys
 from concurrent import futures
-from dataclasses import asdict, dataclass
 from typing import Final
-
-import orjson
 
 from kubescript import clusters, config, errors, programs, redaction
 from kubescript.audit import recorder
 from kubescript.changes.rules import write_settings
-from kubescript.cli import connection
+from kubescript.cli import diagnosis, questions
 from kubescript.cluster import kubeconfig
 from kubescript.commands import examination
-from kubescript.output import sanitizing
-from kubescript.policy import rule_checks
 from kubescript.toolsets import builtin
-from kubescript_sandbox.host import executor, layers, spawner
+from kubescript_sandbox.host import executor, spawner
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Cluster", "Report", "examine"]
+__all__ = ["examine"]
 
-_PURPOSE: Final = {
-    "environment": "the worker has none of the host's environment variables",
-    "oom_score": "when memory runs out, the kernel kills workers before the host",
-    "network": "the worker has a network namespace without interfaces",
-    "descriptors": "the worker's only open descriptor is its socket to the host",
-    "rlimits": "the kernel limits memory, processor time, files and processes",
-    "identity": "the worker is not root",
-    "capabilities": "the worker has no capabilities",
-    "not_dumpable": "no other process can read the worker's memory",
-    "parent_death": "the worker dies with the server",
-    "no_new_privs": "no set-uid program can raise the worker's privileges",
-    "landlock": "the worker can open no file and no TCP port",
-    "scope": "the worker can signal neither the fork server nor another worker",
-    "seccomp": "the kernel kills the worker at any system call that is not on the list",
-}
-
-_BY_ARGUMENT: Final = 'whoever calls a tool approves it, so a model approves its own changes (approval = "argument")'
-_ACCESS: Final = {
-    "off": "read-only",
-    "plan": "writes wait for a person's approval",
-    "direct": "WRITABLE, without approval",
-}
 _AT_ONCE: Final = 8
 """Clusters that are asked at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A cluster, as configured, and what it answered when it was asked."""
-
-    name: str
-    source: str
-    read_only: bool
-    writes: str
-    """The mode: off, plan or direct."""
-    denied: tuple[str, ...]
-    """Rules that leave nothing of their objects."""
-    metadata_only: tuple[str, ...] = ()
-    """Rules that leave their objects' metadata."""
-    problem: str = ""
-    rules: tuple[rule_checks.Finding, ...] = ()
-    """What is to be said of the rules."""
-    asked: bool = True
-    """Whether all there is to know was looked at; False when a live cluster has not been connected to."""
-    answer: connection.Answer | None = None
-    """What the cluster said; None of a snapshot, and when it was not asked."""
-
-    @property
-    def healthy(self) -> bool:
-        """Whether it exists and no rule is mistaken."""
-        answers = self.answer is None or not self.answer.problem
-        return not self.problem and answers and not any(finding.wrong for finding in self.rules)
-
-    def as_text(self) -> str:
-        """A line, and what is wrong with it."""
-        mark = "ok     " if self.healthy else "WRONG  "
-        line = f"{mark} {self.name}: {self.source}"
-        if not self.problem:  # what a cluster that does not exist would permit helps nobody
-            line += f", {self._permitted()}"
-        if not self.asked:
-            line += "; not asked: only its configuration was read"
-        findings = [self.problem] + [finding.text for finding in self.rules]
-        lines = [line] + [f"        → {text}" for text in findings if text]
-        if self.answer is not None:
-            lines += _answer_lines(self.answer)
-        return "\n".join(lines)
-
-    def _permitted(self) -> str:
-        """Whether scripts may write, and which rules keep what from them."""
-        access = _ACCESS[self.writes]
-        denied = ", ".join(self.denied) or "nothing"
-        metadata_only = f"; only metadata: {', '.join(self.metadata_only)}" if self.metadata_only else ""
-        return f"{access}, denied: {denied}{metadata_only}"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What was found."""
-
-    layers: tuple[protocol.Layer, ...]
-    contexts: tuple[Cluster, ...] = ()
-    """The default one first; empty when neither a setting nor the environment names a cluster or a rule for it."""
-    audit: tuple[bool, str] = (True, "")
-    """Whether the audit record is as the operator wants it, and what to say of it."""
-    redaction: bool = True
-    """Whether secrets are masked; the operator's decision, so no fault when they are not."""
-    approval: str = "person"
-    """Who approves plans; the operator's decision too."""
-    masker: tuple[protocol.Layer, ...] = ()
-    """The layers that a masking process reports; empty when nothing is masked."""
-    connect: str = ""
-    """The command that tells a client of the server."""
-    commands: tuple[tuple[str, bool, str], ...] = ()
-    """Toolsets that run command lines, whether those run here, and what there is to say."""
-
-    @property
-    def healthy(self) -> bool:
-        """Whether every layer that `sandbox.strict` insists on holds, every context exists, no rule is mistaken, and
-        the audit file can be written, and command lines run."""
-        runs = all(holds for _, holds, _ in self.commands)
-        return not self.missing and all(context.healthy for context in self.contexts) and self.audit[0] and runs
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Required layers that do not hold, of a worker or of a masking process."""
-        masker = layers.missing(self.masker) if self.redaction else ()
-        return tuple(sorted({*layers.missing(self.layers), *masker}))
-
-    def _masker_line(self) -> str:
-        lacking = layers.missing(self.masker)
-        if lacking:
-            return f"MISSING {'redaction':<13} the masking process lacks {', '.join(lacking)}"
-        return f"ok      {'redaction':<13} the masking process is confined like a worker"
-
-    def as_json(self) -> str:
-        """One JSON object."""
-        rows = [
-            {
-                "layer": layer.name,
-                "active": layer.active,
-                "detail": layer.detail,
-                "purpose": _PURPOSE.get(layer.name, ""),
-                "remedy": "" if layer.active else layers.REMEDIES.get(layer.name, ""),
-                "required": layer.name in layers.REQUIRED,
-            }
-            for layer in self.layers
-        ]
-        masker = [layer.name for layer in self.masker if layer.active]
-        report = {
-            "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
-            "contexts": [asdict(context) for context in self.contexts],
-            "audit": {"ok": self.audit[0], "detail": self.audit[1]},
-            "redaction": {"enabled": self.redaction, "layers": masker}, "approval": self.approval,
-            "connect": self.connect,
-            "commands": [{"toolset": name, "ok": holds, "detail": detail} for name, holds, detail in self.commands],
-        }  # fmt: skip
-        return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
-
-    def as_text(self) -> str:
-        """A line a layer, and what to change where one is missing."""
-        lines = [_platform()]
-        for layer in self.layers:
-            lines += _layer_lines(layer)
-        audit_holds, audit_detail = self.audit
-        mark = "ok     " if audit_holds else "FAILED "
-        lines.append(f"{mark} {'audit':<13} {audit_detail}")
-        if self.redaction:
-            lines.append(self._masker_line())
-        else:
-            lines.append(
-                f"OFF     {'redaction':<13} scripts and the model see every secret (redaction.enabled = false)"
-            )
-        if self.approval == "argument":
-            lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
-        for name, holds, detail in self.commands:
-            lines.append(f"{'ok     ' if holds else 'FAILED '} {name:<13} {sanitizing.printable(detail)}")
-        if self.missing:
-            lines.append("missing: " + ", ".join(self.missing))
-        else:
-            lines.append("every layer holds")
-        lines += [context.as_text() for context in self.contexts]
-        if not self.contexts:
-            lines.append(f"not asked: {_unnamed()}")
-        if self.connect:
-            lines.append(f"to connect Claude Code: {self.connect}")
-            lines.append("other clients: kubescript client claude-desktop|cursor|vscode --write")
-        return "\n".join(lines)
-
-
 def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
-    """The layers of a masking process. Raises ConfigError, RedactionError."""
+    """Returns the layers of a masking process. Raises ConfigError, RedactionError."""
     engine = redaction.Engine(settings.redaction)
     try:
         return engine.prepare() if engine.enabled else ()
@@ -205,7 +32,9 @@ def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
         engine.close()
 
 
-def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool = False, connect: str = "") -> Report:
+def examine(
+    settings: config.Settings, source: spawner.Spawner, *, offline: bool = False, connect: str = ""
+) -> diagnosis.Report:
     """Forks a worker and a masker, and reads what they report of their own lockdown; asks each cluster who we are.
 
     With `offline`, only a cluster whose rules nothing but discovery can confirm is asked. Raises ConfigError for
@@ -214,7 +43,8 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
     builtin.check(settings)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
-    return Report(
+    command_toolsets = [name for name in config.ROUTES if name in settings.toolsets]
+    return diagnosis.Report(
         layers=runner.probe(),
         contexts=_clusters(settings, offline=offline),
         audit=recorder.state(settings.audit),
@@ -222,45 +52,19 @@ def examine(settings: config.Settings, source: spawner.Spawner, *, offline: bool
         approval=settings.approval,
         masker=_masker_layers(settings),
         connect=connect,
-        commands=tuple(
-            (name, *examination.examine(settings, name)) for name in config.ROUTES if name in settings.toolsets
-        ),
+        commands=tuple((name, *examination.examine(settings, name)) for name in command_toolsets),
     )
 
 
-def _layer_lines(layer: protocol.Layer) -> list[str]:
-    """A layer, what it is for, and what to change where it is missing."""
-    mark = "ok     " if layer.active else "MISSING"
-    purpose = _PURPOSE.get(layer.name, "")
-    detail = f" ({layer.detail})" if layer.detail else ""
-    lines = [f"{mark} {layer.name:<13} {purpose}{detail}"]
-    if not layer.active and layer.name in layers.REMEDIES:
-        lines.append(f"        {'':<13} → {layers.REMEDIES[layer.name]}")
-    return lines
-
-
-def _answer_lines(answer: connection.Answer) -> list[str]:
-    """What the cluster said, a line each."""
-    lines = [f"        → {answer.problem}"] if answer.problem else []
-    if answer.version:
-        lines.append(f"        server: Kubernetes {answer.version}")
-    if answer.user:
-        groups = f" (groups: {', '.join(answer.groups)})" if answer.groups else ""
-        lines.append(f"        user:   {answer.user}{groups}")
-    if answer.allowed:
-        lines.append(f"        RBAC:   allows {', '.join(answer.allowed)}")
-    if answer.forbidden:
-        lines.append(f"        RBAC:   forbids {', '.join(answer.forbidden)}: scripts get 403 there")
-    # Attack: an API server's words with ends of lines in them, which look like ours.
-    return [sanitizing.printable(sanitizing.clean(line)) for line in lines]
-
-
-def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...]:
-    """Every cluster that the server would serve; none when nothing names one and nobody is to be asked."""
+def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
+    """Returns every cluster that the server would serve; with `offline`, none when no setting names one."""
     if settings.contexts:
-        names = settings.context_names
-        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # one that is down must not hold up the others
-            return tuple(threads.map(lambda name: _cluster(settings.of_context(name), name, offline=offline), names))
+
+        def examine_context(name: str) -> diagnosis.Cluster:
+            return _cluster(settings.of_context(name), name, offline=offline)
+
+        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # a cluster that is down must not hold up the others
+            return tuple(threads.map(examine_context, settings.context_names))
     kubeconfig_path = kubeconfig.source(settings.kubeconfig)
     is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
     if offline and not is_named:
@@ -268,8 +72,8 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[Cluster, ...
     return (_cluster(settings, settings.context or "the cluster", offline=offline),)
 
 
-def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
-    """What the server would serve under this name."""
+def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosis.Cluster:
+    """Returns the cluster that the server would serve under this name."""
     policy = clusters.policy_of(settings)
     write_settings.read(settings.write_policy)  # raises what would end the server
     source, problem = _source(settings)
@@ -277,7 +81,7 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     needs_no_answer = bool(problem) or settings.snapshot is not None
     has_custom_rules = not all(rule.built_in for rule in policy.rules)
     answer = None if offline or needs_no_answer else _answer(settings)
-    return Cluster(
+    return diagnosis.Cluster(
         name=name,
         source=source,
         read_only=policy.writes == "off",
@@ -291,13 +95,13 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> Cluster:
     )
 
 
-def _answer(settings: config.Settings) -> connection.Answer:
+def _answer(settings: config.Settings) -> questions.Answer:
     with contextlib.closing(clusters.one(settings)) as cluster:
-        return connection.ask(cluster, writable=settings.mode != "off")
+        return questions.ask(cluster, writable=settings.mode != "off")
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:
-    """Where the cluster is configured, and what is wrong with that; connects to nothing."""
+    """Returns where the cluster is configured, and what is wrong with that; connects to nothing."""
     source, name = f"snapshot {settings.snapshot}", settings.context or "(current)"
     try:
         with contextlib.closing(clusters.one(settings)) as cluster:
@@ -308,19 +112,5 @@ def _source(settings: config.Settings) -> tuple[str, str]:
     if settings.snapshot is None:
         path = kubeconfig.source(settings.kubeconfig)
         in_pod = path is None and not settings.context
-        source = _unnamed() if in_pod else f"kubeconfig {path}, context {name}"
+        source = diagnosis.describe_default() if in_pod else f"kubeconfig {path}, context {name}"
     return source, problem
-
-
-def _unnamed() -> str:
-    """The cluster that no setting names."""
-    if os.environ.get("KUBERNETES_SERVICE_HOST"):
-        return "the cluster of this pod, as its service account"
-    return "no cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
-
-
-def _platform() -> str:
-    """Kernel and interpreter, in one line."""
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    version = sys.version.split()[0]
-    return f"{system}, Python {version}"

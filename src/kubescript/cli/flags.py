@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths
+from kubescript.cli import user_path
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -38,7 +38,7 @@ _SERVER_FLAGS: Final = (
         help="Groups of tools to serve, separated by commas: code, kubectl, helm, cluster, gateway, "
         "openstack, openshift.",
     ),
-    click.option("--kubeconfig", type=paths.UserPath(), help="Kubeconfig file."),
+    click.option("--kubeconfig", type=user_path.UserPath(), help="Kubeconfig file."),
     click.option(
         "--kubeconfig-later",
         is_flag=True,
@@ -47,11 +47,11 @@ _SERVER_FLAGS: Final = (
     ),
     click.option("--context", help="Kubeconfig context."),
     click.option("--contexts", help="Kubeconfig contexts that scripts may name, separated by commas."),
-    click.option("--snapshot", type=paths.UserPath(), help="Serve this saved cluster instead of a live one."),
-    click.option("--config", "config_file", type=paths.UserPath(), help="TOML or YAML file with settings."),
+    click.option("--snapshot", type=user_path.UserPath(), help="Serve this saved cluster instead of a live one."),
+    click.option("--config", "config_file", type=user_path.UserPath(), help="TOML or YAML file with settings."),
     click.option(
         "--config-dir",
-        type=paths.UserPath(),
+        type=user_path.UserPath(),
         help="Folder of TOML files, read in the order of their names. Later settings override; rules add up.",
     ),
     click.option(
@@ -64,7 +64,7 @@ _SERVER_FLAGS: Final = (
         type=click.Choice(["off", "plan", "direct"]),
         help="How the cluster may be changed. plan: a person approves what a script would change. direct: at once.",
     ),
-    click.option("--audit", type=paths.UserPath(), help="Record every script and API call in this file."),
+    click.option("--audit", type=user_path.UserPath(), help="Record every script and API call in this file."),
     click.option(
         "--audit-keep",
         type=click.Choice(["scripts", "responses"]),
@@ -85,7 +85,7 @@ _SERVER_FLAGS: Final = (
     ),
     click.option(
         "--tokens-file",
-        type=paths.UserPath(),
+        type=user_path.UserPath(),
         help='Who may call over http: a line token,user,uid,"group1,group2" for each.',
     ),
     click.option(
@@ -105,27 +105,27 @@ _SERVER_FLAGS: Final = (
         help="Format of the log. auto: text on a terminal, JSON elsewhere.",
     ),
     click.option(
-        "--log-file", type=paths.UserPath(), help="Append the log to this file instead of writing it to stderr."
+        "--log-file", type=user_path.UserPath(), help="Append the log to this file instead of writing it to stderr."
     ),
 )
 
 
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The flags of the server, shared by every sub-command. A flag that is not given sets nothing, so that environment
-    and file decide."""
+    """Adds the flags of the server, which all sub-commands share. A flag that is not given sets nothing, so that
+    environment and file decide."""
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SERVER_FLAGS), command)
 
 
 def remember(context: click.Context, flags: dict[str, object]) -> None:
     """Keeps the flags before a sub-command for it."""
-    context.meta[_FLAGS_BEFORE] = _given(flags)
+    context.meta[_FLAGS_BEFORE] = _drop_unset(flags)
 
 
 def settings(context: click.Context, flags: dict[str, object]) -> config.Settings:
-    """The settings of this command. Raises ConfigError."""
+    """Returns the settings of this command. Raises ConfigError."""
     from kubescript import config, errors
 
-    given = _merged_flags(context, flags)
+    given = _merge_flags(context, flags)
     file, folder = given.pop("config_file", None), given.pop("config_dir", None)
     file = file if isinstance(file, Path) else None
     folder = folder if isinstance(folder, Path) else None
@@ -142,48 +142,52 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
     """Returns the flags as settings: those of tables are in their tables. `kept` is what --audit-keep names."""
     settings = {name: value for name, value in given.items() if name not in _IN_TABLES}
-    tables: dict[str, dict[str, object]] = {"audit": {str(kept): True}} if kept else {}
-    for name in given.keys() & _IN_TABLES.keys():
-        table, key = _IN_TABLES[name]
-        tables.setdefault(table, {})[key] = given[name]
+    tables: dict[str, dict[str, object]] = {}
+    if kept:
+        tables["audit"] = {str(kept): True}
+    for name, (table, key) in _IN_TABLES.items():
+        if name in given:
+            tables.setdefault(table, {})[key] = given[name]
     return settings | tables
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:
-    """The flags that a command about this server's plans needs, as a shell takes them, with a blank before."""
+    """Returns the flags that a command about this server's plans needs, as a shell takes them, after a blank."""
     words = as_words(context, flags, _NOT_FOR_PLANS)
     return f" {shlex.join(words)}" if words else ""
 
 
 def as_words(context: click.Context, flags: dict[str, object], left_out: frozenset[str] = frozenset()) -> list[str]:
-    """The flags of the server as a client may write them: paths are absolute. Those of the http transport are left
-    out."""
+    """Returns the flags of the server as a client may write them: paths are absolute. Those of the http transport are
+    left out."""
     words: list[str] = []
-    values = _merged_flags(context, flags)
+    values = _merge_flags(context, flags)
     for option in context.find_root().command.params:
         value = values.get(option.name or "")
         if value is None or option.name in _HTTP_ONLY | left_out:
             continue
+        if isinstance(value, Path):
+            value = value.absolute()
         if isinstance(value, bool):
             words.append((option.opts if value else option.secondary_opts)[0])
         else:
-            words += [option.opts[0], str(value.absolute()) if isinstance(value, Path) else str(value)]
+            words += [option.opts[0], str(value)]
     return words
 
 
-def _given(flags: dict[str, object]) -> dict[str, object]:
-    """The flags that were given; None says that one was not."""
+def _drop_unset(flags: dict[str, object]) -> dict[str, object]:
+    """Returns the flags that were given, without those that are None."""
     return {name: value for name, value in flags.items() if value is not None}
 
 
-def _merged_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
-    """The flags given before and after the sub-command, the latter winning."""
+def _merge_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
+    """Returns the flags given before and after the sub-command; of two values the latter counts."""
     before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
-    return before | _given(flags)
+    return before | _drop_unset(flags)
 
 
 def _interactive_defaults(settings: config.Settings) -> config.Settings:
-    """The settings with other defaults than a server's: a person at a terminal reads, no log collector and no model."""
+    """Returns the settings with other defaults than a server's: a person at a terminal reads the output."""
     updates: dict[str, object] = {}
     if not _names_a_cluster(settings):
         updates["kubeconfig_later"] = True  # a script that needs no cluster runs without one
@@ -195,7 +199,7 @@ def _interactive_defaults(settings: config.Settings) -> config.Settings:
 
 
 def _names_a_cluster(settings: config.Settings) -> bool:
-    """Whether a setting, a variable or the default kubeconfig names one."""
+    """Says whether a setting, a variable or the default kubeconfig names a cluster."""
     from kubescript.cluster import kubeconfig
 
     return bool(settings.contexts or settings.context or kubeconfig.source(settings.kubeconfig))

@@ -17,7 +17,7 @@ import click
 
 import kubescript
 from kubescript import programs
-from kubescript.cli import audit, completion, flags, migrate, opening, paths, plans, policy, process, terminal
+from kubescript.cli import audit, flags, migrate, opening, plans, policy, process, shell_completion, terminal, user_path
 from kubescript_sandbox.host import spawner
 
 if TYPE_CHECKING:
@@ -80,10 +80,9 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         opened.start()
         import anyio
 
+        evaluate, caller = opened.operator.evaluator.evaluate, opening.operator("run")
         with terminal.Status(terminal.starting()) as status:
-            answer = anyio.run(
-                opened.operator.evaluator.evaluate, script, timeout, status.on_progress, opening.operator("run")
-            )
+            answer = anyio.run(evaluate, script, timeout, status.on_progress, caller)
         process.echo(answer.text, err=answer.is_error)
         exit_code = _FAILED if answer.is_error else 0
         if answer.plan:
@@ -92,7 +91,7 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
 
 
 def _script(file: TextIO | None, code: str | None) -> str:
-    """The script, from the one place that was given."""
+    """Returns the script, from the one place that was given."""
     if (file is None) == (code is None):
         raise click.UsageError("give one script: a FILE, - for standard input, or -c CODE")
     if code is not None:
@@ -125,24 +124,24 @@ def _check_timeout(timeout: int | None, most: int) -> None:
 def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: object) -> None:
     """Check the sandbox, each cluster and what RBAC allows there. Exit code 1: something is wrong."""
     from kubescript import logs
-    from kubescript.cli import client as clients
-    from kubescript.cli import doctor as diagnosis
+    from kubescript.cli import clients
+    from kubescript.cli import doctor as examination
 
-    with opening.errors_explained():
+    with opening.explain_errors():
         settings = flags.settings(context, given)
-        logs.configure(
-            "error", as_text=terminal.wants_text(settings), file=settings.log_file
-        )  # the report says the rest
-        served = clients.server(settings, flags.as_words(context, given))
-        line = clients.without_passwords(clients.claude_line("kubescript", served))
-        report = diagnosis.examine(settings, context.find_root().obj, offline=offline, connect=line)
+        # Errors alone: the report says the rest.
+        logs.configure("error", as_text=terminal.wants_text(settings), file=settings.log_file)
+        words = flags.as_words(context, given)
+        line = clients.claude_line("kubescript", clients.server(settings, words))
+        line = clients.without_passwords(line)
+        report = examination.examine(settings, context.find_root().obj, offline=offline, connect=line)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)
     context.exit(0 if report.healthy else _FAILED)
 
 
 @cli.command(short_help="Save the cluster to a folder, for `--snapshot`.")
-@click.argument("out", type=paths.UserPath())
+@click.argument("out", type=user_path.UserPath())
 @click.option("--namespaces", "-n", help="Only these namespaces, separated by commas.")
 @click.option(
     "--logs", type=click.IntRange(min=1), default=None, help="Lines of each container's log to save. Default: none."
@@ -172,7 +171,7 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
 
 
 def _names(namespaces: str | None) -> tuple[str, ...] | None:
-    """The namespaces between the commas; None for all of them."""
+    """Returns the namespaces between the commas; None for all of them."""
     if namespaces is None:
         return None
     parts = [part.strip() for part in namespaces.split(",")]
@@ -193,7 +192,7 @@ def _mute_call_events() -> None:
 
 
 def _snapshot_summary(report: capture.Report) -> str:
-    """What was saved, and a line for each thing that was not."""
+    """Returns what was saved, and a line for each thing that was not."""
     resources = len(report.resources)
     logs = report.logs.saved
     lines = [f"{report.objects} objects of {resources} resources and {logs} logs saved to {report.path}"]
@@ -224,7 +223,7 @@ def demo(context: click.Context, /, **given: object) -> None:
 @click.argument("name", metavar="NAME", type=click.Choice(["claude-code", "claude-desktop", "cursor", "vscode"]))
 @click.option("--write", is_flag=True, help="Write to the client's configuration file, and keep a copy of the old one.")
 @click.option(
-    "--file", type=paths.UserPath(), help="The configuration file. Default: the user's own, for all projects."
+    "--file", type=user_path.UserPath(), help="The configuration file. Default: the user's own, for all projects."
 )
 @click.option("--as", "title", default="kubescript", show_default=True, help="Name of the server in the client.")
 @flags.server_flags
@@ -234,11 +233,10 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
 
     Also give the flags that the client should start the server with.
     """
-    from kubescript.cli import client as clients
-    from kubescript.cli import client_files
+    from kubescript.cli import client_files, clients
 
     chosen = clients.CLIENTS[name]
-    with opening.errors_explained():
+    with opening.explain_errors():
         settings = flags.settings(context, given)
         served = clients.server(settings, flags.as_words(context, given), chosen)
         for warning in clients.warnings(settings, served):
@@ -258,24 +256,24 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
 cli.add_command(audit.audit)
 cli.add_command(plans.approve)
 cli.add_command(plans.plans)
-cli.add_command(completion.completion)
+cli.add_command(shell_completion.completion)
 cli.add_command(migrate.migrate)
 cli.add_command(policy.policy)
 
 
 def _enable_garbage_collection() -> None:
-    """Switches the collector on again; what start-up made is permanent and need not be looked at."""
+    """Switches the collector on again. What start-up has made is permanent, so it is never examined."""
     gc.freeze()
     gc.enable()
 
 
 def main() -> None:
-    """Entry point of the `kubescript` command."""
+    """Runs the command `kubescript`."""
     gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
     process.open_streams()
     source = spawner.Spawner(programs.WORKER)
     try:
-        with opening.errors_explained():
+        with opening.explain_errors():
             source.start()
     except click.ClickException as error:
         error.show()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from kubescript.cli import paths, process
+from kubescript.cli import process, user_path
 
 if TYPE_CHECKING:
     from kubescript.cli import foreign
@@ -29,7 +29,7 @@ _HEADING: Final = (
 
 
 @click.command(short_help="Print a configuration of kubernetes-mcp-server as ours.")
-@click.argument("file", type=paths.UserPath(dir_okay=False))
+@click.argument("file", type=user_path.UserPath(dir_okay=False))
 def migrate(file: Path) -> None:
     """Print the TOML FILE of kubernetes-mcp-server as settings of kubescript.
 
@@ -46,11 +46,13 @@ def migrate(file: Path) -> None:
     sections: dict[str, list[str]] = {"": []}
     left_out: list[str] = []
     for row in rows:
-        section = sections.setdefault(row.ours.rpartition(".")[0], []) if row.ours else left_out
+        table = row.ours.rpartition(".")[0]
+        section = sections.setdefault(table, []) if row.ours else left_out
         section += _translate(row, theirs)
     for name in theirs:
         if name not in known:
-            left_out += _comment(f"{name if _PLAIN.fullmatch(name) else _write(name)}: {_UNKNOWN}")
+            shown = name if _PLAIN.fullmatch(name) else _write(name)
+            left_out += _comment(f"{shown}: {_UNKNOWN}")
     process.echo("\n".join(_assemble(file, sections, left_out)))
 
 
@@ -86,11 +88,14 @@ def _translate(row: foreign.Row, theirs: Mapping[str, Any]) -> Iterator[str]:
     value = _convert(row, theirs.get(given[0], row.default)) if given else None
     if value is None and not any(theirs.get(name) for name in given):
         return
-    if row.note or given != [row.ours.rpartition(".")[2]]:
-        yield from _comment(": ".join(filter(None, (", ".join(given), row.note))))
+    own = row.ours.rpartition(".")[2]
+    if row.note or given != [own]:
+        words = (", ".join(given), row.note)
+        yield from _comment(": ".join(filter(None, words)))
     if value is not None:
         is_safe = not row.needs or theirs.get(row.needs)
-        yield f"{'' if is_safe else '# '}{row.ours.rpartition('.')[2]} = {_write(value)}"
+        mark = "" if is_safe else "# "
+        yield f"{mark}{own} = {_write(value)}"
 
 
 def _convert(row: foreign.Row, value: Any) -> Any:
@@ -100,7 +105,8 @@ def _convert(row: foreign.Row, value: Any) -> Any:
     if row.fields and isinstance(value, list):
         return [_complete(table, row.fields) for table in value]
     if row.values and isinstance(value, list):
-        return [row.values[member] for member in value if isinstance(member, str) and member in row.values]
+        known = (member for member in value if isinstance(member, str) and member in row.values)
+        return [row.values[member] for member in known]
     if row.values:
         return row.values.get(str(value).lower())
     return [value] if row.is_list else value
@@ -108,7 +114,9 @@ def _convert(row: foreign.Row, value: Any) -> Any:
 
 def _complete(table: Any, fields: list[str]) -> Any:
     """Returns the table with these fields alone; an empty text for each that is missing."""
-    return {field: table.get(field, "") for field in fields} if isinstance(table, dict) else table
+    if not isinstance(table, dict):
+        return table
+    return {field: table.get(field, "") for field in fields}
 
 
 def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]) -> Iterator[str]:

@@ -18,15 +18,15 @@ from kubescript_sandbox.host import spawner
 if TYPE_CHECKING:
     from kubescript import app, config, types
 
-__all__ = ["application", "errors_explained", "operator", "reread"]
+__all__ = ["application", "explain_errors", "operator", "reread"]
 
 
 def operator(command: str) -> types.Caller:
-    """The caller on record when a person runs a command, and no client asks."""
+    """Returns the caller on record when a person runs a command, and no client asks."""
     from kubescript import types
 
     return types.Caller(
-        session=uuid.uuid4().hex[:16],  # a process number may come again, and on another machine
+        session=uuid.uuid4().hex[:16],  # the number of a process is used again, and on other machines
         client=f"kubescript {command}",
         version=kubescript.__version__,
     )
@@ -34,10 +34,11 @@ def operator(command: str) -> types.Caller:
 
 @contextlib.contextmanager
 def application(context: click.Context, given: dict[str, object], *, serves: bool = False) -> Iterator[app.Application]:
-    """Everything a command needs, put together only now: the fork server was started before any secret was read."""
+    """Yields everything a command needs. It is put together only now: the fork server was started before any secret was
+    read."""
     source: spawner.Spawner = context.find_root().obj
     masking = spawner.Spawner(programs.MASKER, reads=True)
-    with errors_explained(), contextlib.closing(masking):
+    with explain_errors(), contextlib.closing(masking):
         if not serves:  # what serves has more to import, and to answer first
             source.warm_up()
             masking.warm_up()
@@ -50,7 +51,7 @@ def application(context: click.Context, given: dict[str, object], *, serves: boo
 
 
 def reread(context: click.Context, given: dict[str, object]) -> config.Settings:
-    """The settings as they would be if the server started now. Raises ConfigError."""
+    """Returns the settings as they would be if the server started now. Raises ConfigError."""
     from kubescript import errors
 
     try:
@@ -60,7 +61,7 @@ def reread(context: click.Context, given: dict[str, object]) -> config.Settings:
 
 
 @contextlib.contextmanager
-def errors_explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """Ends a command with an error's message and what to do, never with a stack trace."""
     from kubescript import errors
 

@@ -40,21 +40,21 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
     applied goes on from there, without a question; under another policy it ends instead.
     """
     with opening.application(context, given) as opened:
-        code = _settled(opened, _whole(opened, plan))
+        code = _ask_and_apply(opened, _whole(opened, plan))
     context.exit(code)
 
 
 def settle(opened: app.Application, plan: str) -> int:
-    """Asks the person who has run a script about its plan; says how to approve it where nobody can be asked. Returns
-    the exit code."""
+    """Asks the person who has run a script about its plan; says how to approve it where there is no person at a
+    terminal. Returns the exit code."""
     if _is_person():
-        return _settled(opened, plan)
+        return _ask_and_apply(opened, plan)
     words = f"kubescript approve {plan}{opened.flags}"
     process.echo(f"Nothing is changed yet. A person approves the plan with: {words}", err=True)
     return 0
 
 
-def _settled(opened: app.Application, plan: str) -> int:
+def _ask_and_apply(opened: app.Application, plan: str) -> int:
     """Shows a plan, asks about it, and applies it if it is approved. Returns the exit code. Raises ClickException when
     it is decided already."""
     planned = _planning(opened)
@@ -63,12 +63,12 @@ def _settled(opened: app.Application, plan: str) -> int:
     if found.state not in {"pending", "approved", "applying"}:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
-        planned.approvals.check(found.plan)  # before the question: nobody answers one in vain
+        planned.approvals.check(found.plan)  # before the question, so that no answer is in vain
         found = planned.approvals.decide(plan, _decision(found))
-    elif found.state == "applying":  # its server may have died; who applies it is not asked a second time
-        process.echo("The plan is approved, and somebody has begun to apply it. Going on, unless that is still at it.")
+    elif found.state == "applying":  # its server may have died; the person is not asked a second time
+        process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
     if found.state in {"approved", "applying"}:
-        found = _applied(planned, plan)
+        found = _apply(planned, plan)
     process.echo(_ending(found))
     if found.state == "applied":
         _follow(opened, found)
@@ -97,7 +97,9 @@ def list_plans(context: click.Context, /, **given: object) -> None:
 def show(context: click.Context, /, plan: str, **given: object) -> None:
     """Show PLAN."""
     with opening.application(context, given) as opened:
-        process.echo(_text(_planning(opened).approvals.get(_whole(opened, plan))))
+        whole = _whole(opened, plan)
+        found = _planning(opened).approvals.get(whole)
+        process.echo(_text(found))
 
 
 @plans.command(short_help="Take back what a plan has changed, by a plan of its own.")
@@ -109,7 +111,7 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
     with opening.application(context, given) as opened:
         whole = _whole(opened, plan)
         caller = opening.operator(f"plans undo {whole}")
-        reverse = _planning(opened).undo(whole, caller, opened.operator.evaluator.look)
+        reverse = _planning(opened).undo(whole, caller, opened.operator.evaluator.run_aside)
         code = settle(opened, reverse.id)
     context.exit(code)
 
@@ -127,7 +129,7 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
     with opening.application(context, given) as opened:
         planned = _planning(opened)
         found = planned.approvals.get(_whole(opened, plan))
-        made = links.found(private_files.state_folder(), planned.store().where)
+        made = links.find(private_files.state_folder(), planned.store().where)
         if made is None:
             raise click.ClickException(
                 "no page has this plan: a server that keeps its plans in the same store serves one from its own first "
@@ -146,11 +148,12 @@ def _planning(opened: app.Application) -> planning.Planning:
 
 
 def _whole(opened: app.Application, plan: str) -> str:
-    """Returns the id of the one newest plan that begins so; what is given where it is whole, or none does so."""
+    """Returns the id of the one plan that begins so; the text as it is when it is whole, or not one plan does."""
     if len(plan) >= _ID:
         return plan
-    newest = _planning(opened).approvals.newest()
-    found = [each.plan.id for each in newest if each.plan.id.startswith(plan.rstrip("…"))]
+    beginning = plan.rstrip("…")
+    ids = [each.plan.id for each in _planning(opened).approvals.newest()]
+    found = [whole for whole in ids if whole.startswith(beginning)]
     return found[0] if len(found) == 1 else plan
 
 
@@ -159,10 +162,12 @@ def _line(found: record.Record) -> str:
     from kubescript.output import sanitizing
 
     planned = found.plan
-    spaces = ", ".join(sorted({step.namespace for step in planned.steps if step.namespace})) or "no namespace"
+    namespaces = {step.namespace for step in planned.steps if step.namespace}
+    spaces = ", ".join(sorted(namespaces)) or "no namespace"
     count = model.count(len(planned.steps), "change")
     client = planned.author.client or planned.author.user
-    line = f"{planned.id}  {view.moment(planned.created)}  {found.state:<8}  {count} in {spaces}, by {client}"
+    created = view.moment(planned.created)
+    line = f"{planned.id}  {created}  {found.state:<8}  {count} in {spaces}, by {client}"
     return sanitizing.clean(line)
 
 
@@ -173,7 +178,7 @@ def _text(found: record.Record) -> str:
 
 
 def _decision(found: record.Record) -> record.Decision:
-    """Asks the person at the terminal. Aborts when nobody is there."""
+    """Asks the person at the terminal. Aborts when there is none."""
     import time
 
     from kubescript.changes import planner
@@ -181,7 +186,7 @@ def _decision(found: record.Record) -> record.Decision:
     from kubescript.changes.store import record as plan_record
 
     _check_person()
-    overrides = _overridden(found)
+    overrides = _list_overrides(found)
     answer = click.prompt("Type `approve` or `decline`", type=click.Choice(["approve", "decline"]), show_choices=False)
     approves = answer == "approve"
     must_say_why = approves and bool(overrides)
@@ -199,7 +204,7 @@ def _decision(found: record.Record) -> record.Decision:
 
 
 def _check_person() -> None:
-    """Ends the command where nobody is at a terminal."""
+    """Ends the command where there is no person at a terminal."""
     if not _is_person():
         raise click.ClickException("a plan is approved by a person at a terminal; this is none")
 
@@ -208,8 +213,8 @@ def _is_person() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _overridden(found: record.Record) -> tuple[str, ...]:
-    """Returns the rules whose critical findings the person overrides, each by its name."""
+def _list_overrides(found: record.Record) -> tuple[str, ...]:
+    """Returns the names of the rules whose critical findings the person overrides by approving."""
     rules = dict.fromkeys(finding.rule for finding in found.plan.critical)
     if not rules:
         return ()
@@ -218,7 +223,7 @@ def _overridden(found: record.Record) -> tuple[str, ...]:
     return tuple(rules)
 
 
-def _applied(planned: planning.Planning, plan: str) -> record.Record:
+def _apply(planned: planning.Planning, plan: str) -> record.Record:
     with terminal.Status("applying") as status:
 
         def report(done: int, count: int, text: str) -> None:
@@ -228,7 +233,7 @@ def _applied(planned: planning.Planning, plan: str) -> record.Record:
 
 
 def _follow(opened: app.Application, ended: record.Record) -> None:
-    """Follows what a plan has begun, and says what became of it."""
+    """Follows the rollouts that a plan has begun, and prints what became of them."""
     import anyio
     import orjson
 

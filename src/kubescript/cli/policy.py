@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from kubescript.cli import flags, paths, process
+from kubescript.cli import flags, process, user_path
 
 if TYPE_CHECKING:
     from kubescript import config
@@ -27,7 +27,7 @@ def policy() -> None:
 
 
 @policy.command(short_help="Say what the policy decides about written or recorded requests.")
-@click.argument("file", type=paths.UserPath(dir_okay=False))
+@click.argument("file", type=user_path.UserPath(dir_okay=False))
 @flags.server_flags
 @click.pass_context
 def test(context: click.Context, /, file: Path, **given: object) -> None:
@@ -53,7 +53,7 @@ def test(context: click.Context, /, file: Path, **given: object) -> None:
 
 @contextlib.contextmanager
 def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
-    """Yields what decides about each cluster, the default one first. Raises ConfigError for wrong settings."""
+    """Yields the judge of each cluster, the default one first. Raises ConfigError for wrong settings."""
     from kubescript import clusters, redaction
     from kubescript.changes.rules import write_settings
     from kubescript.cli import policy_cases
@@ -70,13 +70,13 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
 
 
 def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
-    """Prints what becomes of each case; says whether one has another outcome than it expects."""
+    """Prints the outcome of each case; says whether one has another outcome than it expects."""
     from kubescript.cli import policy_cases
 
     failed = 0
     every = policy_cases.read(file)
     for case in every:
-        result = policy_cases.judged(case, judges)
+        result = policy_cases.judge_case(case, judges)
         _print(result)
         if result.unjudged:
             _say(f"         {result.unjudged}: what it would change was not judged")
@@ -89,7 +89,7 @@ def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
 
 
 def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
-    """Prints what would become of each recorded call but those that are allowed."""
+    """Prints the outcome of each recorded call that would not be allowed now."""
     from kubescript.audit import reader
     from kubescript.cli import policy_cases
 
@@ -97,7 +97,7 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     tried: Counter[policy_cases.Result] = Counter()
     seen = set()
     for record in reader.records(file):
-        result = policy_cases.recorded(record, judges)
+        result = policy_cases.judge_record(record, judges)
         is_trial = bool(record.get("dry_run"))
         key = record.get("audit_id"), is_trial
         # A plan that is applied tries its requests again.
@@ -112,7 +112,8 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     totals: Counter[str] = Counter()
     for result, count in results.items():
         totals[result.verdict] += count
-    _say(", ".join(f"{count} {verdict}" for verdict, count in sorted(totals.items())) or "no calls")
+    counts = (f"{count} {verdict}" for verdict, count in sorted(totals.items()))
+    _say(", ".join(counts) or "no calls")
     _say("A record has no bodies, so what the requests would change was not judged.")
     return False
 
@@ -127,7 +128,7 @@ def _print(result: policy_cases.Result, count: int = 1) -> None:
 
 
 def _say(line: str) -> None:
-    """Prints a line. Its text may be a stranger's."""
+    """Prints a line, whose text may be of unknown origin."""
     from kubescript.output import sanitizing
 
     process.echo(sanitizing.printable(line))

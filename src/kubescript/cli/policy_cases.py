@@ -24,7 +24,7 @@ from kubescript.policy import policy
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
 
-__all__ = ["Case", "Judge", "Result", "is_audit", "judged", "read", "recorded"]
+__all__ = ["Case", "Judge", "Result", "is_audit", "judge_case", "judge_record", "read"]
 
 Compare = Callable[[request.Request, bytes, bytes, Callable[[str], None]], inspection.Changes]
 """See `redaction.Engine.changes`."""
@@ -50,7 +50,7 @@ _METHODS: Final = {
     "deletecollection": "DELETE",
 }
 _NAMED: Final = b'{"metadata":{"name":"recorded"}}'
-"""The body of a recorded creation, of which the record does not tell the name: nothing else of a body is judged."""
+"""The body of a recorded creation. The record lacks the object's name, and nothing else of a body is judged."""
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,8 +102,8 @@ class Result:
 
     def meets(self, case: Case) -> bool:
         """Says whether the verdict, and the rule that decided, are those that the case expects."""
-        rules = {self.rule, *(notice.rule for notice in self.notices)}
-        return case.expect in {None, self.verdict} and (not case.rule or case.rule in rules)
+        rules = {"", self.rule, *(notice.rule for notice in self.notices)}
+        return case.expect in {None, self.verdict} and case.rule in rules
 
 
 def is_audit(file: Path) -> bool:
@@ -125,30 +125,32 @@ def read(file: Path) -> list[Case]:
         raise errors.ConfigError(f"{file}: {error}", remedy=remedy) from None
 
 
-def judged(case: Case, judges: Mapping[str, Judge]) -> Result:
+def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
     """Judges a case. Raises ConfigError when it names no cluster, and RedactionError."""
-    judge = _judge(case.context, judges)
+    judge = _find_judge(case.context, judges)
     try:
-        call = _parsed(case.request)
+        call = _parse(case.request)
     except errors.RequestError as error:
         return Result(f"{case.request.method} {case.request.path}", "deny", error.code, error.message)
-    first = _judged_request(call, judge)
+    first = _judge_request(call, judge)
     if first.verdict in {"allow", "deny"}:
         return first
     after = case.after
-    if after is None and call.verb in {"create", "update"} and write_policy.verb(call) != "delete":
+    is_written = call.verb in {"create", "update"} and write_policy.verb(call) != "delete"
+    if after is None and is_written:
         after = case.request.body
     missing = _missing(call, case.before, after)
     if missing:
         return replace(first, unjudged=missing)
-    shown = judge.compare(call, _encoded(case.before), _encoded(after), lambda _: None)
+    before, later = _encode(case.before), _encode(after)
+    shown = judge.compare(call, before, later, lambda _: None)
     found = effects.findings(call, shown, judge.writes)
     if found.denials:
-        return _denied(call, found.denials[0], found.notices)
+        return _deny(call, found.denials[0], found.notices)
     return replace(first, notices=found.notices)
 
 
-def recorded(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
+def judge_record(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
     """Judges the request of an audit record; None for a record of anything else. Raises ConfigError when it names no
     cluster."""
     if record.get("type") not in {"call", "sent"} or not record.get("resource"):
@@ -169,7 +171,8 @@ def recorded(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result |
     )
     if verb == "create":
         call = replace(call, body=_NAMED)
-    return _judged_request(call, _judge(str(record.get("context", "")), judges))
+    judge = _find_judge(str(record.get("context", "")), judges)
+    return _judge_request(call, judge)
 
 
 def _content(file: Path) -> bytes:
@@ -179,8 +182,8 @@ def _content(file: Path) -> bytes:
         raise errors.ConfigError(f"cannot read {file}: {error.strerror}") from None
 
 
-def _judge(context: str, judges: Mapping[str, Judge]) -> Judge:
-    """Returns what decides about one cluster, the first one without a name."""
+def _find_judge(context: str, judges: Mapping[str, Judge]) -> Judge:
+    """Returns the judge of one cluster; that of the first one for an empty name."""
     if not context:
         return next(iter(judges.values()))
     if context not in judges:
@@ -188,31 +191,34 @@ def _judge(context: str, judges: Mapping[str, Judge]) -> Judge:
     return judges[context]
 
 
-def _parsed(asked: Asked) -> request.Request:
+def _parse(asked: Asked) -> request.Request:
     """Returns the request in its canonical form. Raises RequestError."""
     address = urllib.parse.urlsplit(asked.path)
-    path = tuple(urllib.parse.unquote(part) for part in address.path.strip("/").split("/"))
+    parts = address.path.strip("/").split("/")
+    path = tuple(map(urllib.parse.unquote, parts))
     query = (*urllib.parse.parse_qsl(address.query, keep_blank_values=True), *asked.query.items())
     default: _ContentType = "application/json"
     if asked.method == "PATCH":
         default = "application/strategic-merge-patch+json"
     content_type = _TYPES[asked.content_type or default]
-    body = msgspec.Raw(_encoded(asked.body))
-    return requests.canonical(request.parse(exchanges.Call(asked.method, path, query, body, content_type)))
+    body = msgspec.Raw(_encode(asked.body))
+    call = exchanges.Call(asked.method, path, query, body, content_type)
+    return requests.canonical(request.parse(call))
 
 
-def _judged_request(call: request.Request, judge: Judge) -> Result:
+def _judge_request(call: request.Request, judge: Judge) -> Result:
     """Judges the request alone."""
     decision = judge.calls.decide(call)
     if decision.verdict in {"plan", "direct"}:
-        decision = write_policy.permitted(call, judge.writes) or decision
+        decision = write_policy.find_objection(call, judge.writes) or decision
     if decision.verdict == "deny":
-        return _denied(call, decision)
+        return _deny(call, decision)
     return Result(request.describe(call), decision.verdict, decision.rule)
 
 
-def _denied(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
-    return Result(request.describe(call), "deny", decision.rule, decision.reason, notices)
+def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
+    what = request.describe(call)
+    return Result(what, "deny", decision.rule, decision.reason, notices)
 
 
 def _missing(call: request.Request, before: object, after: object) -> str:
@@ -224,5 +230,5 @@ def _missing(call: request.Request, before: object, after: object) -> str:
     return ""
 
 
-def _encoded(document: object) -> bytes:
+def _encode(document: object) -> bytes:
     return b"" if document is None else json.dumps(document).encode()

@@ -34,7 +34,7 @@ _GRACE_S: Final = 1.0
 
 
 def open_streams() -> None:
-    """Opens /dev/null for each stream that the caller closed: nothing we open must get their numbers."""
+    """Opens /dev/null for each stream that the caller closed: no other file must get its number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
@@ -49,7 +49,7 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
     terminated = threading.Event()
 
     def terminate(*_: object) -> None:
-        # SIGTERM ends a command as Ctrl-C does, which raises in the main thread and so cleans up
+        # SIGTERM ends a command as Ctrl-C does, which raises in the main thread and so cleans up.
         terminated.set()
         # A shell that starts a command in the background has it ignore SIGINT.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -65,7 +65,7 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _TERMINATED if terminated.is_set() else _INTERRUPTED
     except BrokenPipeError:
-        # whoever read has seen enough; what is left in the buffer must not fail again
+        # The reader has seen enough; what is left in the buffer must not fail again.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         return _FAILED
@@ -83,7 +83,8 @@ def _explain(error: click.ClickException) -> click.ClickException:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints what no terminal obeys, or says why it cannot. A reader that has gone away (head) needs no message."""
+    """Prints a text without control sequences. Raises ClickException when it cannot be written, but not for a reader
+    that has gone away (`head`), which needs no message."""
     try:
         click.echo(sanitizing.clean(text), err=err)
     except OSError as error:
@@ -93,9 +94,9 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process with this exit code, once what was left for the exit is done: files with credentials are removed
-    and streams written out."""
-    # Python would take every module apart as well: 0.08 s of each command.
+    """Ends the process with this exit code, after its exit handlers, which remove files with credentials, and with its
+    streams written out."""
+    # Python would also tear down every module: 0.08 s of each command.
     atexit._run_exitfuncs()
     try:
         for stream in (sys.stdout, sys.stderr):

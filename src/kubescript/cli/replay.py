@@ -17,11 +17,11 @@ import anyio
 
 from kubescript import config, errors, evaluator, types
 from kubescript.audit import attachments, reader, replays, script_records
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.output import fencing, notes
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import cancellation, executor
+from kubescript_sandbox.host import executor
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["Verdict", "replay"]
@@ -37,7 +37,7 @@ _CLOCK: Final = re.compile(
 _MAX_LIMITS: Final = runs.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
 )
-"""What a configuration may say at most (`config.Limits`): the record may be a stranger's."""
+"""The most that a configuration may say (`config.Limits`): the record may be of unknown origin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def replay(
     wanted: reader.Filter,
     redact: script_records.Redact,
 ) -> Iterator[Verdict]:
-    """Run every script on record that can be run again."""
+    """Runs every script on record that can be run again."""
     for entry in reader.records(path, wanted):
         if entry["type"] != "script":
             continue
@@ -84,25 +84,26 @@ def _compare(
     document = attachments.document(folder, entry)
     script = attachments.script(folder, entry["script"])
     cluster = _RecordedCluster(folder, document)
-    session = evaluator.Evaluator(_with_limits(settings, document.limits), runner, cluster)
+    session = evaluator.Evaluator(_with_limits(settings, document.limits), evaluator.Host(runner), cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
         raise cluster.lost
-    now = _unmarked(redact(answer.text, lambda _: None))
-    then = _unmarked(document.answer)
-    if cluster.unknown or _KEYED_MASK.sub(r"\1", now) != _KEYED_MASK.sub(r"\1", then):
+    now = _remove_mark(redact(answer.text, lambda _: None))
+    then = _remove_mark(document.answer)
+    is_same = _KEYED_MASK.sub(r"\1", now) == _KEYED_MASK.sub(r"\1", then)
+    if cluster.unknown or not is_same:
         return "differs", _difference(script, then, now, cluster)
     return "same", "" if now == then else "except masks, whose key differs in each server"
 
 
-def _unmarked(answer: str) -> str:
+def _remove_mark(answer: str) -> str:
     """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
     there is one, on a line of its own."""
     return _JOINT.sub(" ", fencing.unfence(answer))
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
-    """Why two answers of one script are not the same."""
+    """Returns why two answers of one script are not the same."""
     if cluster.unknown:
         return f"makes calls that were not recorded: {', '.join(cluster.unknown[:3])}"
     position = _first_difference(before, after)
@@ -113,7 +114,8 @@ def _difference(script: str, before: str, after: str, cluster: _RecordedCluster)
 
 
 def _first_difference(before: str, after: str) -> int:
-    """The first character that differs; the end of the shorter text when it is the beginning of the longer one."""
+    """Returns the position of the first character that differs; the end of the shorter text when it is the beginning of
+    the longer one."""
     for position, (one, other) in enumerate(zip(before, after, strict=False)):
         if one != other:
             return position
@@ -121,7 +123,7 @@ def _first_difference(before: str, after: str) -> int:
 
 
 def _with_limits(settings: config.Settings, limits: runs.Limits) -> config.Settings:
-    """The limits of the first run, as far as they are limits; all else as it is here and now."""
+    """Returns the settings with the limits of the first run, as far as a configuration may name them."""
     chosen = config.Limits.model_construct(
         default_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
         max_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
@@ -163,11 +165,11 @@ class _RecordedCluster:
 
     @property
     def is_named_by_data(self) -> bool:
-        """True: the record does not tell who named them."""
+        """True: the record does not say where the names came from."""
         return True
 
     def handle(
-        self, call: exchanges.Call, tally: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """The recorded answer, and the recorded notes with it."""
         waiting = self._answers[replays.fingerprint(call)]
@@ -176,12 +178,14 @@ class _RecordedCluster:
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
             return exchanges.Reply(0, fault=fault), None
         seen = waiting.popleft()
+        tally = operation.summary
         for name, value in self.document.summary.items():
             if type(getattr(tally, name, None)) is type(value):
                 setattr(tally, name, value)
         tally.replayed = [notes.Note(note) if isinstance(note, str) else note for note in self.document.notes]
-        reply = seen.reply
-        return reply, self._response(reply, seen) if reply.fault is None else None
+        if seen.reply.fault is not None:
+            return seen.reply, None
+        return seen.reply, self._response(seen.reply, seen)
 
     def _response(self, reply: exchanges.Reply, seen: attachments.CapturedCall) -> types.Response:
         return types.Response(

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 __all__ = ["Status", "Watched", "announcer", "starting", "wants_text"]
 
 _PATIENCE_S: Final = 0.7
-"""Seconds until a person wants to know what is going on."""
+"""Seconds after which a person wants to know what is going on."""
 _TICK_S: Final = 0.5
 _CLEAR: Final = "\r\x1b[K"
 """To the beginning of the line, and empty it."""
 
 
 def wants_text(settings: config.Settings) -> bool:
-    """Whether log lines are for people."""
+    """Says whether log lines are for people."""
     if settings.log_format == "auto":
         return settings.log_file is None and _is_watched()
     return settings.log_format == "text"
@@ -49,9 +49,9 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
     def announce(url: str) -> None:
         where, how = "over standard input and output", "an MCP client starts the server itself"
         if not is_stdio:
-            from kubescript.cli import client  # no server for a client pays for it
+            from kubescript.cli import clients  # no server for a client pays for it
 
-            where, how = f"at {url}", client.claude_line("kubescript", client.Server(url=url))
+            where, how = f"at {url}", clients.claude_line("kubescript", clients.Server(url=url))
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
         click.echo(sanitizing.printable(sanitizing.clean(line)), err=True)
 
@@ -86,8 +86,8 @@ class Status:
 
     async def on_progress(self, done: float, total: float | None, text: str) -> None:
         """Says how far a script is, by its own words."""
-        share = f" {done:g}" if total is None else f" {done:g}/{total:g}"
-        self.say(f"running{share}: {text}")
+        share = f"{done:g}" if total is None else f"{done:g}/{total:g}"
+        self.say(f"running {share}: {text}")
 
     def __enter__(self) -> Self:
         if _is_watched():
@@ -106,7 +106,8 @@ class Status:
             return
         while True:
             seconds = time.monotonic() - self._since
-            line = sanitizing.printable(sanitizing.clean(f"{self._doing} ({seconds:.0f} s)"))
+            text = f"{self._doing} ({seconds:.0f} s)"
+            line = sanitizing.printable(sanitizing.clean(text))
             _write(_CLEAR + line[: _width() - 1])
             if self._ended.wait(_TICK_S):
                 _write(_CLEAR)
@@ -134,7 +135,7 @@ class Watched:
 
 
 def _is_watched() -> bool:
-    """Whether a person reads stderr, on a terminal that can empty a line."""
+    """Says whether a person reads stderr, on a terminal that can empty a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 

@@ -7,6 +7,7 @@ An item is decoded no further than a request needs.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent import futures
 from dataclasses import dataclass, field
@@ -16,9 +17,11 @@ import msgspec
 
 from kubescript import errors
 from kubescript.kube import kinds, selectors
+from kubescript_sandbox.host import cancellation
 
 __all__ = [
-    "MAX_BYTES", "Check", "Collection", "Item", "Resource", "as_list_item", "as_object", "check_json", "split_list",
+    "MAX_BYTES", "Check", "Collection", "Deadline", "Item", "Resource", "as_list_item", "as_object", "check_json",
+    "split_list",
 ]  # fmt: skip
 
 Check = Callable[[], None]
@@ -28,6 +31,26 @@ MAX_BYTES: Final = 512 * 1024**2
 """Bytes of one file of objects in JSON."""
 _MAX_VALUES: Final = 32_000_000
 _CHECK_S: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The check of one request."""
+
+    at: float
+    """By `time.monotonic`."""
+    cancel: cancellation.Cancellation
+
+    def __call__(self) -> None:
+        """Raises ClusterError when the answer is of no use any more."""
+        if self.cancel.cancelled:
+            raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
+        if time.monotonic() > self.at:
+            raise errors.ClusterError(
+                "the snapshot could not be read within the call's time; what was read so far is kept: ask again, with "
+                "fewer terms in the selectors if there are many",
+                code="cluster.timeout",
+            )
 
 
 @dataclass(frozen=True, slots=True)

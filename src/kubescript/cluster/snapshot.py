@@ -74,7 +74,7 @@ class Snapshot:
             raise _not_captured(
                 f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read"
             )
-        check = _check(time.monotonic() + timeout_s, cancel)
+        check = collection.Deadline(time.monotonic() + timeout_s, cancel)
         try:
             response = (
                 self._resource(call, check) if call.is_resource else discovery_documents.answer(self._store, call)
@@ -247,20 +247,6 @@ def _not_captured(message: str) -> errors.ClusterError:
 def _too_deep() -> errors.ClusterError:
     # An object may have been read by a thread whose stack had more room than that of the one that answers.
     return errors.ClusterError("an object of the snapshot is nested too deep", code="cluster.broken")
-
-
-def _check(deadline: float, cancel: cancellation.Cancellation) -> collection.Check:
-    def check() -> None:
-        if cancel.cancelled:
-            raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
-        if time.monotonic() > deadline:
-            raise errors.ClusterError(
-                "the snapshot could not be read within the call's time; what was read so far is kept: ask again, with "
-                "fewer terms in the selectors if there are many",
-                code="cluster.timeout",
-            )
-
-    return check
 
 
 def _in_time(response: types.Response, check: collection.Check) -> types.Response:

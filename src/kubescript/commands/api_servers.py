@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kubescript import contexts, errors, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.cluster import acting
 from kubescript.commands import request_credentials
 from kubescript.wire import exchanges
-from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["ApiServers"]
@@ -40,7 +39,7 @@ class ApiServers:
         return False
 
     def handle(
-        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Answers one call with the token of the present request."""
         try:
@@ -48,7 +47,7 @@ class ApiServers:
         except (errors.AuthError, errors.RequestError) as error:
             return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
         with acting.using(lambda: token):
-            return self._servers[url].handle(call, summary, timeout_s, cancel)
+            return self._servers[url].handle(call, operation, timeout_s)
 
     def close(self) -> None:
         """Closes the connections to all of them."""

@@ -38,7 +38,7 @@ class Runner:
         self,
         settings: config.Settings,
         started: processes.Processes,
-        later: Callable[[Callable[[], None]], None],
+        later: Callable[..., None],
     ) -> None:
         """`later` runs a function after an answer has been sent."""
         self._settings = settings.openshift

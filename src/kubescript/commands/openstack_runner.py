@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from kubescript import config, errors, types
-from kubescript.broker import summary
+from kubescript.broker import operation
 from kubescript.commands import (
     clouds,
     command_outcome,
@@ -27,7 +27,6 @@ from kubescript.commands import (
 )
 from kubescript.wire import exchanges, orders
 from kubescript_sandbox import runs
-from kubescript_sandbox.host import cancellation
 from kubescript_sandbox.wire import protocol
 
 __all__ = ["NoCluster", "Runner", "check"]
@@ -55,7 +54,7 @@ class NoCluster:
     is_named_by_data = False
 
     def handle(
-        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Refuses it."""
         return exchanges.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None
@@ -64,9 +63,7 @@ class NoCluster:
 class Runner:
     """Runs one command line after the other. Many threads use it at once."""
 
-    def __init__(
-        self, settings: config.Settings, started: processes.Processes, later: Callable[[Callable[[], None]], None]
-    ) -> None:
+    def __init__(self, settings: config.Settings, started: processes.Processes, later: Callable[..., None]) -> None:
         """`later` runs a function after an answer has been sent."""
         self._settings = settings.openstack
         self._processes = started

@@ -1,21 +1,20 @@
 """All settings. They are read once from flags, environment and file, in this order of precedence, and frozen."""
 
-from kubescript.config.clusters import Context, DeniedResource
+from kubescript.config.callers import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
-from kubescript.config.deferring import deferred_models
+from kubescript.config.context import Context, DeniedResource
+from kubescript.config.deferring import defer_models
+from kubescript.config.execution import Limits, Output, Redaction, RedactionRule, Sandbox
 from kubescript.config.loading import load
-from kubescript.config.names import nearest
-from kubescript.config.records import Audit, Redaction, RedactionRule, Telemetry
-from kubescript.config.reloading import check_reload
-from kubescript.config.scripts import Limits, Output, Sandbox
+from kubescript.config.observability import Audit, Telemetry
 from kubescript.config.section import MIB
-from kubescript.config.serving import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
-from kubescript.config.settings import Mode, Settings, lower
-from kubescript.config.writes import Approvals, Expression, Plans, WritePolicy
+from kubescript.config.settings import Mode, Settings, check_reload, lower
+from kubescript.config.suggestions import nearest
+from kubescript.config.write_policy import Approvals, Expression, Plans, WritePolicy
 
 __all__ = [
     "LOOPBACK", "MIB", "ROUTES", "Access", "Approvals", "Audit", "Auth", "Context", "DeniedResource", "Expression",
     "Http", "Impersonation", "Introspection", "Limits", "Mode", "OpenShift", "OpenStack", "Output", "Plans",
     "Redaction", "RedactionRule", "Route", "Sandbox", "Settings", "Telemetry", "Tls", "WritePolicy", "check_reload",
-    "deferred_models", "load", "lower", "nearest", "normal_url",
+    "defer_models", "load", "lower", "nearest", "normal_url",
 ]  # fmt: skip

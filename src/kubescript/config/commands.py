@@ -41,7 +41,7 @@ class OpenStack(section.Section):
 
     allow_write: bool = False
     """Run commands that write too; those that handle credentials, files of the server or a terminal never run. No plan
-    is made, and nobody is asked: what a command line changes is changed at once."""
+    is made, and no person is asked: what a command line changes is changed at once."""
     cloud: str | None = None
     """The cloud of `clouds_file`. Default: the only one in it, or `openstack`."""
     clouds_file: section.UserPath | None = None
@@ -54,7 +54,7 @@ class OpenStack(section.Section):
     """CAs of the cloud's services, in PEM. Default: what clouds.yaml says, else those that come with the client
     (certifi), and not the system's."""
     insecure: bool = False
-    """Do not check who the cloud's services are. Whoever is between can read and use the tokens."""
+    """Do not verify the certificates of the cloud's services. Any machine on the way can read and use the tokens."""
     allowed_commands: tuple[_Words, ...] = ()
     """Commands that may run besides those that are known to read, by their first words: `loadbalancer status`. What
     they send by other methods than GET needs `allow_write` as well."""
@@ -89,7 +89,8 @@ class OpenShift(section.Section):
     ca_cert: section.UserPath | None = None
     """CAs of the API servers of `urls`, in PEM. Default: the system's."""
     insecure: bool = False
-    """Do not check who the API servers of `urls` are. Whoever is between can read and use the tokens."""
+    """Do not verify the certificates of the API servers of `urls`. Any machine on the way can read and use the tokens.
+    """
 
     @pydantic.model_validator(mode="after")
     def _one_answer(self) -> OpenShift:

@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import logging
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeGuard, get_args
+from typing import Any, Final, get_args
 
 import pydantic
 import pydantic_settings
 
 from kubescript import errors
-from kubescript.config import rhos
-from kubescript.config.clusters import Context
+from kubescript.config import files, rhos
 from kubescript.config.commands import ROUTES
-from kubescript.config.names import nearest
+from kubescript.config.context import Context
 from kubescript.config.section import with_home
 from kubescript.config.settings import PREFIX, Mode, Settings, split
+from kubescript.config.suggestions import nearest
 
 __all__ = ["load"]
 
@@ -32,7 +31,7 @@ log = logging.getLogger(__name__)
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
 """The variable that names the file; it is no setting itself."""
 _HTTP_ONLY: Final = ("port", "host")
-"""Settings that mean nothing to another transport: who gives one wants http."""
+"""Settings that mean nothing to another transport: each implies http."""
 _MAX_NAME: Final = 253
 """Characters of a context's name."""
 
@@ -46,11 +45,11 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
     _check_environment()
     path, data = _from_file(file, flags)
     if folder is not None:
-        data = _with_folder(data, folder)
+        data = files.with_folder(data, folder)
         path = folder
     flags, data = _with_chosen_contexts(flags, data)
     try:
-        settings = _layered(data)(**flags)
+        settings = _layer(data)(**flags)
     except pydantic.ValidationError as error:
         raise errors.ConfigError(_explain(error, path)) from None
     except pydantic_settings.SettingsError as error:  # it names the setting, and quotes no value
@@ -62,7 +61,8 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
 
 def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
     """Returns the file that counts, and its settings as ours. Raises ConfigError."""
-    named, theirs = os.environ.get(CONFIG_VARIABLE), os.environ.get(rhos.VARIABLE)
+    named = os.environ.get(CONFIG_VARIABLE)
+    theirs = os.environ.get(rhos.VARIABLE)
     if file is None and named and theirs:
         raise errors.ConfigError(
             f"{CONFIG_VARIABLE} and {rhos.VARIABLE} both name a configuration file", remedy="leave one of the two out"
@@ -70,34 +70,37 @@ def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | N
     if file is None and not named:
         return _from_theirs(theirs, flags)
     path = with_home(file or Path(named or ""))
-    data = _read_file(path)
-    return path, rhos.translated(data, path) if rhos.is_beside(data) else data
+    data = files.read_file(path)
+    return path, rhos.translate(data, path) if rhos.is_beside(data) else data
 
 
 def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
     """Returns the file of rhos-mcps that counts where no other is named. Raises ConfigError."""
     if named:
         path = with_home(Path(named))
-        return path, rhos.translated(_read_file(path, is_yaml=True), path)
+        return path, rhos.translate(files.read_file(path, is_yaml=True), path)
     if not _asks_for_theirs(flags) or not rhos.FILE.is_file():
         return None, {}
     try:
-        data = _read_file(rhos.FILE)
+        data = files.read_file(rhos.FILE)
     except errors.ConfigError:  # it belongs to something else
         return None, {}
     if not rhos.is_beside(data):
         return None, {}
     log.warning("the settings of %s count; --config names another file", rhos.FILE.absolute())
-    return rhos.FILE, rhos.translated(data, rhos.FILE)
+    return rhos.FILE, rhos.translate(data, rhos.FILE)
 
 
 def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
-    """Says whether what rhos-mcps serves is to be served, and in the way it does."""
+    """Says whether flags and variables ask for what rhos-mcps serves, over http as it does."""
     # Attack: a repository with a config.yaml, in whose folder a client starts this server. Clients use stdio.
     is_http = flags.get("transport", _variable("transport")) == "http"
-    is_http = is_http or ("transport" not in flags and any(_variable(name) for name in _HTTP_ONLY))
+    if "transport" not in flags:
+        is_http = is_http or any(map(_variable, _HTTP_ONLY))
     toolsets = flags.get("toolsets", _variable("toolsets"))
-    return is_http and isinstance(toolsets, str) and not set(split(toolsets)).isdisjoint(ROUTES)
+    if not is_http or not isinstance(toolsets, str):
+        return False
+    return not set(split(toolsets)).isdisjoint(ROUTES)
 
 
 def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
@@ -167,7 +170,8 @@ def _check_contexts(settings: Settings) -> None:
 
 def _check_context(name: str, context: Context) -> None:
     """Refuses a name that cannot be shown in one line, and a context with two sources."""
-    if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
+    is_printable = bool(name.strip()) and name.isprintable()
+    if not is_printable or len(name) > _MAX_NAME:
         raise errors.ConfigError(f"setting `contexts`: {name[:_MAX_NAME]!r} cannot be a context's name")
     if context.snapshot and (context.kubeconfig or context.context):
         raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
@@ -183,7 +187,7 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
         most = settings.writes
     else:
         return settings
-    return settings.model_copy(update={"contexts": settings.lowered(most), **settings.lowered_commands(most)})
+    return settings.model_copy(update={"contexts": settings.lower_contexts(most), **settings.lower_commands(most)})
 
 
 def _is_stated(name: str, flags: Mapping[str, object]) -> bool:
@@ -200,7 +204,7 @@ def _variable(name: str) -> str | None:
     return None
 
 
-def _layered(file: dict[str, Any]) -> Callable[..., Settings]:
+def _layer(file: dict[str, Any]) -> Callable[..., Settings]:
     """Returns a class of settings that reads flags, then the environment, then the file's data. It reads no .env file
     and no secrets directory."""
 
@@ -234,71 +238,6 @@ def _check_environment() -> None:
             raise errors.ConfigError(
                 f"{variable}: settings of one context belong in a table [contexts.<name>] of the file"
             )
-
-
-def _read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
-    """Returns the tables of the file. Raises ConfigError."""
-    unreadable = f"cannot read the configuration file {path}"
-    try:
-        text = path.read_text("utf-8")
-    except OSError as error:
-        raise errors.ConfigError(f"{unreadable}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise errors.ConfigError(f"{unreadable}: it is not UTF-8 text") from None
-    data = _parse(path, text, is_yaml=is_yaml or path.suffix in {".yaml", ".yml"})
-    if not isinstance(data, dict):
-        raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
-    return data
-
-
-def _with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Returns the settings with those of each TOML file of the folder, in the order of their names."""
-    try:
-        files = sorted(file for file in folder.iterdir() if file.suffix == ".toml" and not file.name.startswith("."))
-    except OSError as error:
-        raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
-    for file in files:
-        data = _merged(data, _read_file(file))
-    return data
-
-
-def _merged(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings of both; of two values the later one, of two tables or lists of tables both."""
-    merged = dict(data)
-    for key, value in later.items():
-        before = merged.get(key)
-        if isinstance(before, dict) and isinstance(value, dict):
-            merged[key] = _merged(before, value)
-        elif _has_tables(before) and isinstance(value, list):
-            # A later file with a [[denied_resources]] or [[redaction.rules]] must not take back those of another one.
-            merged[key] = before + value
-        else:
-            merged[key] = value
-    return merged
-
-
-def _has_tables(value: object) -> TypeGuard[list[Any]]:
-    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
-
-
-def _parse(path: Path, text: str, *, is_yaml: bool) -> object:
-    """Returns the file's data. Raises ConfigError, which names the line when the parser does."""
-    try:
-        if is_yaml:
-            import yaml
-
-            return yaml.safe_load(text) or {}
-        return tomllib.loads(text)
-    except ValueError as error:
-        raise errors.ConfigError(f"{path}: {error}") from None
-    except Exception as error:
-        # The error is recognized by its module's name, because yaml is not imported for a TOML file.
-        if not type(error).__module__.startswith("yaml"):
-            raise
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        why = getattr(error, "problem", None) or "not valid YAML"
-        raise errors.ConfigError(f"{path}{where}: {why}") from None
 
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from kubescript import errors
 from kubescript.config.commands import ROUTES
-from kubescript.config.names import nearest
+from kubescript.config.suggestions import nearest
 
-__all__ = ["FILE", "VARIABLE", "is_beside", "is_theirs", "translated"]
+__all__ = ["FILE", "VARIABLE", "is_beside", "is_theirs", "translate"]
 
 log = logging.getLogger(__name__)
 
@@ -38,15 +38,16 @@ _SHORTEST: Final = 16
 
 def is_theirs(data: Mapping[str, Any]) -> bool:
     """Says whether settings are in this format: they have a key that is none of ours."""
-    return not _OWN.isdisjoint(data) or any("enabled" in (_raw(data, name) or ()) for name in ROUTES)
+    tables = (_raw(data, name) or {} for name in ROUTES)
+    return not _OWN.isdisjoint(data) or any("enabled" in table for table in tables)
 
 
 def is_beside(data: Mapping[str, Any]) -> bool:
-    """Says whether the same is so of a file that nobody has named, which may belong to anything."""
+    """Says whether a file that no flag or variable names is in this format too: it may belong to anything."""
     return is_theirs(data) and not data.keys().isdisjoint((*ROUTES, _SECURITY))
 
 
-def translated(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def translate(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Returns the settings as ours. Raises ConfigError."""
     _check_keys(data, _KEYS, "", path)
     tables = {name: _table(data, name) for name in ROUTES}
@@ -61,11 +62,11 @@ def translated(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     if _flag(data.get("debug", False), "debug"):
         ours["log_level"] = "debug"
     _warn_of_process(data)
-    return ours | _secured(_table(data, _SECURITY), path)
+    return ours | _translate_security(_table(data, _SECURITY), path)
 
 
-def _secured(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Returns who may call, and which names of this server and of web pages requests may have."""
+def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Returns the settings of tokens, and of the hosts and origins that requests may name."""
     _check_keys(security, _SECURITY_KEYS, f"{_SECURITY}.", path)
     if not _flag(security.get("enable_dns_rebinding_protection", True), "enable_dns_rebinding_protection"):
         log.warning(
@@ -78,8 +79,11 @@ def _secured(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
     token = security.get("token")
     if token is None:
         token = os.environ.get(_TOKEN_VARIABLE)
-    # Attack: an empty one, whose author has set it from a file that was not there, and which would let in everybody.
-    return {"http": http} | ({"auth": {"tokens": {"everybody": _digest(token)}}} if token is not None else {})
+    # Attack: an empty token, which its author has set from a file that was not there, and which would let every caller
+    # in.
+    if token is None:
+        return {"http": http}
+    return {"http": http, "auth": {"tokens": {"everybody": _digest(token)}}}
 
 
 def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:
@@ -89,7 +93,8 @@ def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> 
         return []
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
         raise errors.ConfigError(f"setting `{_SECURITY}.{key}`: expected a list of texts")
-    wild = [name for name in given if "*" in (name.removesuffix(":*") if any_port else name)]
+    suffix = ":*" if any_port else ""
+    wild = [name for name in given if "*" in name.removesuffix(suffix)]
     if wild:
         log.warning("%s: %s is ignored: requests must name a host that is listed", key, ", ".join(map(repr, wild)))
     return [name for name in given if name not in wild]
@@ -105,7 +110,7 @@ def _digest(token: object) -> str:
 
 
 def _warn_of_process(data: Mapping[str, Any]) -> None:
-    """Says what of the process and its log is not as it was there."""
+    """Warns of settings of the process and its log that are not taken over."""
     if data.get("workers", 1) not in (1, None):
         log.warning("workers is ignored: one process serves everybody, and command lines run in processes of their own")
     for key in ("log_format", "unicorn_log_format"):
@@ -115,8 +120,10 @@ def _warn_of_process(data: Mapping[str, Any]) -> None:
 
 def _check_keys(given: Mapping[str, Any], known: frozenset[str], table: str, path: Path) -> None:
     for key in given:
-        if key not in known:
-            raise errors.ConfigError(f"unknown setting `{table}{key}` in {path}{nearest(str(key), known)}")
+        if key in known:
+            continue
+        suggestion = nearest(str(key), known)
+        raise errors.ConfigError(f"unknown setting `{table}{key}` in {path}{suggestion}")
 
 
 def _table(data: Mapping[str, Any], name: str) -> dict[str, Any]:

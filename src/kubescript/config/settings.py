@@ -6,6 +6,7 @@ default and its reason. `loading` fills the settings in; every package reads the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 
@@ -13,11 +14,13 @@ import pydantic
 import pydantic_settings
 from pydantic import Field
 
-from kubescript.config import clusters, commands, records, scripts, serving
+from kubescript import errors
+from kubescript.config import callers, commands, execution, observability
+from kubescript.config.context import Context, DeniedResource
 from kubescript.config.section import UserPath
-from kubescript.config.writes import Plans, WritePolicy
+from kubescript.config.write_policy import Plans, WritePolicy
 
-__all__ = ["PREFIX", "Mode", "Settings", "lower", "split"]
+__all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
 
 Mode = Literal["off", "plan", "direct"]
 """How a cluster may be changed."""
@@ -25,6 +28,12 @@ _MODES: Final[tuple[Mode, ...]] = ("off", "plan", "direct")
 """Each permits more than the one before."""
 PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
+_FIXED: Final = (
+    "transport", "host", "port", "http", "tls", "auth", "insecure_no_auth", "redaction", "sandbox", "audit",
+    "plans.store", "limits.memory_mib", "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
+    "processes_pool_size",
+)  # fmt: skip
+"""All of them are of the process, its workers or its listener, and not of one caller."""
 
 
 class Settings(pydantic_settings.BaseSettings):
@@ -45,7 +54,7 @@ class Settings(pydantic_settings.BaseSettings):
     """How scripts may change the cluster. `plan`: their writes are tried (dry run), shown to a person as one diff, and
     sent when that person approves. `direct`: each is tried and sent at once. `read_only = true` beside it means off."""
     approval: Literal["person", "argument"] = "person"
-    """Who approves plans: a person, outside the tools; or whoever calls a tool, by its argument `approved`."""
+    """Who approves plans: a person, outside the tools; or the caller of a tool, by its argument `approved`."""
     write_policy: WritePolicy = WritePolicy()
     """What may be changed, and how many must approve it."""
     safety_rules: UserPath | None = None
@@ -59,12 +68,12 @@ class Settings(pydantic_settings.BaseSettings):
     """Start although the kubeconfig, or the context in it, is not there yet; the first call looks for it again."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
-    contexts: Annotated[Mapping[str, clusters.Context], pydantic_settings.NoDecode] = {}
+    contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
     """The only kubeconfig contexts that scripts may name: a list of names, or a table for each in the file. Default:
     one cluster."""
     snapshot: UserPath | None = None
     """Serve a saved cluster instead of a live one."""
-    denied_resources: tuple[clusters.DeniedResource, ...] = ()
+    denied_resources: tuple[DeniedResource, ...] = ()
     """Denied, or served as metadata, in addition to the defaults (Secret: metadata; serviceaccounts/token: nothing)."""
     deny_defaults: bool = True
     """Keep the default denials."""
@@ -74,34 +83,35 @@ class Settings(pydantic_settings.BaseSettings):
     """The toolset `openshift`."""
     processes_pool_size: Annotated[int, Field(ge=1, le=256)] = 10
     """Command lines of both toolsets that run at the same time."""
-    limits: scripts.Limits = scripts.Limits()
+    limits: execution.Limits = execution.Limits()
     """The limits of one script."""
-    sandbox: scripts.Sandbox = scripts.Sandbox()
+    sandbox: execution.Sandbox = execution.Sandbox()
     """How scripts are confined, and how many run at the same time."""
-    redaction: records.Redaction = records.Redaction()
+    redaction: execution.Redaction = execution.Redaction()
     """What is masked before scripts read it."""
-    audit: records.Audit = records.Audit()
+    audit: observability.Audit = observability.Audit()
     """What is recorded, and where."""
-    output: scripts.Output = scripts.Output()
+    output: execution.Output = execution.Output()
     """How answers are written."""
-    telemetry: records.Telemetry = records.Telemetry()
+    telemetry: observability.Telemetry = observability.Telemetry()
     """Where traces and metrics go."""
     transport: Literal["stdio", "http"] = "stdio"
     """How clients connect."""
-    http: serving.Http = serving.Http()
+    http: callers.Http = callers.Http()
     """The http transport, and the limits of each caller."""
-    tls: serving.Tls = serving.Tls()
+    tls: callers.Tls = callers.Tls()
     """TLS of the http transport."""
-    auth: serving.Auth = serving.Auth()
+    auth: callers.Auth = callers.Auth()
     """Who callers are. Without it, the http transport serves loopback addresses only."""
     insecure_no_auth: bool = False
-    """Serve other addresses than loopback without any authentication: whoever reaches the port reads the cluster."""
+    """Serve other addresses than loopback without any authentication: every client that reaches the port reads the
+    cluster."""
     acts_as: Literal["server", "caller", "impersonate"] = "server"
     """Who acts on the clusters: the server under its own credentials; the caller, whose token is passed on; or the
     server, which impersonates the caller."""
-    impersonation: serving.Impersonation = serving.Impersonation()
+    impersonation: callers.Impersonation = callers.Impersonation()
     """How callers are named to the cluster where they are impersonated."""
-    access: tuple[serving.Access, ...] = ()
+    access: tuple[callers.Access, ...] = ()
     """What callers may do, by their names, groups and scopes. Default: each may do all that the server offers."""
     host: str = "127.0.0.1"
     """Address of the http transport. All but loopback addresses need authentication."""
@@ -110,7 +120,7 @@ class Settings(pydantic_settings.BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged."""
     log_format: Literal["auto", "json", "text"] = "auto"
-    """How log lines are written; `auto`: text for a person at a terminal, JSON for everybody else."""
+    """How log lines are written; `auto`: text for a person at a terminal, JSON elsewhere."""
     log_file: UserPath | None = None
     """The file to whose end log lines are written; default, and `stderr`: the standard error stream."""
 
@@ -154,14 +164,14 @@ class Settings(pydantic_settings.BaseSettings):
             return "off"
         return self.writes or "plan"
 
-    def lowered(self, most: Mode) -> dict[str, clusters.Context]:
+    def lower_contexts(self, most: Mode) -> dict[str, Context]:
         """Returns the tables of the contexts, none with a mode above `most`."""
         return {
             name: own.model_copy(update={"writes": lower(self.of_context(name).mode, most)})
             for name, own in self.contexts.items()
         }
 
-    def lowered_commands(self, most: Mode) -> dict[str, object]:
+    def lower_commands(self, most: Mode) -> dict[str, object]:
         """Returns the table of `openstack`, which makes no plans: below `direct` it writes nothing. What `oc` writes
         goes through the cluster's own mode."""
         if most == "direct":
@@ -178,11 +188,13 @@ class Settings(pydantic_settings.BaseSettings):
     @property
     def modes(self) -> tuple[str, ...]:
         """The modes of all clusters."""
-        return tuple(self.of_context(name).mode for name in self.contexts) or (self.mode,)
+        if not self.contexts:
+            return (self.mode,)
+        return tuple(self.of_context(name).mode for name in self.contexts)
 
     @property
     def by_argument(self) -> bool:
-        """Whether there are plans that whoever calls a tool approves, by its argument `approved`."""
+        """Whether there are plans that the caller of a tool approves, by its argument `approved`."""
         return self.approval == "argument" and "plan" in self.modes
 
     @property
@@ -190,17 +202,19 @@ class Settings(pydantic_settings.BaseSettings):
         """Whether any script may change any cluster, with or without a plan."""
         return set(self.modes) != {"off"}
 
-    def offered(self, route: str = "") -> tuple[str, ...]:
+    def list_toolsets(self, route: str = "") -> tuple[str, ...]:
         """Returns the toolsets of one endpoint. Over http those of `ROUTES` have one each, and all others share /mcp,
         whose `route` is empty; over stdio there is nothing else."""
         if self.transport != "http":
             return self.toolsets
-        return tuple(name for name in self.toolsets if (name if name in commands.ROUTES else "") == route)
+        if route:
+            return (route,) if route in self.toolsets else ()
+        return tuple(name for name in self.toolsets if name not in commands.ROUTES)
 
     @property
     def is_local(self) -> bool:
         """Whether only this machine reaches the http transport."""
-        return self.host in serving.LOOPBACK
+        return self.host in callers.LOOPBACK
 
     @property
     def knows_callers(self) -> bool:
@@ -244,3 +258,16 @@ def split(names: str) -> tuple[str, ...]:
     """Splits a text at its commas; leaves out empty names."""
     parts = [part.strip() for part in names.split(",")]
     return tuple(part for part in parts if part)
+
+
+def check_reload(before: Settings, after: Settings) -> None:
+    """Raises ConfigError, which names them, when settings have changed that cannot while the server runs."""
+    changed = []
+    for name in _FIXED:
+        read = operator.attrgetter(name)
+        if read(before) != read(after):
+            changed.append(name)
+    if changed:
+        raise errors.ConfigError(
+            f"these settings cannot change while the server runs: {', '.join(changed)}", remedy="restart the server"
+        )

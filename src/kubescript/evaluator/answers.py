@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from kubescript import config, errors, types
-from kubescript.broker import call_log, summary
-from kubescript.evaluator import asked as asking
+from kubescript.broker import call, operation, summary
+from kubescript.evaluator import script_request
 from kubescript.output import fencing, notes, render, styles
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -41,7 +41,7 @@ class CallHandler(Protocol):
         """Whether names and namespace are text of a saved cluster."""
 
     def handle(
-        self, call: exchanges.Call, summary: summary.Summary, timeout_s: float, cancel: cancellation.Cancellation
+        self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """See `broker.Broker.handle`."""
 
@@ -49,17 +49,17 @@ class CallHandler(Protocol):
 class Answers:
     """Writes the answers to one caller's scripts. Many threads use it at once."""
 
-    def __init__(self, output: config.Output, handler: CallHandler, mask: call_log.Mask | None) -> None:
+    def __init__(self, output: config.Output, handler: CallHandler, mask: call.Mask | None) -> None:
         """`handler` is asked about namespaces that may not exist."""
         self._output = output
         self._handler = handler
         self._mask = mask
 
-    def written(
+    def write(
         self,
-        asked: asking.Asked,
+        request: script_request.ScriptRequest,
         outcome: runs.Outcome,
-        calls: summary.Summary,
+        operation: operation.Operation,
         deadline: float,
         plan_note: str,
     ) -> tuple[types.Answer, list[notes.Note]]:
@@ -70,82 +70,80 @@ class Answers:
         """
         missed: list[notes.Note] = []
         try:
-            self._note_missing_namespaces(asked, calls)
-            missed = [*summary.missing(calls, outcome), *map(notes.Note, outcome.notes)]
+            self._note_missing_namespaces(operation)
+            missed = [*summary.missing(operation.summary, outcome), *map(notes.Note, outcome.notes)]
             missed += [notes.Note(plan_note)] if plan_note else []
-            return self._rendered(asked, outcome, calls, missed, deadline), missed
+            return self._render(request, outcome, operation.summary, missed, deadline), missed
         except (errors.LimitExceeded, errors.RedactionError) as error:
             failure: errors.KubescriptError = error
         except Exception:
             log.exception("an answer could not be written", extra={"event": "output.bug"})
             failure = errors.KubescriptError(_UNWRITTEN, code="output.failed")
-        return self.failure(failure, "answer withheld"), missed
+        return self.write_failure(failure, "answer withheld"), missed
 
-    def quoted(self, text: str) -> types.Answer:
+    def quote(self, text: str) -> types.Answer:
         """Returns a text that may have words of the cluster as it stands in an answer: cleaned, masked and marked.
         What takes too long to mask is withheld."""
-        masked = self._masked_error(text)[:_MAX_QUOTED]
+        masked = self._mask_error(text)[:_MAX_QUOTED]
         marks = self._output.mark_untrusted
         return types.Answer(fencing.fence(masked) if marks else masked, untrusted=marks)
 
-    def failure(self, failure: errors.KubescriptError, what: str) -> types.Answer:
+    def write_failure(self, failure: errors.KubescriptError, what: str) -> types.Answer:
         """Returns the error that the client gets in place of an answer."""
         log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
         # Attack: calls beyond all queues, each of which would take a masker to be told so. Of the two other texts, the
         # code that masks answers may be the code that failed.
         if not isinstance(failure, errors.Busy) and failure.message not in {BUG, _UNWRITTEN}:
-            text = self._masked_error(text)
+            text = self._mask_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
     def style(self, calls: summary.Summary, patience: cancellation.Patience) -> styles.Style:
         """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
-        mask = self._mask
-        masked = None if mask is None else lambda text: mask(text, calls.found, patience)
-        return styles.Style(masked, self._output.mark_untrusted, self._output.structured)
+        mask = None if self._mask is None else styles.TimedMask(self._mask, calls.found, patience)
+        return styles.Style(mask, self._output.mark_untrusted, self._output.structured)
 
-    def _rendered(
+    def _render(
         self,
-        asked: asking.Asked,
+        request: script_request.ScriptRequest,
         outcome: runs.Outcome,
         calls: summary.Summary,
         missed: Sequence[notes.Note],
         deadline: float,
     ) -> types.Answer:
         """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
-        style = self.style(calls, asked.patience(deadline))
+        style = self.style(calls, request.patience(deadline))
         # Attack: a chart repository's address with a token in it, which a tool's script has as a constant.
-        if asked.by_caller:
-            style = dataclasses.replace(style, constants=fencing.constants(asked.script))
+        if request.by_caller:
+            style = dataclasses.replace(style, constants=fencing.constants(request.script))
         own = None
         # Attack: a saved cluster whose name, which a script has without a call, is an instruction.
         is_named_by_data = self._handler.is_named_by_data
         if calls.calls or outcome.foreign or is_named_by_data:
             names = () if is_named_by_data else (self._handler.namespace,)
-            denials = calls.own_denials(asked.script, names)
+            denials = calls.own_denials(request.script, names)
             texts = tuple(map(style.text, outcome.limit_messages))
-            own = fencing.Own(asked.script, texts, tuple(denials), names)
-        return render.render(outcome, asked.limits, missed, own=own, style=style)
+            own = fencing.Own(request.script, texts, tuple(denials), names)
+        return render.render(outcome, request.limits, missed, own=own, style=style)
 
-    def _note_missing_namespaces(self, asked: asking.Asked, calls: summary.Summary) -> None:
+    def _note_missing_namespaces(self, operation: operation.Operation) -> None:
         """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
         # A replay repeats the notes of the first run.
+        calls = operation.summary
         if calls.replayed is not None:
             return
 
-        def handle(
-            call: exchanges.Call, timeout_s: float, cancel: cancellation.Cancellation
-        ) -> tuple[exchanges.Reply, types.Response | None]:
-            return self._handler.handle(call, summary.Summary(journal=calls.journal), timeout_s, cancel)
+        def handle(asked: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
+            return self._handler.handle(asked, operation.aside(), timeout_s)
 
-        for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle, asked.switch):
+        for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle):
             where = notes.Note(notes.PLACE, (namespace,)).within(f"{context}: " if context else "")
             calls.note(calls.absent if is_missing else calls.unknown, where)
 
-    def _masked_error(self, text: str) -> str:
+    def _mask_error(self, text: str) -> str:
         """Masks the text of a host's error, like any text that leaves; withholds it when masking takes too long."""
         try:
-            return self.style(summary.Summary(), cancellation.Patience(asking.MASKING_S)).text(text)
+            return self.style(summary.Summary(), cancellation.Patience(script_request.MASKING_S)).text(text)
         except (errors.LimitExceeded, errors.RedactionError) as error:
             return f"error {error.code}: {error.message}"
         except Exception:

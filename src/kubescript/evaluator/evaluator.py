@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -22,10 +21,9 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from kubescript import concurrency, config, errors, types
-from kubescript.broker import call_log, records, summary
-from kubescript.changes import dependents, draft, plan, planner
-from kubescript.evaluator import answers
-from kubescript.evaluator import asked as asking
+from kubescript.broker import call, operation, records, summary
+from kubescript.changes import draft, plan, planner
+from kubescript.evaluator import answers, script_request
 from kubescript.output import notes, styles
 from kubescript.telemetry import evaluation
 from kubescript.wire import exchanges
@@ -33,13 +31,13 @@ from kubescript_sandbox import runs
 from kubescript_sandbox.host import conversation
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Audit", "Entry", "Evaluator", "Runner"]
+__all__ = ["Audit", "Entry", "Evaluator", "Host", "Runner"]
 
 log = logging.getLogger(__name__)
 
 _NOBODY: Final = types.Caller()
-_LOOK_MS: Final = 10_000
-"""Milliseconds in which it is found out what deletions would take with them."""
+_ASIDE_MS: Final = 10_000
+"""Milliseconds that a script of ours about a plan may take."""
 
 
 class Entry(records.Journal, Protocol):
@@ -77,52 +75,45 @@ class Runner(Protocol):
     def run(self, job: types.Job) -> runs.Outcome:
         """Returns a job's outcome. Raises KubescriptError when it was not run at all."""
 
-    def later(self, chore: Callable[[], None]) -> None:
-        """Runs `chore` after the answer that is about to be given has been sent."""
+    def later(self, chore: Callable[..., object], *args: object) -> None:
+        """Calls `chore` after the answer that is about to be given has been sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """What became of the writes that a script has tried."""
+class Host:
+    """What the evaluators of a server share."""
 
-    plan: plan.Plan | None = None
-    note: str = ""
-    """For the model."""
-    fault: runs.Fault | None = None
-    """Why there is no plan."""
+    runner: Runner
+    audit: Audit | None = None
+    places: concurrency.Places | None = None
+    """None: an evaluator has as many of its own as the settings say."""
+    observers: Sequence[evaluation.Observer] = ()
+    """Called with every evaluation."""
+    scripts: Runner | None = None
+    """Runs the server's own scripts, where `runner` runs something else."""
 
 
 class Evaluator:
-    """Evaluates the scripts of one caller against clusters, each under its policy. All his clients use it at the same
-    time."""
+    """Evaluates the scripts of one caller against clusters, each under its policy. Safe for concurrent use."""
 
     def __init__(
         self,
         settings: config.Settings,
-        runner: Runner,
+        host: Host,
         handler: answers.CallHandler,
-        audit: Audit | None = None,
         *,
-        mask: call_log.Mask | None = None,
+        mask: call.Mask | None = None,
         plans: planner.Planner | None = None,
-        places: concurrency.Places | None = None,
-        observers: Sequence[evaluation.Observer] = (),
         owner: str = "",
-        scripts: Runner | None = None,
     ) -> None:
-        """Without `plans`, writes that need a plan are refused. `places` and `observers`, which are called with every
-        evaluation, may be those of several evaluators; `owner` tells this one's caller from all others. Where `runner`
-        runs something else than scripts, `scripts` runs the server's own."""
+        """Without `plans`, writes that need a plan are refused. `owner` tells this caller from all others."""
         self._settings = settings
-        self._runner = runner
-        self._scripts = scripts or runner
+        self._host = host
         self._handler = handler
-        self._audit = audit
         self.answers = answers.Answers(settings.output, handler, mask)
         """Writes what clients are told."""
         self._plans = plans
-        self._places = places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
-        self._observers = observers
+        self._places = host.places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._owner = owner
 
     async def evaluate(
@@ -143,93 +134,107 @@ class Evaluator:
         alone: the limit on processor time stays.
         """
         limits = self._settings.limits.for_script(timeout_ms, waits_ms)
-        asked = asking.Asked(script, limits, caller, _from_threads(on_progress), by_caller)
+        request = script_request.ScriptRequest(script, limits, caller, _from_threads(on_progress), by_caller)
         try:
             async with contextlib.AsyncExitStack() as held:
                 if waits_ms:
                     await held.enter_async_context(self._places.waits.place(self._owner))
                 await held.enter_async_context(self._places.scripts.place(self._owner))
-                return await self._in_thread(asked, asked.ms_ago)
+                return await self._evaluate_in_thread(request)
         except errors.KubescriptError as error:
             failure = error
         except Exception:  # a bug of ours: its text is for the log, and the script must be recorded all the same
             log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
             failure = errors.KubescriptError(answers.BUG, code="internal")
-        failure = await self._recorded_refusal(asked, failure)
-        self._observe(evaluation.Evaluation(failure.code, waited_ms=asked.ms_ago))
-        return await anyio.to_thread.run_sync(self.answers.failure, failure, "script not run")
+        failure = await self._record_refusal(request, failure)
+        self._observe(evaluation.Evaluation(failure.code, waited_ms=request.ms_ago))
+        return await anyio.to_thread.run_sync(self.answers.write_failure, failure, "script not run")
 
-    async def _in_thread(self, asked: asking.Asked, waited_ms: float) -> types.Answer:
-        work = functools.partial(self._evaluate, asked, waited_ms)
+    async def _evaluate_in_thread(self, request: script_request.ScriptRequest) -> types.Answer:
+        limiter = self._places.threads
         try:
-            return await anyio.to_thread.run_sync(work, limiter=self._places.threads, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(
+                self._evaluate, request, request.ms_ago, limiter=limiter, abandon_on_cancel=True
+            )
         except anyio.get_cancelled_exc_class():
-            asked.cancelled.set()
-            asked.switch.cancel()
+            request.cancelled.set()
+            request.switch.cancel()
             raise
 
-    def _evaluate(self, asked: asking.Asked, waited_ms: float) -> types.Answer:
-        """Runs the script, writes its answer, and records both."""
-        where = self._handler.names, self._handler.namespace
-        entry = self._audit.begin(asked.script, asked.caller, asked.limits, where) if self._audit is not None else None
+    def _evaluate(self, request: script_request.ScriptRequest, waited_ms: float) -> types.Answer:
+        """Runs the script, plans its writes, writes its answer, and records it."""
+        entry = self._begin_entry(request)
         drafted = self._plans.begin() if self._plans is not None else None
+        own = self._open_operation(request, entry, drafted)
+        deadline = time.monotonic() + request.limits.timeout_ms / 1000
+        outcome = self._run(self._host.runner, self._describe_job(request, own, entry, deadline), own)
+        result = planner.Result()
+        if self._plans is not None and drafted is not None:
+            result = self._plan_writes(self._plans, drafted, request, outcome, own, entry)
+            outcome = replace(outcome, fault=result.fault or outcome.fault)
+        ended = time.time()  # the masking of the answer is no part of the script's time
+        self._host.runner.later(contextvars.copy_context().run, _log_outcome, outcome)
+        answer, missed = self.answers.write(request, outcome, own, deadline, result.note)
+        refused = {record.rule for record in own.summary.call_records if record.verdict == "deny"}
+        answer = replace(answer, refused=tuple(sorted(refused)))
+        if result.plan is not None and not answer.is_error:
+            answer = replace(answer, plan=result.plan.id)
+        try:
+            if entry is not None:
+                entry.close(outcome, answer, own.summary, missed)  # raises, so that no answer leaves unrecorded
+        except errors.AuditError as error:
+            answer = self.answers.write_failure(error, "answer withheld")
+        self._observe(_evaluation(outcome, own.summary, answer, waited_ms, ended))
+        return answer
+
+    def _begin_entry(self, request: script_request.ScriptRequest) -> Entry | None:
+        """Records that the script is about to run. Raises AuditError when it must not."""
+        if self._host.audit is None:
+            return None
+        where = self._handler.names, self._handler.namespace
+        return self._host.audit.begin(request.script, request.caller, request.limits, where)
+
+    def _open_operation(
+        self, request: script_request.ScriptRequest, entry: Entry | None, drafted: operation.Draft | None
+    ) -> operation.Operation:
         # Attack: a client without a session, of which each call would have a limit of its own on writes; and a known
         # caller with ever other sessions.
-        session = asked.caller.session if asked.caller.lasts and not self._owner else ""
-        calls = summary.Summary(
-            most_bytes=asked.limits.response_bytes,
+        session = request.caller.session if request.caller.lasts and not self._owner else ""
+        return operation.Operation(
+            summary=summary.Summary(most_bytes=request.limits.response_bytes),
             journal=records.NOWHERE if entry is None else entry,
+            cancellation=request.switch,
             session=session,
             draft=drafted,
         )
-        deadline = time.monotonic() + asked.limits.timeout_ms / 1000
-        outcome = self._outcome(self._runner, self._job(asked, where, calls, entry, deadline), calls)
-        planned = _Planned()
-        if self._plans is not None and drafted is not None:
-            planned = self._planned(self._plans, drafted, asked, outcome, calls, entry)
-            outcome = replace(outcome, fault=planned.fault or outcome.fault)
-        ended = time.time()  # the masking of the answer is no part of the script's time
-        self._runner.later(functools.partial(contextvars.copy_context().run, _log_outcome, outcome))
-        answer, missed = self.answers.written(asked, outcome, calls, deadline, planned.note)
-        refused = {record.rule for record in calls.call_records if record.verdict == "deny"}
-        answer = replace(answer, refused=tuple(sorted(refused)))
-        if planned.plan is not None and not answer.is_error:
-            answer = replace(answer, plan=planned.plan.id)
-        try:
-            if entry is not None:
-                entry.close(outcome, answer, calls, missed)  # raises, so that no answer leaves unrecorded
-        except errors.AuditError as error:
-            answer = self.answers.failure(error, "answer withheld")
-        self._observe(_evaluation(outcome, calls, answer, waited_ms, ended))
-        return answer
 
-    def _job(
+    def _describe_job(
         self,
-        asked: asking.Asked,
-        where: tuple[tuple[str, ...], str],
-        calls: summary.Summary,
+        request: script_request.ScriptRequest,
+        operation: operation.Operation,
         entry: Entry | None,
         deadline: float,
     ) -> types.Job:
-        names, namespace = where
+        names, namespace = self._handler.names, self._handler.namespace
 
-        def on_call(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
-            return self._handler.handle(call, calls, timeout_s, asked.switch)
+        def on_call(asked: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
+            return self._handler.handle(asked, operation, timeout_s)
 
-        style = self.answers.style(calls, asked.patience(deadline))
+        style = self.answers.style(operation.summary, request.patience(deadline))
         return conversation.Job(
-            script=asked.script,
-            limits=asked.limits,
+            script=request.script,
+            limits=request.limits,
             parameters=exchanges.Parameters(namespace, names[0], names),
             on_call=on_call if entry is None else entry.capture_answers(on_call),
-            on_progress=_progress_reporter(asked.on_progress, style),
-            on_refused=calls.refuse,
-            cancellation=asked.switch,
+            on_progress=_progress_reporter(request.on_progress, style),
+            on_refused=operation.summary.refuse,
+            cancellation=request.switch,
         )
 
     @staticmethod
-    def _outcome(runner: Runner, job: types.Job, calls: summary.Summary) -> runs.Outcome:
+    def _run(runner: Runner, job: types.Job, operation: operation.Operation) -> runs.Outcome:
         """Runs the job. Raises KubescriptError when it was not run."""
+        calls = operation.summary
         try:
             outcome = runner.run(job)
             if outcome.unsent:
@@ -241,70 +246,55 @@ class Evaluator:
             log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
             return runs.Outcome(fault=runs.Fault("internal", answers.BUG), usage=runs.Usage(api_calls=calls.calls))
 
-    def _planned(
+    def _plan_writes(
         self,
         plans: planner.Planner,
         drafted: draft.Draft,
-        asked: asking.Asked,
+        request: script_request.ScriptRequest,
         outcome: runs.Outcome,
-        calls: summary.Summary,
+        operation: operation.Operation,
         entry: Entry | None,
-    ) -> _Planned:
+    ) -> planner.Result:
         """Makes a plan of what a script has tried, if it has ended well."""
         if outcome.fault is not None:
-            count = len(drafted.close())
-            return _Planned(note=f"{count} writes were tried and none is planned: the script failed" if count else "")
-        try:
-            made = plans.make(drafted, asked.script, asked.caller, calls, functools.partial(self._look, asked, calls))
-            if made is None:
-                return _Planned()
-            if entry is not None:
-                entry.record_plan(made)  # first: nobody can approve what is not on record
-            plans.keep(made)
-        except errors.KubescriptError as error:
-            log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
-            return _Planned(fault=runs.Fault(error.code, f"nothing is planned or changed: {error.message}"))
-        return _Planned(made)
+            return plans.abandon(drafted)
+        record = entry.record_plan if entry is not None else _record_nowhere
+        return plans.end(drafted, request.script, request.caller, operation, self.run_aside, record)
 
-    def _look(
-        self, asked: asking.Asked, calls: summary.Summary, context: str, steps: Sequence[plan.Step]
-    ) -> Sequence[tuple[str, ...]]:
-        """Says what deletions take with them, one line each. Hostile objects are read for it, so a script does it."""
-        removed = [step for step in steps if step.removes]
-        if not removed:
-            return [()] * len(steps)
-        script = dependents.script(context, removed)
-        limits = replace(asked.limits, timeout_ms=_LOOK_MS)
-        own = replace(asked, script=script, limits=limits, on_progress=None)
-        notes = summary.Summary(journal=calls.journal)
-        deadline = time.monotonic() + _LOOK_MS / 1000
-        where = self._handler.names, self._handler.namespace
-        outcome = self._outcome(self._scripts, self._job(own, where, notes, None, deadline), notes)
-        style = self.answers.style(notes, asked.patience(deadline))
-        lines = iter(dependents.read(outcome, len(removed), style.text))
-        return [next(lines) if step.removes else () for step in steps]
+    def run_aside(self, script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
+        """Runs a script of ours that reads what a plan needs to know, for ten seconds at most: hostile objects are read
+        for it. Returns its outcome, and what makes a text of it fit to be shown."""
+        limits = self._settings.limits.for_script(_ASIDE_MS)
+        request = script_request.ScriptRequest(script, limits, _NOBODY, None, switch=operation.cancellation)
+        deadline = time.monotonic() + limits.timeout_ms / 1000
+        job = self._describe_job(request, operation, None, deadline)
+        outcome = self._run(self._host.scripts or self._host.runner, job, operation)
+        return outcome, self.answers.style(operation.summary, request.patience(deadline)).text
 
-    def look(self, notes: summary.Summary, context: str, steps: Sequence[plan.Step]) -> Sequence[tuple[str, ...]]:
-        """Says what the deletions of a plan that no script has made take with them, one line each."""
-        asked = asking.Asked("", self._settings.limits.for_script(_LOOK_MS), _NOBODY, None)
-        return self._look(asked, notes, context, steps)
-
-    async def _recorded_refusal(self, asked: asking.Asked, error: errors.KubescriptError) -> errors.KubescriptError:
+    async def _record_refusal(
+        self, request: script_request.ScriptRequest, error: errors.KubescriptError
+    ) -> errors.KubescriptError:
         """Records a script that was not run; returns its error, or the audit's when it cannot be recorded."""
-        if self._audit is None or isinstance(error, errors.AuditError):
+        audit = self._host.audit
+        if audit is None or isinstance(error, errors.AuditError):
             return error
         try:
-            await anyio.to_thread.run_sync(self._audit.record_refusal, asked.script, asked.caller, error.code)
+            await anyio.to_thread.run_sync(audit.record_refusal, request.script, request.caller, error.code)
         except errors.AuditError as worse:
             return worse
         return error
 
     def _observe(self, done: evaluation.Evaluation) -> None:
-        if self._observers:
-            self._runner.later(functools.partial(evaluation.notify, tuple(self._observers), done))
+        observers = tuple(self._host.observers)
+        if observers:
+            self._host.runner.later(evaluation.notify, observers, done)
 
 
-def _from_threads(on_progress: types.OnProgress | None) -> asking.Report | None:
+def _record_nowhere(_made: plan.Plan) -> None:
+    pass
+
+
+def _from_threads(on_progress: types.OnProgress | None) -> script_request.Report | None:
     """Returns a function that calls `on_progress` in this event loop, from any thread."""
     if on_progress is None:
         return None
@@ -316,7 +306,7 @@ def _from_threads(on_progress: types.OnProgress | None) -> asking.Report | None:
     return report
 
 
-def _progress_reporter(on_progress: asking.Report | None, style: styles.Style) -> conversation.OnProgress:
+def _progress_reporter(on_progress: script_request.Report | None, style: styles.Style) -> conversation.OnProgress:
     """Returns a function that masks a report's text and passes it on."""
     if on_progress is None:
         return lambda _: None

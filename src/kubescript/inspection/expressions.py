@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from kubescript.wire import inspection
-from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.rules.probes import RuleError
 
 __all__ = ["Expressions"]
 

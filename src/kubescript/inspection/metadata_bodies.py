@@ -13,7 +13,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from kubescript.wire import inspection
-from kubescript_masking.engine import linear, program
+from kubescript_masking.engine import program
+from kubescript_masking.text import linear
 from kubescript_masking.wire import lists
 
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]

@@ -9,13 +9,28 @@ from typing import Any, Final
 
 from kubescript.output import sanitizing, truncation
 
-__all__ = ["Mask", "Style"]
+__all__ = ["Mask", "Style", "TimedMask"]
 
 Mask = Callable[[str], str]
 """Masks the secrets in one text."""
 
 _MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
 """JSON text without a match holds nothing invisible and no escape for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedMask:
+    """Masks the secrets in texts, for as long as the client waits."""
+
+    mask: Callable[[str, Callable[[str], None], Callable[[], None]], str]
+    found: Callable[[str], None]
+    """Told the kind of each secret."""
+    check: Callable[[], None]
+    """Raises KubescriptError when the client waits no more."""
+
+    def __call__(self, text: str) -> str:
+        """Returns the text masked."""
+        return self.mask(text, self.found, self.check)
 
 
 @dataclass(frozen=True, slots=True)

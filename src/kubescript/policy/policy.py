@@ -126,7 +126,7 @@ class Policy:
 
     def _judge_release(self, call: request.Request) -> Decision | None:
         """Returns why a Helm release may not be read; None when it may, or the call is for something else."""
-        if not releases.is_release(call):
+        if not call.is_release:
             return None
         if not self.releases:
             return _DENY_RELEASES
@@ -184,7 +184,7 @@ class Policy:
 def _is_plain_read(call: request.Request) -> bool:
     """Says whether the request reads objects themselves, and nothing below them. Of a Helm release only the list has
     metadata."""
-    is_content = releases.is_release(call) and call.verb != "list"
+    is_content = call.is_release and call.verb != "list"
     return call.method == "GET" and call.verb in _READS and not call.subresource and not is_content
 
 

@@ -6,10 +6,8 @@ Masking itself is a house of its own (kubescript_masking); here is what it has t
 from __future__ import annotations
 
 import functools
-import http
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -24,17 +22,14 @@ from kubescript.request import request
 from kubescript.wire import inspection
 from kubescript_masking.errors import BodyBrokenError
 from kubescript_masking.host import engine
-from kubescript_masking.host.conversation import Check, Found, Report
+from kubescript_masking.host.conversation import Found, Report
 from kubescript_masking.wire import masking
-from kubescript_sandbox.host import spawner
+from kubescript_sandbox.host import cancellation, spawner
 
 __all__ = ["Engine", "describe", "has_placeholder", "is_first_use"]
 
-_HARMLESS: Final = frozenset(
-    {"", "application/json", "application/json;stream=watch", "text/plain", "text/plain; charset=utf-8"}
-    | {status.phrase for status in http.HTTPStatus}
-)
-"""Texts with which nearly every answer of an API server begins; they hold nothing, and need not go to a masker."""
+_LOG_LINE_S: Final = 0.5
+"""Seconds that masking a line of the log may take: other lines wait behind this one."""
 _ESCAPED: Final = b"\\u00abredacted:"
 _IN_BASE64: Final = masking.alignments(masking.OPENING)
 _WHY: Final = {
@@ -112,16 +107,20 @@ class Engine(engine.Engine):
         order = inspection.Order(comparison=compared)
         about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
         documents = iter((before, after, call.body or b""))
-        check = functools.partial(_check, call)
         read = functools.partial(hostile_changes.read, has_before=bool(before), has_after=bool(after))
         return self.ask(
-            about, documents, read, most=inspection.MAX_CHANGES, found=found, check=check, script=call.script
+            about,
+            documents,
+            read,
+            most=inspection.MAX_CHANGES,
+            found=found,
+            check=call.check_waiting,
+            script=call.script,
         )
 
-    def text(self, text: str, found: Found, check: Check | None = None) -> str:
-        """Returns any text that leaves the server: a result, prints, an error, a log line. Raises what `check` raises,
-        which is asked again and again; without it, LimitExceeded after ten seconds. Raises RedactionError."""
-        return text if text in _HARMLESS else super().text(text, found, check)
+    def log_line(self, line: str) -> str:
+        """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: it is not logged then."""
+        return self.text(line, lambda _: None, cancellation.Patience(_LOG_LINE_S))
 
     def _masks(self, call: request.Request) -> bool:
         """Says whether values are masked: where only metadata may pass, whatever the operator has decided."""
@@ -131,9 +130,8 @@ class Engine(engine.Engine):
         # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
         # leaves out all but metadata where only that may pass.
         about = replace(describe(call, echo=echo), masked=self._masks(call))
-        check = functools.partial(_check, call)
         try:
-            return (yield from self.mask_body(about, chunks, report, check, call.script))
+            return (yield from self.mask_body(about, chunks, report, call.check_waiting, call.script))
         except BodyBrokenError as broken:
             message, remedy = _BROKEN[broken.reason]
             raise errors.ClusterError(message, code="cluster.broken", remedy=remedy) from None
@@ -193,16 +191,6 @@ def _is_secret(call: request.Request) -> bool:
 
 def _metadata(call: request.Request) -> inspection.Metadata:
     return inspection.Metadata(call.kind, kinds.api_version(call.group, call.version))
-
-
-def _check(call: request.Request) -> None:
-    """Raises ClusterError once the answer is no longer needed."""
-    if call.cancelled():
-        raise errors.ClusterError("the call was cancelled while its answer was masked", code="cluster.cancelled")
-    if time.monotonic() > call.deadline:
-        raise errors.ClusterError(
-            "the answer could not be masked within the script's time; ask for less of it", code="cluster.timeout"
-        )
 
 
 def _settings(

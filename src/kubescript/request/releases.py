@@ -19,9 +19,8 @@ from typing import Final, Literal
 from kubescript import errors
 from kubescript.request import request
 
-__all__ = ["holder", "is_release", "resolve"]
+__all__ = ["holder", "resolve"]
 
-_GROUP: Final = "helm.sh"
 _PLURAL: Final = "releases"
 _METADATA_RULE: Final = "helm.sh/Release"
 """Marks the request that is sent: only what the masking process writes of its answer may pass."""
@@ -31,11 +30,6 @@ _NAME: Final = re.compile(r"sh\.helm\.release\.v1\.[a-z0-9](?:[-a-z0-9.]{0,51}[a
 _OWNED: Final = "owner=helm"
 _KEYS: Final = frozenset({"labelSelector", "limit", "continue"})
 _LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-
-
-def is_release(call: request.Request) -> bool:
-    """Says whether the call is about Helm releases."""
-    return call.is_resource and call.group == _GROUP
 
 
 def holder(call: request.Request) -> request.Request:

@@ -8,11 +8,13 @@ are in `info`, `query` and `json_body`.
 from __future__ import annotations
 
 import math
+import time
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from kubescript import errors
 from kubescript.request import info, query
 from kubescript.request import json_body as request_body
 from kubescript.wire import exchanges
@@ -74,6 +76,20 @@ class Request:
     def is_live(self) -> bool:
         """Whether the next bytes of the answer may come much later: of a watch, and of a log that is followed."""
         return self.verb == "watch" or dict(self.query).get("follow", "") not in {"", "false", "0"}
+
+    @property
+    def is_release(self) -> bool:
+        """Whether it is about releases of Helm, which are a resource of kubescript's own (see `releases`)."""
+        return self.is_resource and self.group == "helm.sh"
+
+    def check_waiting(self) -> None:
+        """Raises ClusterError when its answer is of no use any more."""
+        if self.cancelled():
+            raise errors.ClusterError("the call was cancelled while its answer was masked", code="cluster.cancelled")
+        if time.monotonic() > self.deadline:
+            raise errors.ClusterError(
+                "the answer could not be masked within the script's time; ask for less of it", code="cluster.timeout"
+            )
 
 
 # These subresources open a tunnel: they act whatever the HTTP verb is, and no policy sees what goes through them.

@@ -1,4 +1,4 @@
-"""What the server tells clients by itself: that a list has changed, and log messages about their own calls.
+"""What the server tells clients unasked: that a list has changed, and log messages about their own calls.
 
 Clients of the handshake era hear of changes on their connections; those of 2026-07-28 in streams that they ask for. A
 log message is of the client's own call and has no text of the cluster; a client gets none before it names a level.
@@ -46,9 +46,9 @@ class Notices:
         self._streams = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_STREAMS)
 
     def register(self, server: lowlevel.Server[Any]) -> None:
-        """Makes the server note who wants to hear what."""
+        """Makes the server note which client wants which notices."""
         # As arguments of the server's class, two of these would write a deprecation warning to stderr.
-        server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._initialized)
+        server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._add_connection)
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, self._set_level)
         server.add_request_handler("subscriptions/listen", mcp_types.SubscriptionsListenRequestParams, self._streams)
 
@@ -65,7 +65,7 @@ class Notices:
         self._streams.close()
 
     async def log_answer(self, ctx: ServerRequestContext[Any, Any], tool: str, answer: types.Answer) -> None:
-        """Sends what is worth a log message about a call."""
+        """Sends log messages about a call."""
         about = {"tool": tool}
         for rule in answer.refused:
             await _log(ctx, "warning", {**about, "message": "the policy refused a request", "rule": rule})
@@ -79,10 +79,12 @@ class Notices:
 
     async def log_plan(self, ctx: ServerRequestContext[Any, Any], tool: str, plan: str = "") -> None:
         """Sends that a plan waits for a person."""
-        told = {"tool": tool, "message": "changes wait for a person's approval"}
-        await _log(ctx, "notice", told | ({"plan": plan} if plan else {}))
+        about = {"tool": tool, "message": "changes wait for a person's approval"}
+        if plan:
+            about["plan"] = plan
+        await _log(ctx, "notice", about)
 
-    async def _initialized(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
+    async def _add_connection(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
         self._connections.add(connection_of(ctx))
 
     async def _set_level(
@@ -112,4 +114,5 @@ async def _log(ctx: ServerRequestContext[Any, Any], level: mcp_types.LoggingLeve
     if wanted not in _LEVELS or _LEVELS.index(level) < _LEVELS.index(wanted):
         return
     params = mcp_types.LoggingMessageNotificationParams(level=level, logger="kubescript", data=dict(data))
-    await ctx.session.send_notification(mcp_types.LoggingMessageNotification(params=params), ctx.request_id)
+    message = mcp_types.LoggingMessageNotification(params=params)
+    await ctx.session.send_notification(message, ctx.request_id)

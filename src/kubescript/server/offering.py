@@ -1,4 +1,4 @@
-"""What one caller is offered under his settings: tools, pages, prompts and instructions. `server` serves it."""
+"""What one caller is offered under these settings: tools, pages, prompts and instructions. `server` serves it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
 MAX_ECHO: Final = 100
-"""Characters of a name that nothing here has. Attack: one of 2 MiB, which would come back."""
+"""Characters of an unknown name in an error. Attack: one of 2 MiB, which the error would repeat."""
 _MAX_VALUES: Final = 100
 """Completions in one answer, by the protocol."""
 _READ_ONLY: Final = "Read-only: no tool changes the cluster."
@@ -47,7 +47,7 @@ _NO_TOOLSET: Final = (
 
 @dataclass(frozen=True)
 class Offer:
-    """What one caller is offered until his settings change."""
+    """What one caller is offered until the settings change."""
 
     toolsets: Sequence[base.Toolset]
     completions: completion.Completions
@@ -65,17 +65,20 @@ class Offer:
     @functools.cached_property
     def tools(self) -> Mapping[str, base.Tool]:
         """The tools by their names."""
-        return {tool.definition.name: tool for toolset in self.toolsets for tool in toolset.tools}
+        tools = (tool for toolset in self.toolsets for tool in toolset.tools)
+        return {tool.definition.name: tool for tool in tools}
 
     @functools.cached_property
     def pages(self) -> Mapping[str, base.Page]:
         """The pages by their URIs."""
-        return {str(page.definition.uri): page for toolset in self.toolsets for page in toolset.pages}
+        pages = (page for toolset in self.toolsets for page in toolset.pages)
+        return {str(page.definition.uri): page for page in pages}
 
     @functools.cached_property
     def prompts(self) -> Mapping[str, base.Prompt]:
         """The prompts by their names."""
-        return {prompt.definition.name: prompt for toolset in self.toolsets for prompt in toolset.prompts}
+        prompts = (prompt for toolset in self.toolsets for prompt in toolset.prompts)
+        return {prompt.definition.name: prompt for prompt in prompts}
 
     @functools.cached_property
     def instructions(self) -> str:
@@ -96,7 +99,7 @@ class Offer:
         return functools.cache(self._validator)
 
     def other_lists(self, before: Offer) -> list[str]:
-        """Returns which lists beside that of tools are others than before."""
+        """Returns the names of the lists that have changed, the list of tools left out."""
         prompts = [prompt.definition for prompt in self.prompts.values()]
         pages = [page.definition for page in self.pages.values()]
         changed = {
@@ -115,7 +118,8 @@ def pages_handlers(current: _Current) -> dict[str, tuple[type[Any], Handler]]:
     """Returns the handlers of resources, by method, each with the type of its parameters."""
 
     async def list_resources(_ctx: Any, _params: Any) -> mcp_types.ListResourcesResult:
-        return mcp_types.ListResourcesResult(resources=[page.definition for page in current().pages.values()])
+        pages = [page.definition for page in current().pages.values()]
+        return mcp_types.ListResourcesResult(resources=pages)
 
     async def list_templates(_ctx: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
         # The list of resources is complete, but clients ask for templates anyway.
@@ -153,22 +157,26 @@ async def _read(
 def prompts_handlers(
     current: _Current, caller: Callable[[Any, str], types.Caller]
 ) -> dict[str, tuple[type[Any], Handler]]:
-    """Returns the handlers of prompts, by method, each with the type of its parameters. `caller` says who asks."""
+    """Returns the handlers of prompts, by method, each with the type of its parameters.
+    `caller` returns the caller of a request.
+    """
 
     async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
-        return mcp_types.ListPromptsResult(prompts=[prompt.definition for prompt in current().prompts.values()])
+        prompts = [prompt.definition for prompt in current().prompts.values()]
+        return mcp_types.ListPromptsResult(prompts=prompts)
 
     async def get(_ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         prompt = current().prompts.get(params.name)
         if prompt is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name[:MAX_ECHO]}")
-        arguments = _checked_arguments(prompt.definition, params.arguments or {})
-        content = mcp_types.TextContent(type="text", text=prompt.write(arguments))
+        arguments = _check_arguments(prompt.definition, params.arguments or {})
+        text = prompt.write(arguments)
+        content = mcp_types.TextContent(type="text", text=text)
         message = mcp_types.PromptMessage(role="user", content=content)
         return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
 
     async def complete(ctx: Any, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
-        names = await _completed(current(), params, caller(ctx, "completion/complete"))
+        names = await _complete(current(), params, caller(ctx, "completion/complete"))
         shown = names[:_MAX_VALUES]
         found = mcp_types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))
         return mcp_types.CompleteResult(completion=found)
@@ -180,21 +188,23 @@ def prompts_handlers(
     }
 
 
-async def _completed(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
-    """Returns the names that begin with what is written; none for an argument that nobody knows."""
-    ref = params.ref
-    prompt = offer.prompts.get(ref.name) if isinstance(ref, mcp_types.PromptReference) else None
-    what = prompt.completes.get(params.argument.name) if prompt is not None else None
-    if prompt is None or what is None:
+async def _complete(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
+    """Returns the names that begin with what is written; none for an unknown argument."""
+    if not isinstance(params.ref, mcp_types.PromptReference):
         return []
-    others = params.context.arguments or {} if params.context is not None else {}
-    given = {prompt.completes[name]: value for name, value in others.items() if name in prompt.completes}
+    prompt = offer.prompts.get(params.ref.name)
+    completes = prompt.completes if prompt is not None else {}
+    what = completes.get(params.argument.name)
+    if what is None:
+        return []
+    others = (params.context and params.context.arguments) or {}
+    given = {completes[name]: value for name, value in others.items() if name in completes}
     written = params.argument.value.casefold()
     found = await offer.completions.names(what, given, caller)
     return [name for name in found if name.casefold().startswith(written)]
 
 
-def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
+def _check_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict[str, str]:
     """Returns the arguments, cleaned. Raises MCPError for one that is unknown, missing or too long."""
     known = {argument.name: argument for argument in prompt.arguments or ()}
     for name, value in given.items():
@@ -208,7 +218,7 @@ def _checked_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> di
 
 
 def _check_required(known: Mapping[str, mcp_types.PromptArgument], given: Mapping[str, str]) -> None:
-    """Checks that no required argument is missing. Raises MCPError."""
+    """Raises MCPError when a required argument is missing."""
     for name, argument in known.items():
         if not argument.required:
             continue

@@ -9,63 +9,37 @@ from __future__ import annotations
 import contextlib
 import copy
 import functools
-import hashlib
 import logging
 import threading
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import mcp_types
 from mcp.server import models
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import server as lowlevel
-from mcp.shared import jsonrpc_dispatcher
 from mcp.shared.exceptions import MCPError
 
 import kubescript
-from kubescript import errors, heartbeat, logs, types
-from kubescript.auth import user
-from kubescript.changes.ask import elicitation
-from kubescript.cluster import acting
-from kubescript.commands import request_credentials
+from kubescript import logs, types
+from kubescript.changes.ask import question
 from kubescript.output import sanitizing
-from kubescript.server import counting, notices, offering
+from kubescript.server import middleware, notices, offering, tool_calls
 from kubescript.telemetry import evaluation
 from kubescript.toolsets import base
-from kubescript.transports import scope
-
-if TYPE_CHECKING:
-    import jsonschema
 
 __all__ = ["Served"]
 
 log = logging.getLogger(__name__)
-
-_T = TypeVar("_T")
-
-_MAX_TOKEN: Final = 1_024
-"""Characters of a progress token. A client that sends a longer one gets no progress."""
-_UNTRUSTED_META: Final = "kubescript/untrusted"
-"""In a result's `_meta`: the text holds text of the cluster, which is fenced."""
-_WARM_UP_DELAY_S: Final = 0.05
-_PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
-"""The session of the client over stdio."""
-_WITHOUT_SESSIONS: Final = "2026-07-28"
-"""The protocol version since which no client over HTTP has a session."""
-
-_MAX_ARGUMENT_ERROR: Final = 300
-_QUOTED_VALUE: Final = 100
 
 
 class Served:
     """One caller's MCP server. What it offers can be replaced while clients are connected. One event loop uses it."""
 
     def __init__(self, offer: offering.Offer, user: str = "") -> None:
-        """`user` is who calls, where that is proven."""
+        """`user` is the caller's name, where it is proven."""
         self._lease = _Lease(offer)
         self._user = user
         self._notices = notices.Notices()
@@ -79,12 +53,12 @@ class Served:
         """For clients whose connections last."""
         self._notices.register(self.mcp)
         self._register(offer)
-        self.mcp.middleware.append(counting.count)
-        self.mcp.middleware.append(_with_token)
-        self.mcp.middleware.append(_with_headers)
-        self.mcp.middleware.append(_without_texts_of_exceptions)
-        self.mcp.middleware.append(_WarmUpMiddleware(self._warm_up))
-        self.mcp.middleware.append(elicitation.state_guard(self.mcp.name))
+        self.mcp.middleware.append(middleware.count)
+        self.mcp.middleware.append(middleware.with_token)
+        self.mcp.middleware.append(middleware.with_headers)
+        self.mcp.middleware.append(middleware.hide_exceptions)
+        self.mcp.middleware.append(middleware.WarmUp(self._warm_up))
+        self.mcp.middleware.append(question.state_guard(self.mcp.name))
         self.stateless = _silent(self.mcp)
         """For those of the handshake era without sessions: no notification would reach them."""
 
@@ -100,7 +74,7 @@ class Served:
         for server in (self.mcp, self.stateless):
             server.instructions = offer.instructions
         self._register(offer)
-        threading.Thread(target=_run_warm_up, args=(offer.warm_up,), daemon=True).start()
+        threading.Thread(target=middleware.run_warm_up, args=(offer.warm_up,), daemon=True).start()
         await before.end()
         # Tools are announced in any case: what they do may have changed where their definitions have not.
         await self._notices.tell(["tools", *offer.other_lists(before.offer)])
@@ -118,34 +92,37 @@ class Served:
         self._lease.offer.warm_up()
 
     def _register(self, offer: offering.Offer) -> None:
-        """What no toolset has gets no handlers: the server then does not announce the capability."""
+        """Adds the handlers of what some toolset has. What none has gets no handlers, so that the server does not
+        announce the capability."""
         handlers: dict[str, tuple[type[Any], offering.Handler]] = {}
         if offer.pages:
             handlers |= offering.pages_handlers(lambda: self._lease.offer)
         if offer.prompts:
-            caller = functools.partial(_caller, user=self._user)
+            caller = functools.partial(tool_calls.find_caller, user=self._user)
             handlers |= offering.prompts_handlers(lambda: self._lease.offer, caller)
         for method, (parameters, handler) in handlers.items():
             self.mcp.add_request_handler(method, parameters, handler)
 
     async def _list_tools(self, _ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
-        return mcp_types.ListToolsResult(tools=[tool.definition for tool in self._lease.offer.tools.values()])
+        tools = [tool.definition for tool in self._lease.offer.tools.values()]
+        return mcp_types.ListToolsResult(tools=tools)
 
     async def _call_tool(
         self, ctx: Any, params: mcp_types.CallToolRequestParams
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
-        async with self._lease.taken() as offer:
+        async with self._lease.hold() as offer:
             tool = offer.tools.get(params.name)
             if tool is None:
                 raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name[: offering.MAX_ECHO]}")
             # Some clients send every argument that a schema names.
-            arguments = {name: value for name, value in (params.arguments or {}).items() if value is not None}
+            given = params.arguments or {}
+            arguments = {name: value for name, value in given.items() if value is not None}
             answer = await self._answer(offer, ctx, params, tool, arguments)
             if isinstance(answer, mcp_types.InputRequiredResult):
                 await self._notices.log_plan(ctx, params.name)
                 return answer
             await self._notices.log_answer(ctx, params.name, answer)
-            return _result(tool.word(arguments, answer))
+            return tool_calls.write_result(tool.word(arguments, answer))
 
     async def _answer(
         self,
@@ -155,16 +132,16 @@ class Served:
         tool: base.Tool,
         arguments: Mapping[str, Any],
     ) -> types.Answer | mcp_types.InputRequiredResult:
-        problem = _argument_errors(offer.validator(params.name), arguments)
+        problem = tool_calls.find_mistakes(offer.validator(params.name), arguments)
         if problem:
             return types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
-        caller = _caller(ctx, params.name, self._user)
-        run = functools.partial(_call, tool, arguments, caller)
+        caller = tool_calls.find_caller(ctx, params.name, self._user)
+        run = functools.partial(tool_calls.run, tool, arguments, caller)
         with logs.about(user=self._user, session=caller.session, trace=evaluation.trace_id()):
             if offer.asker is None:
-                return await _reporting(ctx, offer.heartbeat_s, run)
-            settle = functools.partial(_with_plan, run, offer.asker, ctx, params, caller)
-            return await _reporting(ctx, offer.heartbeat_s, settle)
+                return await tool_calls.report(ctx, offer.heartbeat_s, run)
+            settle = functools.partial(tool_calls.run_with_plan, run, offer.asker, ctx, params, caller)
+            return await tool_calls.report(ctx, offer.heartbeat_s, settle)
 
 
 class _Lease:
@@ -176,8 +153,8 @@ class _Lease:
         self._calls = 0
 
     @contextlib.asynccontextmanager
-    async def taken(self) -> AsyncIterator[offering.Offer]:
-        """Within it, the offer stays open."""
+    async def hold(self) -> AsyncIterator[offering.Offer]:
+        """Keeps the offer open inside the block."""
         self._calls += 1
         try:
             yield self.offer
@@ -194,7 +171,7 @@ class _Lease:
         with anyio.CancelScope(shield=True):
             try:
                 await anyio.to_thread.run_sync(self.offer.close)
-            except Exception:  # whoever is served goes on
+            except Exception:  # other callers are still served
                 log.exception("what a caller was offered could not be closed")
 
 
@@ -215,176 +192,8 @@ class _Server(lowlevel.Server[Any]):
 
 
 def _silent(server: lowlevel.Server[Any]) -> lowlevel.Server[Any]:
-    """Returns the same server for clients whom no change is told."""
+    """Returns the same server for clients that are told of no change."""
     silent: Any = copy.copy(server)
     silent.tells = False
     found: lowlevel.Server[Any] = silent
     return found
-
-
-async def _with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers with the token of this very request at hand, for clusters that are asked with it."""
-    credential: user.Credential | None = None
-    if ctx.request is not None:
-        credential = ctx.request.scope.get(scope.CREDENTIAL)
-    if credential is None:
-        return await call_next(ctx)
-    with acting.using(credential.valid_token):
-        return await call_next(ctx)
-
-
-async def _with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers with the headers of this very request at hand, for command lines that need its credentials."""
-    # The message of a stream has a request of its own, and not the one with which its session began.
-    headers = ctx.request.headers.raw if ctx.request is not None else ()
-    with request_credentials.using(headers):
-        return await call_next(ctx)
-
-
-async def _without_texts_of_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers -32603 where we have a bug. The SDK would send code 0 and the exception's text: it may hold anything."""
-    try:
-        return await call_next(ctx)
-    except Exception as error:
-        found = jsonrpc_dispatcher.handler_exception_to_error_data(error)
-        if found is not None:  # the client's mistake
-            if isinstance(found.data, str):  # its method, which nothing here has
-                raise MCPError(found.code, found.message, found.data[: offering.MAX_ECHO]) from None
-            raise
-        log.exception("%s failed", ctx.method)
-        raise MCPError(mcp_types.INTERNAL_ERROR, "Internal error: kubescript failed; see its log") from None
-
-
-class _WarmUpMiddleware:
-    """Starts what calls will need once the first client has the answer to its first request."""
-
-    def __init__(self, warm_up: Callable[[], None]) -> None:
-        self._warm_up: Callable[[], None] | None = warm_up
-
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        result = await call_next(ctx)
-        warm_up, self._warm_up = self._warm_up, None
-        if warm_up is not None:
-            timer = threading.Timer(_WARM_UP_DELAY_S, _run_warm_up, (warm_up,))
-            timer.start()
-        return result
-
-
-def _run_warm_up(warm_up: Callable[[], None]) -> None:
-    try:
-        import jsonschema  # noqa: F401 - so that the first call finds it loaded
-
-        warm_up()
-    except errors.KubescriptError as error:
-        log.warning("warm-up failed: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
-
-
-async def _call(
-    tool: base.Tool,
-    arguments: Mapping[str, Any],
-    caller: types.Caller,
-    on_progress: types.OnProgress | None,
-) -> types.Answer:
-    """Runs one call; what a handler raises becomes an answer that says nothing of it."""
-    try:
-        return await tool.handler(arguments, on_progress, caller)
-    except Exception:
-        # The log is for the operator. The client gets no text of the exception: it may hold anything.
-        log.exception("tool %s failed", tool.definition.name)
-        return types.Answer("error internal: kubescript failed; see its log", is_error=True, code="internal")
-
-
-async def _with_plan(
-    run: Callable[[types.OnProgress | None], Awaitable[types.Answer]],
-    asker: elicitation.Asker,
-    ctx: ServerRequestContext[Any, Any],
-    params: mcp_types.CallToolRequestParams,
-    caller: types.Caller,
-    on_progress: types.OnProgress | None,
-) -> types.Answer | mcp_types.InputRequiredResult:
-    """Runs one call, and settles the plan that it leaves."""
-    call = elicitation.Call(ctx, params, caller, on_progress)
-    if params.request_state is not None:
-        return await asker.resumed(call)
-    answer = await run(on_progress)
-    if answer.plan:
-        return await asker.settle(call, answer)
-    return await asker.with_news(answer, caller)
-
-
-def _caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.Caller:
-    """Returns who asks: `user`, with a client as it calls itself, and with which tool."""
-    session_id, lasts = _session(ctx)
-    params = ctx.session.client_params
-    if params is None:
-        return types.Caller(session_id, tool=tool, lasts=lasts, user=user)
-    return types.Caller(session_id, params.client_info.name, params.client_info.version, tool, lasts, user)
-
-
-def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
-    """Returns the session of a request, and whether its client's later requests are of the same one."""
-    if ctx.request is None:
-        return _PROCESS_SESSION, True
-    stream = ctx.request.scope.get(scope.SESSION)
-    if stream is not None:
-        return stream, True
-    handle = ctx.request.headers.get("mcp-session-id", "")
-    # Attack: a client without a session that sends such a header, which nobody has compared with anything.
-    if handle and ctx.protocol_version < _WITHOUT_SESSIONS:
-        # The id of a session lets its holder join the session, so only a hash of it is passed on.
-        return hashlib.sha256(handle.encode()).hexdigest()[:16], True
-    return uuid.uuid4().hex[:16], False
-
-
-def _argument_errors(validator: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
-    """Returns what is wrong with the arguments, naming each; empty when nothing is."""
-    # In the order of the arguments, so that the same mistakes give the same text.
-    found = sorted(validator.iter_errors(arguments), key=_error_path)
-    return "; ".join(map(_describe, found))
-
-
-def _error_path(error: Any) -> list[Any]:
-    return list(error.absolute_path)
-
-
-def _describe(error: Any) -> str:
-    message: str = error.message
-    if len(message) > _MAX_ARGUMENT_ERROR:
-        # It begins with the value and ends with what is wrong with it.
-        message = f"{message[:_QUOTED_VALUE]}\N{HORIZONTAL ELLIPSIS}{message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]}"
-    path = _error_path(error)
-    if not path:
-        return message
-    return f"argument `{path[0]}`: {message}"
-
-
-def _result(answer: types.Answer) -> mcp_types.CallToolResult:
-    return mcp_types.CallToolResult(
-        content=[mcp_types.TextContent(type="text", text=answer.text)],
-        structured_content=answer.structured,
-        is_error=answer.is_error,
-        _meta=_meta(answer) or None,
-    )
-
-
-def _meta(answer: types.Answer) -> dict[str, Any]:
-    untrusted = {_UNTRUSTED_META: True} if answer.untrusted else {}
-    return {**(answer.meta or {}), **untrusted}
-
-
-async def _reporting(
-    ctx: ServerRequestContext[Any, Any],
-    heartbeat_s: float,
-    call: Callable[[types.OnProgress | None], Awaitable[_T]],
-) -> _T:
-    """Runs one call, with progress notifications if the client asked for them."""
-    token = None if ctx.meta is None else ctx.meta.get("progress_token")
-    # Attack: a token of two megabytes, which each notification would repeat.
-    if token is None or len(str(token)) > _MAX_TOKEN:
-        return await call(None)
-    signs = heartbeat.Heartbeat(ctx.session.report_progress, heartbeat_s)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(signs.beat)
-        answer = await call(signs.report)
-        tasks.cancel_scope.cancel()
-    return answer

@@ -69,7 +69,7 @@ def current_context() -> context.Context:
 
 
 def trace_id() -> str:
-    """Returns the id of the trace that is being made; empty when none is."""
+    """Returns the id of the current trace; empty when there is none."""
     from opentelemetry import trace  # 40 ms, and what serves MCP has loaded it
 
     found = trace.get_current_span().get_span_context()

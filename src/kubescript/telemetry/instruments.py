@@ -69,11 +69,10 @@ def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> 
     """Makes gauges that are read when metrics are sent."""
 
     def gauge(name: str, what: str, read: Callable[[evaluation.Load], int]) -> None:
-        def observed(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-            value = read(load())
-            return (metrics.Observation(value),)
+        def observe(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
+            yield metrics.Observation(read(load()))
 
-        meter.create_observable_gauge(name, [observed], "1", what)
+        meter.create_observable_gauge(name, [observe], "1", what)
 
     gauge("kubescript.scripts.running", "Scripts that run.", lambda now: now.running)
     gauge("kubescript.queue.depth", "Scripts that wait for a place.", lambda now: now.waiting)

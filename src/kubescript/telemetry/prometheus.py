@@ -22,7 +22,7 @@ class Metrics:
     """Counters and histograms of every evaluation, and gauges of the server's load."""
 
     def __init__(self, load: Callable[[], evaluation.Load]) -> None:
-        client.disable_created_metrics()  # type: ignore[no-untyped-call]  # each would be a second series that nobody needs
+        client.disable_created_metrics()  # type: ignore[no-untyped-call]  # each would be a second, useless series
         self.registry = client.CollectorRegistry()
         client.ProcessCollector(registry=self.registry)
         self._scripts()
@@ -55,7 +55,7 @@ class Metrics:
         self._masked = client.Counter("kubescript_redactions", "Secret values masked.", ["kind"], registry=own)
 
     def _load(self, load: Callable[[], evaluation.Load]) -> None:
-        """Makes gauges that are read when somebody asks for /metrics."""
+        """Makes gauges that are read at each request for /metrics."""
         own = self.registry
         workers = client.Gauge("kubescript_workers", "Sandboxed processes.", ["state"], registry=own)
         workers.labels("running").set_function(lambda: load().running)

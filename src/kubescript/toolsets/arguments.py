@@ -1,5 +1,6 @@
-"""The arguments of the classic tools: refuses what the tools' preconditions and the rules for texts, names, labels and
-selectors forbid, before anything is sent. `classic` calls `checked` with arguments that have passed the tool's schema.
+"""Checks the arguments of the classic tools. Refuses what the tools' preconditions and the rules for texts, names,
+labels and selectors forbid, before anything is sent. `classic` calls `check` with arguments that have passed the tool's
+schema.
 
 The rules are those of the API contract that these tools follow, less what Kubernetes allows and cannot do harm:
 set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
@@ -15,7 +16,7 @@ from typing import Any, Final
 from kubescript import errors
 from kubescript.wire import messages
 
-__all__ = ["Refusal", "checked", "with_location"]
+__all__ = ["Refusal", "check", "with_location"]
 
 _MAX_TEXT: Final = 1000
 _MAX_NAME: Final = 253
@@ -47,8 +48,8 @@ class Refusal(errors.RequestError):
         super().__init__(messages.text(message, **values), code=f"tool.{message}")
 
 
-def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Returns the arguments. `known` are the tool's own. Raises Refusal."""
+def check(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Returns the arguments. `known` are the names of those that the tool takes. Raises Refusal."""
     arguments = {name: _whole(value) for name, value in given.items()}
     for name, value in arguments.items():
         if name not in known:
@@ -57,8 +58,9 @@ def checked(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict
             _check_text(name, value)
         if name in _CHECKS:
             _CHECKS[name](value)
-    for check in (_check_namespaces, *_PRECONDITIONS.get(tool, ())):
-        check(arguments)
+    _check_namespaces(arguments)
+    for check_together in _PRECONDITIONS.get(tool, ()):
+        check_together(arguments)
     return arguments
 
 
@@ -77,7 +79,8 @@ def _check_text(name: str, text: str) -> None:
     if len(text) > _MAX_TEXT:
         raise Refusal("too_long", name=name, most=_MAX_TEXT)
     forbidden = _NUL if name in _NEEDS_THEM else _FORBIDDEN
-    if found := forbidden.search(text):
+    found = forbidden.search(text)
+    if found:
         raise Refusal("forbidden_character", character=found[0].replace("\0", r"\0"))
 
 
@@ -97,7 +100,8 @@ def _check_since(text: str) -> None:
 
 
 def _check_labels(labels: Mapping[str, Any]) -> None:
-    if sum(len(key) + len(str(value)) for key, value in labels.items()) > _MAX_TEXT:
+    sizes = (len(key) + len(str(value)) for key, value in labels.items())
+    if sum(sizes) > _MAX_TEXT:
         raise Refusal("too_long", name="labels", most=_MAX_TEXT)
     for key, value in labels.items():
         _check_label_key(key)
@@ -108,9 +112,9 @@ def _check_labels(labels: Mapping[str, Any]) -> None:
 
 def _check_label_key(key: str) -> None:
     prefix, slash, name = key.rpartition("/")
-    if slash and (len(prefix) > _MAX_NAME or not _PREFIX.fullmatch(prefix)):
-        raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
-    if len(name) > _MAX_LABEL or not _LABEL_PART.fullmatch(name):
+    has_prefix = not slash or (len(prefix) <= _MAX_NAME and _PREFIX.fullmatch(prefix))
+    has_name = len(name) <= _MAX_LABEL and _LABEL_PART.fullmatch(name)
+    if not has_prefix or not has_name:
         raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
 
 
@@ -146,12 +150,12 @@ def _check_requirement(requirement: str) -> None:
         _check_label_key(by_set["key"])
         _check_values(by_set["operator"], by_set["rest"].strip())
         return
-    key, operator, value = _compared(requirement)
+    key, operator, value = _split(requirement)
     _check_label_key(key.removeprefix("!").strip() if not operator else key)
     _check_label_value(value)
 
 
-def _compared(requirement: str) -> tuple[str, str, str]:
+def _split(requirement: str) -> tuple[str, str, str]:
     """Returns key, operator and value; without an operator the requirement is a key that must or must not be there."""
     for operator in ("==", "!=", "=", ">", "<"):
         key, found, value = requirement.partition(operator)
@@ -161,9 +165,11 @@ def _compared(requirement: str) -> tuple[str, str, str]:
 
 
 def _check_values(operator: str, values: str) -> None:
-    if not (values.startswith("(") and values.endswith(")")) or not values[1:-1].strip():
+    is_enclosed = values.startswith("(") and values.endswith(")")
+    inner = values[1:-1].strip()
+    if not is_enclosed or not inner:
         raise Refusal("invalid_set", operator=operator)
-    for value in values[1:-1].split(","):
+    for value in inner.split(","):
         _check_label_value(value.strip())
 
 

@@ -27,7 +27,7 @@ __all__ = [
     "Tool",
     "Toolset",
     "Word",
-    "scripted",
+    "make_tool",
 ]
 
 Handler = Callable[[Mapping[str, Any], types.OnProgress | None, types.Caller], Awaitable[types.Answer]]
@@ -42,7 +42,7 @@ Completes = Literal["cluster", "namespace", "kind", "name"]
 """What an argument of a prompt names: a cluster, a namespace, a kind, or an object of the kind beside it."""
 
 APPROVED: Final[Mapping[str, Any]] = {"type": "boolean", "description": "true approves the changes"}
-"""The schema of the argument `approved`, where whoever calls a tool approves what it changes."""
+"""The schema of the argument `approved`, where the caller of a tool approves what it changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Access:
     """Returns the names that `k8s.context(name)` takes, the default one first."""
     language: messages.Language = "en"
     by_argument: bool = False
-    """Whether the argument `approved` of a call approves what it changes. `scripted` adds it to a tool."""
+    """Whether the argument `approved` of a call approves what it changes. `make_tool` adds it to a tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Tool:
     definition: mcp_types.Tool
     handler: Handler
     word: Word = lambda _arguments, answer: answer
-    """Is given every answer of the tool, also to arguments that its schema refuses, once its plan is settled."""
+    """Takes every answer of the tool, also to arguments that its schema refuses, once its plan is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Prompt:
     definition: mcp_types.Prompt
     write: Callable[[Mapping[str, str]], str]
     completes: Mapping[str, Completes] = field(default_factory=dict)
-    """What those of its arguments are whose values clients may ask for."""
+    """What some of its arguments name; clients may ask for their possible values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Toolset:
     """For models: how to use the tools together, where their definitions do not say it."""
 
 
-def scripted(
+def make_tool(
     access: Access, name: str, description: str, *, properties: Mapping[str, Any], script: str, required: Sequence[str]
 ) -> Tool:
     """Returns a tool that runs a script, which finds the call's arguments in the dict `arguments`.

@@ -33,7 +33,7 @@ class Parts:
     contexts: contexts.Contexts
     evaluator: evaluator.Evaluator
     processes: processes.Processes
-    later: Callable[[Callable[[], None]], None]
+    later: Callable[..., None]
     """Runs a function after the answer that is about to be given has been sent."""
     evaluator_of: _EvaluatorOf
     """Returns an evaluator of command lines."""
@@ -76,7 +76,7 @@ def _clusters(parts: Parts) -> base.Toolset:
         from kubescript.cluster import live
         from kubescript.wire import messages
 
-        # Attack: a caller of few rights who turns the server's credentials into those of this machine.
+        # Attack: a caller with few rights that replaces the server's credentials by those of this machine.
         if parts.settings.knows_callers:
             raise errors.ClusterError(
                 "a server with several callers keeps its own credentials: its operator logs it in"
@@ -100,19 +100,19 @@ def _gateway(parts: Parts) -> base.Toolset:
 
 def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.commands import oc_runner as commands
-    from kubescript.toolsets import openshift
+    from kubescript.toolsets import command_lines
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
     handler = parts.api_servers() if parts.settings.openshift.urls else parts.contexts
-    return openshift.toolset(parts.evaluator_of(runner, handler), parts.settings)
+    return command_lines.openshift(parts.evaluator_of(runner, handler), parts.settings)
 
 
 def _openstack(parts: Parts) -> base.Toolset:
     from kubescript.commands import openstack_runner as commands
-    from kubescript.toolsets import openstack
+    from kubescript.toolsets import command_lines
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    return openstack.toolset(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
+    return command_lines.openstack(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
 
 
 def _access(parts: Parts) -> base.Access:
@@ -135,7 +135,7 @@ def load(parts: Parts) -> list[base.Toolset]:
 
     messages.choose(parts.settings.language)
     toolsets = []
-    for name in _enabled(parts.settings, parts.route):
+    for name in _list_names(parts.settings, parts.route):
         if name in TOOLSETS:
             toolsets.append(TOOLSETS[name](parts))
         else:
@@ -190,9 +190,9 @@ def _check_installed(name: str) -> None:
     raise errors.ConfigError(f"unknown toolset `{name}`; there is: {there}", remedy=remedy)
 
 
-def _enabled(settings: config.Settings, route: str) -> tuple[str, ...]:
+def _list_names(settings: config.Settings, route: str) -> tuple[str, ...]:
     if not settings.toolsets:
         log.warning(
             "no toolset is enabled, so no tool is offered; pass --toolsets code", extra={"event": "toolsets.none"}
         )
-    return tuple(dict.fromkeys(settings.offered(route)))
+    return tuple(dict.fromkeys(settings.list_toolsets(route)))

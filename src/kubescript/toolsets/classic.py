@@ -57,7 +57,7 @@ Raises ClusterError, Refusal."""
 
 @dataclass(frozen=True, slots=True)
 class HostPart:
-    """What of a tool the host does itself."""
+    """The part of a tool that the host does itself."""
 
     follow: Follow | None = None
     """Only writes have it: a write may wait until the cluster has carried out the change."""
@@ -77,7 +77,7 @@ def tools(access: base.Access, names: Sequence[str], host: HostPart = HostPart()
 
 
 def definition(name: str, language: messages.Language, *, writes: bool, by_argument: bool = False) -> mcp_types.Tool:
-    """Returns the definition of a tool. `by_argument` adds the argument by which whoever calls it approves."""
+    """Returns the definition of a tool. `by_argument` adds the argument by which its caller approves."""
     words = DESCRIPTIONS[name]
     schema = json.loads(json.dumps(SCHEMAS[name]))
     for argument, text in words.get(f"{language}_arguments", {}).items():
@@ -102,7 +102,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
         if host.by_argument:
             given = {argument: value for argument, value in given.items() if argument != "approved"}
         try:
-            checked = arguments.checked(name, given, tuple(SCHEMAS[name]["properties"]))
+            checked = arguments.check(name, given, tuple(SCHEMAS[name]["properties"]))
             cluster = _cluster(checked)
             if cluster is not None and cluster not in clusters:
                 return _unknown(name, cluster, clusters)
@@ -119,7 +119,7 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
         else:
             answer = await access.evaluate(line, None, on_progress, caller)
         if answer.code in _ACTIONS:
-            return _explained(name, asked, answer)
+            return _explain(name, asked, answer)
         return answer
 
     return call
@@ -145,13 +145,13 @@ def script(name: str, checked: Mapping[str, Any], cluster: str | None, language:
     options = {_WORD_START.sub("_", argument).lower(): value for argument, value in checked.items()}
     if language != "en":
         options["language"] = language
-    written = ", ".join(f"{option}={value!r}" for option, value in options.items())
+    words = (f"{option}={value!r}" for option, value in options.items())
     where = "k8s" if cluster is None else f"k8s.context({cluster!r})"
-    return f"{where}.tools.{name}({written})"
+    return f"{where}.tools.{name}({', '.join(words)})"
 
 
 def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
-    """Returns the error for a cluster that this server does not have: it is never another one that is asked."""
+    """Returns the error for a cluster that this server does not have: another one is never asked in its place."""
     shown = cluster if len(cluster) <= _MAX_CLUSTER else f"{cluster[:_MAX_CLUSTER]}\N{HORIZONTAL ELLIPSIS}"
     known = ", ".join(clusters[:_MAX_CLUSTERS])
     if len(clusters) > _MAX_CLUSTERS:
@@ -160,8 +160,8 @@ def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
     return _unmet(name, cluster, details, messages.text("action_unknown_cluster"))
 
 
-def _explained(name: str, cluster: str, answer: types.Answer) -> types.Answer:
-    """Returns the contract's error for a cluster that cannot be asked."""
+def _explain(name: str, cluster: str, answer: types.Answer) -> types.Answer:
+    """Returns the answer as the contract's error about a cluster that cannot be asked."""
     action = messages.text(_ACTIONS[answer.code], cluster=cluster)
     details = fencing.unfence(answer.text).removeprefix("Error: ")
     before, _, note = details.rpartition("\n")

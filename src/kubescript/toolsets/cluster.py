@@ -10,13 +10,10 @@ import anyio
 
 from kubescript.toolsets import base, classic
 
-__all__ = ["NAME", "toolset"]
-
-NAME: Final = "cluster"
-
+__all__ = ["toolset"]
 
 _LOOK_S: Final = 0.05
-"""Seconds between two looks at work that is under way."""
+"""Seconds between two looks at a log-in that is under way."""
 
 
 def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) -> base.Toolset:
@@ -24,17 +21,17 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
     ClusterError."""
 
     async def prepare(cluster: str) -> Mapping[str, object]:
-        await _finished(log_in(cluster))
+        await _wait_for(log_in(cluster))
         return {}
 
     tools = classic.tools(access, ("cluster_list",))
     tools += classic.tools(access, ("gke_auth",), classic.HostPart(prepare=prepare))
-    return base.Toolset(NAME, "clusters and logging in", tools, instructions=classic.INSTRUCTIONS)
+    return base.Toolset("cluster", "clusters and logging in", tools, instructions=classic.INSTRUCTIONS)
 
 
-async def _finished(work: futures.Future[None]) -> None:
+async def _wait_for(work: futures.Future[None]) -> None:
     """Returns when the work is done. Raises what it raises."""
-    # Attack: calls that wait in threads, until no thread is left to read what other clients ask.
+    # Attack: calls that wait in threads, until no thread is left for the requests of other clients.
     while not work.done():  # noqa: ASYNC110 - a thread does it, which sets no event of this loop
         await anyio.sleep(_LOOK_S)
     work.result()

@@ -21,7 +21,9 @@ from kubescript.toolsets import base
 __all__ = ["Completions"]
 
 _TIME_MS: Final = 2_000
+"""Milliseconds for an answer: a client asks while a person types."""
 _KEPT_S: Final = 30.0
+"""Seconds for which an answer counts, so that a client that asks at every key press asks the cluster once."""
 _FAILED_S: Final = 2.0
 """Seconds for which a failed question is not asked again."""
 _MOST_KEPT: Final = 64
@@ -47,18 +49,19 @@ class Completions:
     def __init__(self, access: base.Access) -> None:
         self._access = access
         self._kept: dict[_Question, tuple[float, tuple[str, ...]]] = {}
-        """Each until when it counts, the oldest first."""
+        """Each with the time until which it counts, the oldest first."""
         self._asking = anyio.Lock()
 
     async def names(self, what: base.Completes, given: Mapping[base.Completes, str], caller: types.Caller) -> list[str]:
-        """Returns the names that an argument may have beside those that are `given`; none when they cannot be had in
-        two seconds."""
+        """Returns the names that an argument may have beside the arguments that are `given`; none when there is no
+        answer within two seconds."""
         with anyio.move_on_after(_TIME_MS / 1000):
             clusters = await anyio.to_thread.run_sync(self._access.clusters, abandon_on_cancel=True)
             if what == "cluster":
                 return [name for name in map(sanitizing.clean, clusters) if name]
             question = _question(what, given)
-            if question is None or (given.get("cluster") and given["cluster"] not in clusters):
+            cluster = given.get("cluster")
+            if question is None or (cluster and cluster not in clusters):
                 return []
             async with self._asking:
                 return list(await self._answer(question, caller))
@@ -96,7 +99,7 @@ _OF: Final[tuple[base.Completes, ...]] = ("cluster", "namespace", "kind")
 
 
 def _script(question: _Question) -> str:
-    # What a client has given stands there as the `repr` of a text, which is Python: none of it becomes code.
+    # What a client has given stands in the script as the `repr` of a text: none of it becomes code.
     what, cluster, namespace, kind = question
     names = _SCRIPTS[what].format(most=_MOST_NAMES, kind=kind, namespace=namespace or None)
     chosen = f"k8s.context({cluster!r})" if cluster else "k8s"
@@ -108,10 +111,12 @@ def _read(answer: types.Answer) -> tuple[str, ...]:
     if answer.is_error:
         return ()
     try:
-        found, _ = json.JSONDecoder().raw_decode(fencing.unfence(answer.text).lstrip())
+        text = fencing.unfence(answer.text).lstrip()
+        found, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError, errors.KubescriptError):
         return ()
     if not isinstance(found, list):
         return ()
     names = (sanitizing.clean(name).strip() for name in found if isinstance(name, str))
-    return tuple(dict.fromkeys(name for name in names if name and name.isprintable()))
+    shown = (name for name in names if name and name.isprintable())
+    return tuple(dict.fromkeys(shown))

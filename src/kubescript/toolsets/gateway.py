@@ -1,7 +1,7 @@
 """The toolset `gateway`: objects of one namespace at a time, and two writes that say what they are for.
 
 A gate on the host refuses what the tools' contract forbids before anything is sent: Secrets and ConfigMaps in every
-group, selectors, patches of the caller's own, and where whoever calls a tool approves, a change without `approved`.
+group, selectors, patches of the caller's own, and, where the caller approves, a change without `approved`.
 The names in a kind are compared with discovery in the worker. Policy, plan and approval are those of every script.
 """
 
@@ -20,9 +20,8 @@ from kubescript.output import sanitizing, sentences
 from kubescript.toolsets import arguments, base, classic
 from kubescript.wire import messages
 
-__all__ = ["FORBIDDEN", "NAME", "toolset"]
+__all__ = ["FORBIDDEN", "toolset"]
 
-NAME: Final = "gateway"
 FORBIDDEN: Final = frozenset({"configmaps", "secrets"})
 """Plurals that no tool takes, in any group."""
 _READS: Final = ("k8s_list", "k8s_get", "k8s_list_events", "k8s_pod_logs")
@@ -50,11 +49,13 @@ _TYPE: Final = re.compile(r"([\w.]{1,80}): ", re.ASCII)
 
 
 def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.Toolset:
-    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether whoever
-    calls a tool approves what it changes."""
-    names = (*_READS, *_DONE) if writable else _READS
-    tools = tuple(_tool(name, access, by_argument=by_argument and name in _DONE) for name in names)
-    return base.Toolset(NAME, "objects of a namespace, and writes by intent", tools, instructions=classic.INSTRUCTIONS)
+    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether the caller
+    of a tool approves what it changes."""
+    tools = [_tool(name, access, by_argument=False) for name in _READS]
+    if writable:
+        tools += [_tool(name, access, by_argument=by_argument) for name in _DONE]
+    about = "objects of a namespace, and writes by intent"
+    return base.Toolset("gateway", about, tuple(tools), instructions=classic.INSTRUCTIONS)
 
 
 def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
@@ -64,11 +65,12 @@ def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
         given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
         try:
-            checked = _checked(name, given, by_argument=by_argument)
+            checked = _check(name, given, by_argument=by_argument)
         except arguments.Refusal as refusal:
             text = sanitizing.clean(f"{_BLOCKED}{refusal.message}")
             return types.Answer(text, is_error=True, code=refusal.code)
-        return await access.evaluate(_script(name, checked, access.language), None, on_progress, caller)
+        script = _script(name, checked, access.language)
+        return await access.evaluate(script, None, on_progress, caller)
 
     return base.Tool(definition, call, functools.partial(_word, name))
 
@@ -76,11 +78,11 @@ def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
 # --- the gate ---------------------------------------------------------------------------------------------------------
 
 
-def _checked(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[str, Any]:
+def _check(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[str, Any]:
     """Returns the arguments of a call, without `approved`. Raises Refusal."""
     if str(given.get("plural")).strip().lower() in FORBIDDEN:
         raise arguments.Refusal("gate_forbidden", plural=given["plural"].strip())
-    checked = arguments.checked(name, given, tuple(classic.SCHEMAS[name]["properties"]))
+    checked = arguments.check(name, given, tuple(classic.SCHEMAS[name]["properties"]))
     _check_names(checked)
     if name == "k8s_patch":
         _check_action(checked)
@@ -113,12 +115,10 @@ def _check_action(checked: Mapping[str, Any]) -> None:
         )
     given = tuple(field for field in _ALL_FIELDS if field in checked)
     if given != _FIELDS[action]:
-        raise arguments.Refusal(
-            "gate_action_fields", action=action, wanted=_listed(_FIELDS[action]), given=_listed(given)
-        )
+        raise arguments.Refusal("gate_action_fields", action=action, wanted=_join(_FIELDS[action]), given=_join(given))
 
 
-def _listed(fields: tuple[str, ...]) -> str:
+def _join(fields: tuple[str, ...]) -> str:
     return ", ".join(fields) or "none"
 
 
@@ -126,20 +126,21 @@ def _listed(fields: tuple[str, ...]) -> str:
 
 
 def _script(name: str, checked: Mapping[str, Any], language: messages.Language) -> str:
-    """Returns the script of a call. That of a write spells its answer out, so that nothing of it is the cluster's."""
+    """Returns the script of a call. That of a write spells its answer out, so that no text of it is the cluster's."""
     call = classic.script(name, checked, None, language)
     if name not in _DONE:
         return call
-    return f"{{'result': 'planned' if {call} else {_DONE[name]!r}, **{_told(checked)!r}}}"
+    return f"{{'result': 'planned' if {call} else {_DONE[name]!r}, **{_describe(checked)!r}}}"
 
 
-def _told(checked: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns what a write says of itself."""
+def _describe(checked: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of an answer that describe a write."""
     action = checked.get("action", "delete")
-    kind = kinds.kind_of(checked["group"], checked["plural"])
-    kind = kind or f"{checked['plural']}.{checked['group']}".removesuffix(".")
+    group, plural = checked["group"], checked["plural"]
+    kind = kinds.kind_of(group, plural) or f"{plural}.{group}".removesuffix(".")
+    target = f"{kind} {checked['namespace']}/{checked['name']}"
     fields = {field: checked[field] for field in _FIELDS[action]}
-    explain = messages.text(f"explain_{action}", target=f"{kind} {checked['namespace']}/{checked['name']}", **fields)
+    explain = messages.text(f"explain_{action}", target=target, **fields)
     return {"action": action, **fields, "explain": explain}
 
 
@@ -149,33 +150,41 @@ def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.An
         return replace(answer, text=_error(answer))
     if not answer.applied:
         return answer
-    done = {"result": _DONE[name], **_told(_checked(name, given, by_argument=False))}
+    checked = _check(name, given, by_argument=False)
+    done = {"result": _DONE[name], **_describe(checked)}
     text = json.dumps(done, ensure_ascii=False, separators=(",", ":"))
     structured = None if answer.structured is None else {**answer.structured, "result": done}
     return replace(answer, text=f"{text}\n{_without_result(answer.text)}", structured=structured)
 
 
 def _without_result(text: str) -> str:
-    """Returns an answer without the result of a write, which was only planned; a mark may stand before it."""
+    """Returns an answer without the result of a write that was only planned; a mark may stand before the result."""
     before, result, after = text.rpartition('{"result":"planned"')
-    return before + after.partition("\n")[2] if result and before.count("\n") < 2 else text
+    if not result or before.count("\n") > 1:
+        return text
+    _, _, rest = after.partition("\n")
+    return before + rest
 
 
 def _error(answer: types.Answer) -> str:
     """Returns the text of an error: `BLOCKED: …` or `ERROR: Type: …`."""
     mark, _, marked = answer.text.partition("\n")
     found = _TYPE.match(marked) if answer.untrusted else None
-    # Attack: a worker that has fallen, whose type is an instruction.
+    # Attack: a compromised worker, which sends an instruction as the type of an error.
     if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
-        return f"{_prefixed(found[0]).rstrip()}\n{mark}\n{marked[found.end() :]}"
+        beginning = _prefix(found[0]).rstrip()
+        return f"{beginning}\n{mark}\n{marked[found.end() :]}"
     text = answer.text
     if answer.code == "request.arguments":  # the schema is a part of the gate
         return f"{_BLOCKED}{text}"
     text = _without_result(text).removeprefix("error ")
     if answer.code == _CRITICAL:  # the rules are a part of it too
-        return f"{_BLOCKED}{text.removeprefix(f'{answer.code}: ')}"
-    return _prefixed(f"{answer.code}: {text}" if text.startswith("plan ") else text)
+        text = text.removeprefix(f"{answer.code}: ")
+        return f"{_BLOCKED}{text}"
+    if text.startswith("plan "):
+        text = f"{answer.code}: {text}"
+    return _prefix(text)
 
 
-def _prefixed(text: str) -> str:
+def _prefix(text: str) -> str:
     return text if text.startswith(_BLOCKED) else f"ERROR: {text}"

@@ -6,9 +6,8 @@ from typing import Final
 
 from kubescript.toolsets import base, classic, repositories
 
-__all__ = ["NAME", "toolset"]
+__all__ = ["toolset"]
 
-NAME: Final = "helm"
 _TOOLS: Final = ("helm_list", "helm_status", "helm_get_values", "helm_history")
 
 
@@ -16,4 +15,4 @@ def toolset(access: base.Access) -> base.Toolset:
     """Returns the toolset."""
     tools = classic.tools(access, _TOOLS)
     tools += classic.tools(access, ("helm_repo_list",), classic.HostPart(prepare=repositories.prepare))
-    return base.Toolset(NAME, "Helm releases", tools, instructions=classic.INSTRUCTIONS)
+    return base.Toolset("helm", "Helm releases", tools, instructions=classic.INSTRUCTIONS)

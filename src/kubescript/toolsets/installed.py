@@ -7,7 +7,6 @@ named. A package has no part in the names of built-in toolsets: `app` asks only 
 from __future__ import annotations
 
 import importlib.metadata
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -62,15 +61,17 @@ def check_clashes(toolsets: Sequence[base.Toolset]) -> None:
 
     Attack: a package that has a tool `kubectl_get`, which would take the place of ours.
     """
-    counted = Counter(name for toolset in toolsets for name in _served(toolset))
-    for name, times in counted.items():
-        if times > 1:
-            owners = [toolset.name for toolset in toolsets if name in set(_served(toolset))]
-            where = " and ".join(f"`{owner}`" for owner in owners)
+    owners: dict[str, list[str]] = {}
+    for toolset in toolsets:
+        for name in _list_parts(toolset):
+            owners.setdefault(name, []).append(f"`{toolset.name}`")
+    for name, names in owners.items():
+        if len(names) > 1:
+            where = " and ".join(dict.fromkeys(names))
             raise errors.ConfigError(f"{name} is there twice: in toolset {where}", remedy="serve one of them")
 
 
-def _served(toolset: base.Toolset) -> Iterator[str]:
+def _list_parts(toolset: base.Toolset) -> Iterator[str]:
     for tool in toolset.tools:
         yield f"tool `{tool.definition.name}`"
     for page in toolset.pages:

@@ -6,9 +6,8 @@ from typing import Final
 
 from kubescript.toolsets import base, classic
 
-__all__ = ["NAME", "toolset"]
+__all__ = ["toolset"]
 
-NAME: Final = "kubectl"
 _READS: Final = (
     "kubectl_get",
     "kubectl_logs",
@@ -23,9 +22,9 @@ _WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kub
 
 
 def toolset(access: base.Access, *, follow: classic.Follow | None, by_argument: bool = False) -> base.Toolset:
-    """Returns the toolset. `follow` is there when some cluster may be written to; `by_argument` says that whoever
-    calls a tool approves what it changes."""
+    """Returns the toolset. `follow` is None when no cluster may be written to; `by_argument` says whether the caller of
+    a tool approves what it changes."""
     tools = classic.tools(access, _READS)
     if follow is not None:
         tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow, by_argument=by_argument))
-    return base.Toolset(NAME, "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)
+    return base.Toolset("kubectl", "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)

@@ -28,15 +28,15 @@ _AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
 
 async def prepare(_cluster: str) -> Mapping[str, object]:
     """Returns what the script of helm_repo_list writes. Raises Refusal when the file cannot be read."""
-    return await anyio.to_thread.run_sync(_prepared, abandon_on_cancel=True)
+    return await anyio.to_thread.run_sync(_read_repositories, abandon_on_cancel=True)
 
 
-def _prepared() -> Mapping[str, object]:
+def _read_repositories() -> Mapping[str, object]:
     file = _file()
     try:
         return {"repositories": _read(file)}
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        # What a parser says of the file quotes it.
+        # A parser's message quotes the file.
         raise arguments.Refusal("repositories_unreadable", file=file, details=type(error).__name__) from None
 
 
@@ -79,9 +79,13 @@ def _text(entry: Mapping[Any, Any], key: str) -> str:
 
 
 def _without_credentials(url: str) -> str:
-    """Returns the URL with nothing that lets anybody in: no user, no password, no query."""
-    # A parser of URLs takes for a path what another takes for a password: in one with a slash, or without a scheme.
-    scheme = found[0] if (found := _SCHEME.match(url)) else ""
+    """Returns the URL without what may be a credential: no user, no password, no query."""
+    # Parsers of URLs disagree about a password with a slash, and about a URL without a scheme: one takes for the path
+    # what another takes for the password.
+    found = _SCHEME.match(url)
+    scheme = found[0] if found else ""
     user, _, place = url.removeprefix(scheme).rpartition("@")
+    hidden_user = f"{_HIDDEN}@" if user else ""
     # What follows the path may hold a token, and a password in front of it may hold a question mark.
-    return f"{scheme}{_HIDDEN + '@' if user else ''}{_AFTER_PATH.sub('?' + _HIDDEN, place)}"
+    hidden_query = _AFTER_PATH.sub(f"?{_HIDDEN}", place)
+    return f"{scheme}{hidden_user}{hidden_query}"

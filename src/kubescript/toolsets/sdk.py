@@ -2,7 +2,7 @@
 the SDK.
 
 `import mcp.server.lowlevel` executes `mcp/__init__.py` and `mcp/server/__init__.py`, which import the SDK's clients,
-its HTTP client and its high-level server: 0.25 s for names that nobody here uses.
+its HTTP client and its high-level server: 0.25 s for names that are never used here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PACKAGES: Final = ("mcp", "mcp.server")
 
 
 def skip_conveniences() -> None:
-    """Puts the packages where imports find them, but executes them only if somebody asks them for a name."""
+    """Puts the packages where imports find them, but executes one only when a name of it is first used."""
     for name in _PACKAGES:
         if name in sys.modules:
             continue
@@ -35,9 +35,10 @@ class _Package(types.ModuleType):
 
     def __getattr__(self, name: str) -> object:
         spec = self.__spec__
-        is_internal = name.startswith("__")
-        if spec is None or spec.loader is None or is_internal or importlib.util.find_spec(f"{spec.name}.{name}"):
-            raise AttributeError(name)  # an import of a submodule asks for its name first
+        if spec is None or spec.loader is None or name.startswith("__"):
+            raise AttributeError(name)
+        if importlib.util.find_spec(f"{spec.name}.{name}"):  # an import of a submodule asks for its name first
+            raise AttributeError(name)
         object.__setattr__(self, "__class__", types.ModuleType)
         spec.loader.exec_module(self)
         return getattr(self, name)

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from kubescript import errors
 from kubescript.auth import authenticator, opaque, user
 from kubescript.transports import endpoints
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["Authentication", "credential"]
 
@@ -30,11 +30,11 @@ _ERROR: Final = {401: "invalid_token", 403: "insufficient_scope", 503: "temporar
 _UNQUOTED: Final = re.compile(r"[^ !#-\[\]-~]")
 """What RFC 6750 does not let stand in a description."""
 _VERIFIED_S: Final = opaque.KNOWN_S
-"""Seconds for which a stream goes on before its caller's credential is looked at again."""
+"""Seconds for which a stream goes on before its caller's credential is verified again."""
 
 
 class Authentication:
-    """An application that passes on requests of known callers, and of anybody to the `open_paths`."""
+    """An application that passes on requests of known callers, and all requests to the `open_paths`."""
 
     def __init__(
         self,
@@ -69,18 +69,22 @@ class Authentication:
         scope[keys.CONNECTION].owner = found.user.person
         scope["user"] = _sdk_user(self._reduced(found.user))
         if scope["method"] == "GET":
-            await _Stream(send, lambda: self._credential(scope)).serve(self._app, scope, receive)
+            stream = _Stream(send, lambda: self._credential(scope))
+            await stream.serve(self._app, scope, receive)
         else:
             await self._app(scope, receive, send)
 
     def _is_open(self, scope: Scope) -> bool:
-        """Whether nobody has to say who he is. Who says it all the same is told more by the open paths."""
+        """Says whether a request needs no credential. With one, the open paths answer in more detail."""
         path: str = scope["path"]
-        says_who = keys.CERTIFICATE in scope or any(name == b"authorization" for name, _ in scope["headers"])
-        return path.startswith(endpoints.METADATA) or (path in self._open_paths and not says_who)
+        if path.startswith(endpoints.METADATA):
+            return True
+        names = (name for name, _ in scope["headers"])
+        has_credential = keys.CERTIFICATE in scope or b"authorization" in names
+        return path in self._open_paths and not has_credential
 
     async def _credential(self, scope: Scope) -> user.Credential:
-        """Returns who sends a request. Raises AuthError."""
+        """Returns the credential of a request. Raises AuthError."""
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         if len(given) > 1:  # two readers may take two callers for the same
             raise errors.AuthError("more than one Authorization header")
@@ -94,10 +98,11 @@ class Authentication:
         raise errors.AuthError("no token")
 
     def _refusal(self, error: errors.AuthError, path: str) -> Response:
-        status = _STATUS.get(error.code, 401)
         if error.remedy:
             log.warning("a request is refused: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
-        name, text = _ERROR[status], _UNQUOTED.sub("?", error.message)
+        status = _STATUS.get(error.code, 401)
+        name = _ERROR[status]
+        text = _UNQUOTED.sub("?", error.message)
         headers = {"cache-control": "no-store"}
         if status == 503:
             headers["retry-after"] = "5"
@@ -112,7 +117,7 @@ class Authentication:
             parts = [f'resource_metadata="{endpoints.metadata(self._url, path)}"']
         if self._scopes:
             parts.append(f'scope="{self._scopes}"')
-        if text != "no token":  # who has not tried has made no error
+        if text != "no token":  # RFC 6750: a request without a credential gets no error code
             parts += [f'error="{name}"', f'error_description="{text}"']
         return f"Bearer {', '.join(parts)}"
 
@@ -124,7 +129,7 @@ class _Stream:
     # Attack: a stream that is opened before its token is revoked, and listened to for days.
 
     def __init__(self, send: Send, verify: Callable[[], Awaitable[object]]) -> None:
-        """`verify` raises AuthError once the credential counts no more."""
+        """`verify` raises AuthError once the credential no longer counts."""
         self._send = send
         self._verify = verify
         self._verified = time.monotonic()
@@ -132,7 +137,7 @@ class _Stream:
         self._scope = anyio.CancelScope()
 
     async def serve(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
-        """Runs the application; ends the stream when the credential counts no more."""
+        """Runs the application; ends the stream when the credential no longer counts."""
         with self._scope:
             await app(scope, receive, self._pass_on)
         if self._scope.cancelled_caught and self._has_begun:
@@ -155,12 +160,13 @@ class _Stream:
 
 
 def credential(scope: Scope) -> user.Credential | None:
-    """Returns who sends a request; None where nobody has to say."""
+    """Returns the credential of a request; None where none is needed."""
     found: user.Credential | None = scope.get(keys.CREDENTIAL)
     return found
 
 
 def _sdk_user(caller: user.User) -> bearer_auth.AuthenticatedUser:
-    """Returns the user as the SDK knows it, which binds sessions to users: one that differs in anything is another."""
+    """Returns the user as the SDK knows it. It binds sessions to users, and a user that differs in anything is another
+    one."""
     known = AccessToken(token="", client_id=caller.key, scopes=sorted(caller.scopes))
     return bearer_auth.AuthenticatedUser(known)

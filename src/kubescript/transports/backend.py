@@ -39,7 +39,7 @@ class Served(Protocol):
     """For those without sessions."""
 
     async def replace(self, offer: Any) -> None:
-        """Offers something else from now on; what was offered ends after the last call."""
+        """Offers something else from now on; what was offered before ends after its last call."""
 
     def hang_up(self) -> None:
         """Ends streams on which no call is answered."""
@@ -52,7 +52,7 @@ class Tenant(Protocol):
     """What one caller has of a server."""
 
     contexts: contexts.Contexts
-    """His clusters; those of `operator` are under the server's own credentials."""
+    """The caller's clusters; those of `operator` are under the server's own credentials."""
 
     def server(self) -> Served:
         """Returns the caller's MCP server. Raises ConfigError."""
@@ -79,15 +79,15 @@ class Backend(Protocol):
 
     @property
     def operator(self) -> Tenant:
-        """What every caller has where nobody has to say who he is."""
+        """What every caller has where callers need no credential."""
 
     def tenant(self, caller: user.User | None, settings: config.Settings, operator: Tenant, route: str = "") -> Tenant:
-        """Returns what a caller has at an endpoint, with the settings for him, on the cluster that this operator has
-        chosen. Raises ConfigError."""
+        """Returns what a caller has at an endpoint, under the caller's own settings, on the cluster that this operator
+        has chosen. Raises ConfigError."""
 
-    def prepared(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
-        """Returns what `operator` will be under other settings, and what puts it in its place; nobody closes the one
-        before. Raises ConfigError when they cannot take effect."""
+    def prepare(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
+        """Returns what `operator` will be under other settings, and a function that puts it in its place; that does not
+        close the one before. Raises ConfigError when the settings cannot take effect."""
 
     def state(self) -> dict[str, object]:
         """Returns what the server is; nothing about a cluster."""

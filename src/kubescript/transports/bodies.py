@@ -1,5 +1,5 @@
-"""Passes requests on once they have arrived whole, and refuses those that are too large. `connections` limits how long
-that may take, and how much is held meanwhile.
+"""Passes requests on once they have arrived whole, and refuses those that are too large. `http_connections` limits how
+long that may take, and how much is held meanwhile.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubescript.transports import retained
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["WholeBodies"]
 
 _MAX_VALUES: Final = 10_000
 """Values in the JSON of one request; a call has some ten."""
 _MAX_MESSAGE: Final = 512 << 10
-"""Bytes of a message to a stream of the older SSE, which is taken before anybody has read it."""
+"""Bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
 _MAX_OTHER: Final = 16 << 10
-"""Bytes of a body that nobody reads."""
+"""Bytes of a body that is never read."""
 _too_large: Final = PlainTextResponse("the request is too large", 413, {"connection": "close"})
 
 
@@ -49,7 +49,7 @@ class WholeBodies:
             if len(body) > most:
                 await _too_large(scope, receive, send)
                 return
-        # Attack: two MiB of empty lists, which take whoever decodes them a second and 200 MiB.
+        # Attack: two MiB of empty lists, whose decoding takes a second and 200 MiB.
         content = bytes(body)
         body.clear()
         weight = retained.weight(content, _MAX_VALUES)

@@ -10,10 +10,10 @@ from kubescript import config
 __all__ = ["METADATA", "PATHS", "metadata", "resource"]
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
-"""Where clients learn who lets them in (RFC 9728)."""
+"""Where clients learn which issuer lets them in (RFC 9728)."""
 PATHS: Final = {path: name for name in config.ROUTES for path in (f"/{name}/", f"/{name}")}
-"""Paths of the endpoints beside /mcp, with their routes. Both forms are served: many clients send no POST again to
-where a redirect leads."""
+"""Paths of the endpoints beside /mcp, with their routes. Both forms are served: many clients do not follow a redirect
+with a POST."""
 
 
 def resource(url: str, path: str) -> str:
@@ -24,8 +24,8 @@ def resource(url: str, path: str) -> str:
 
 
 def metadata(url: str, path: str = "") -> str:
-    """Returns the URL of what is said about the endpoint of a path."""
+    """Returns the URL of the metadata about the endpoint of a path."""
     parts = urllib.parse.urlsplit(resource(url, path))
-    # Clients compare what is said with what they have asked for: of a route, both forms are resources.
+    # Clients compare the resource in the metadata with the URL they asked for: of a route, both forms are resources.
     own = parts.path if path in PATHS else parts.path.rstrip("/")
     return f"{parts.scheme}://{parts.netloc}{METADATA}{own}"

@@ -38,29 +38,34 @@ class Guard:
     ) -> None:
         self._app = app
         self._anywhere = anywhere
+        hosts, origins = list(settings.hosts), list(settings.origins)
         url = urllib.parse.urlsplit(settings.url or "")
-        hosts = [*settings.hosts, *filter(None, [url.netloc])]
+        if url.netloc:
+            hosts.append(url.netloc)
+            origins.append(f"{url.scheme}://{url.netloc}")
         self._host = _pattern(_LOOPBACK, hosts, _PORT)
-        own = f"{url.scheme}://{url.netloc}"
-        origins = [*settings.origins, *([own] if url.netloc else [])]
         self._origin = _pattern(f"http://(?:{_LOOPBACK}){_PORT}", origins, "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
+        app = self._app
         if scope["type"] == "http":
             hosts = [value for name, value in scope["headers"] if name == b"host"]
             origins = [value for name, value in scope["headers"] if name == b"origin"]
-            expected = _ADDRESS if scope["path"] in self._anywhere else self._host
-            if len(hosts) != 1 or not (expected.fullmatch(hosts[0]) or self._host.fullmatch(hosts[0])):
-                await _wrong_host(scope, receive, send)
-                return
-            if not all(map(self._origin.fullmatch, origins)):
-                await _wrong_origin(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+            if len(hosts) != 1 or not self._is_own(hosts[0], scope["path"]):
+                app = _wrong_host
+            elif not all(map(self._origin.fullmatch, origins)):
+                app = _wrong_origin
+        await app(scope, receive, send)
+
+    def _is_own(self, host: bytes, path: str) -> bool:
+        if self._host.fullmatch(host):
+            return True
+        return path in self._anywhere and _ADDRESS.fullmatch(host) is not None
 
 
 def _pattern(loopback: str, names: Iterable[str], port: str) -> re.Pattern[bytes]:
     """Returns what matches loopback addresses and the names, which have a port of their own or any."""
-    named = "".join(f"|{re.escape(name)}" for name in names)
-    return re.compile(f"(?:{loopback}{named}){port}".encode(), re.IGNORECASE)
+    hosts = "|".join([loopback, *map(re.escape, names)])
+    pattern = f"(?:{hosts}){port}"
+    return re.compile(pattern.encode(), re.IGNORECASE)

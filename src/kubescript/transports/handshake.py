@@ -8,27 +8,29 @@ import contextlib
 from collections.abc import Callable
 from typing import Any
 
-from kubescript.transports import connections, tls
+from kubescript.transports import http_connections, tls
 
-__all__ = ["Handshake", "secured"]
+__all__ = ["Handshake", "make_factory"]
 
 
-def secured(protocol: type[connections.Connection], certificates: tls.Certificates) -> Callable[..., asyncio.Protocol]:
+def make_factory(
+    protocol: type[http_connections.Connection], certificates: tls.Certificates
+) -> Callable[..., asyncio.Protocol]:
     """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
 
-    def made(**given: Any) -> Handshake:
+    def make(**given: Any) -> Handshake:
         return Handshake(protocol, certificates, given)
 
-    return made
+    return make
 
 
 class Handshake(asyncio.Protocol):
-    """A TCP connection whose TLS is not there yet. It makes way for the `Connection` that serves its requests."""
+    """A TCP connection before its TLS handshake is done. It makes way for the `Connection` that serves its requests."""
 
     owner = ""
 
     def __init__(
-        self, protocol: type[connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
+        self, protocol: type[http_connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
     ) -> None:
         """`given` is what uvicorn makes a connection with."""
         self._protocol = protocol
@@ -37,12 +39,12 @@ class Handshake(asyncio.Protocol):
         self._generation = certificates.generation
         self._given = given
         self._others = given["server_state"].connections
-        self._connection: connections.Connection | None = None
+        self._connection: http_connections.Connection | None = None
         self._arrived = b""
         self._is_lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begins."""
+        """Begins the handshake."""
         assert isinstance(transport, asyncio.Transport)
         transport.pause_reading()
         self._transport = transport
@@ -70,7 +72,7 @@ class Handshake(asyncio.Protocol):
 
     async def _run(self) -> None:
         try:
-            secure = await self._secured()
+            secure = await self._start_tls()
         finally:
             self._others.discard(self)
             self._protocol.waiting.close(self)
@@ -84,12 +86,12 @@ class Handshake(asyncio.Protocol):
             connection.data_received(self._arrived)
 
     def _is_distrusted(self, secure: asyncio.Transport) -> bool:
-        """Whether the client's certificate was verified with CAs that have changed since."""
-        # Attack: a handshake that begins before a CA is taken away, and ends behind it.
+        """Says whether the client's certificate was verified with CAs that have changed since."""
+        # Attack: a handshake that begins before a CA is taken away, and ends afterwards.
         is_old = self._generation != self._certificates.generation
         return is_old and bool(secure.get_extra_info("peercert"))
 
-    async def _secured(self) -> asyncio.Transport | None:
+    async def _start_tls(self) -> asyncio.Transport | None:
         """Returns the connection within TLS; None when there is no handshake, or none in time."""
         wait_s = self._protocol.waiting.wait_s
         loop = asyncio.get_running_loop()

@@ -1,4 +1,5 @@
-"""What of a connection h11 has not read yet; it refuses a head or a body that costs more to read than to send."""
+"""The bytes of a connection that h11 has not read yet. A head or a body that costs more to read than to send is
+refused."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What the server keeps of a caller's bytes during and between his requests, counted in one budget for each caller.
+"""What the server keeps of a caller's bytes during and between requests, counted in one budget for each caller.
 
 Attack: `clientInfo` of 2 MiB in each of 512 sessions, which took a server from 80 to 2,113 MiB and held it for half an
 hour. Whatever keeps bytes of a caller takes them out of the same budget: sessions, events for resumption, requests that
-are answered or wait, answers that nobody reads. It is keyed by the caller's proven name; where nobody has to say who he
-is, all share one. So no number of sessions, streams, tokens or endpoints gives more.
+are answered or wait, answers that no client reads. It is keyed by the caller's proven name; where callers need no
+credential, all share one. So no number of sessions, streams, tokens or endpoints gives more.
 
-When a budget is full, what was idle for longest goes. What is in use never goes: a request for which there is no room
-then is refused.
+When a budget is full, what has been idle for longest is dropped. What is in use is never dropped: a request for which
+there is no room then is refused.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ LONG_INITIALIZE: Final = (
 )
 
 _BASE: Final = 32 << 20
+"""Bytes of a budget beside those of its sessions."""
 _SESSION: Final = 64 << 10
 """Bytes of a session beside what its client has sent: its tasks and streams, measured as 40 to 50 KiB."""
 REQUEST: Final = 16 << 10
@@ -44,7 +45,7 @@ _OTHERS: Final = bytes(set(range(256)) - set(_SEPARATORS))
 
 
 def most(limits: config.Http) -> int:
-    """Returns the bytes of one caller's budget: enough for as many sessions as he may have."""
+    """Returns the bytes of one caller's budget: enough for as many sessions as a caller may have."""
     return _BASE + limits.max_sessions * _SESSION
 
 
@@ -59,13 +60,13 @@ def weight(body: bytes, most_values: int) -> int | None:
 
 @dataclass(eq=False, slots=True)
 class Kept:
-    """What is kept and may go."""
+    """What is kept, and may be dropped."""
 
     size: int
     drop: Callable[[], object]
-    """Lets it go; the budget calls it."""
+    """Drops it; the budget calls it."""
     users: int = 0
-    """While there are any, it stays."""
+    """While there are any, it is not dropped."""
     is_counted: bool = True
     least: int = 0
     """The part of its size that is there for as long as it is."""
@@ -79,7 +80,7 @@ class Budget:
         self._in_use = 0
         self._unused = 0
         self._idle: OrderedDict[Kept, None] = OrderedDict()
-        """What nobody uses, for the longest time first."""
+        """What is not in use, what has been idle for longest first."""
 
     @property
     def held(self) -> int:
@@ -94,7 +95,7 @@ class Budget:
         return kept
 
     def forget(self, kept: Kept) -> None:
-        """Counts something no more."""
+        """Stops counting something."""
         if not kept.is_counted:
             return
         kept.is_counted = False
@@ -113,7 +114,7 @@ class Budget:
 
     @contextlib.contextmanager
     def using(self, kept: Kept) -> Iterator[None]:
-        """Within it, this is not dropped; behind it, this is what was idle for the shortest time."""
+        """Keeps this from being dropped inside the block; after it, this has been idle for the shortest time."""
         if not kept.users and kept.is_counted:
             del self._idle[kept]
             self._unused -= kept.size
@@ -129,7 +130,7 @@ class Budget:
 
     @contextlib.contextmanager
     def holding(self, size: int) -> Iterator[None]:
-        """Within it, so many bytes are in use. Raises Busy when there is no room."""
+        """Counts so many bytes as in use inside the block. Raises Busy when there is no room."""
         self._make_room(size)
         self._in_use += size
         try:
@@ -142,7 +143,7 @@ class Budget:
         self._unused += kept.size
 
     def _make_room(self, size: int) -> None:
-        """Drops what was idle for longest. Raises Busy, and drops nothing, when that would not help."""
+        """Drops what has been idle for longest. Raises Busy, and drops nothing, when that would not help."""
         if self._in_use + size > self._most:
             raise errors.Busy(
                 "your requests and streams hold all the memory that one caller may have; end some of them"
@@ -169,14 +170,15 @@ class Part:
 
     @contextlib.contextmanager
     def keeping(self, handle: str | None) -> Iterator[None]:
-        """Within it, what this request has brought is kept with its session, which ends to make room. One without a
-        handle, whose stream is open or which ends with its request, is in use. Raises Busy."""
+        """Counts what this request has brought inside the block, as part of its session, which may end to make room. A
+        session without a handle, whose stream is open or which ends with its request, is in use. Raises Busy."""
         if handle is None:
             with self.budget.holding(_SESSION + self.size):
                 yield
             return
+        end = functools.partial(self.end, handle)
         try:
-            kept = self.budget.keep(_SESSION + self.size, functools.partial(self.end, handle))
+            kept = self.budget.keep(_SESSION + self.size, end)
         except errors.Busy:
             self.end(handle)  # the SDK has made it already
             raise
@@ -189,8 +191,8 @@ class Part:
 
     @contextlib.contextmanager
     def using(self, handle: str | None) -> Iterator[None]:
-        """Within it, this session is in use, and this request counts with it: the SDK keeps the last message that has
-        reached a session until the next one does. Raises Busy."""
+        """Marks a session as in use inside the block, and counts this request with it: the SDK keeps the last message
+        that has reached a session until the next one does. Raises Busy."""
         # Attack: a message of 2 MiB as the last one in each of 512 sessions.
         kept = self.sessions.get(handle or "")
         if kept is None:

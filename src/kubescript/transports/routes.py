@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import time
 import urllib.parse
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
@@ -18,26 +16,23 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
-import kubescript
 from kubescript import config, errors
-from kubescript.transports import authentication, backend, connections, endpoints, retained, seats, unreadable
-from kubescript.transports import scope as keys
+from kubescript.transports import (
+    backend,
+    endpoints,
+    http_connections,
+    retained,
+    seats,
+    status,
+    unreadable,
+)
+from kubescript.transports import scope_keys as keys
+from kubescript.transports.seat import Seat
 
 __all__ = ["OPEN", "application"]
 
 OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 """Paths for probes, which have no token."""
-_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
-"""Prometheus' text format."""
-_METRICS_S: Final = 1.0
-"""Seconds for which metrics count. Attack: a stranger who asks without end, where anybody may."""
-_READY_S: Final = 5.0
-"""Seconds for which an answer about readiness counts."""
-_ENDPOINTS: Final = {
-    "health": "/health", "ready": "/ready", "mcp": "/mcp", "sse": "/sse", "sse-status": "/sse-status",
-    "messages": "/messages", "tools": "/tools", "info": "/info", "metrics": "/metrics",
-}  # fmt: skip
-_TRANSPORTS: Final = ("streamable_http", "sse")
 _COPIES: Final = 3
 """An answer that waits for its client is there as text, as an event and as what is sent."""
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
@@ -49,41 +44,41 @@ _long_initialize: Final = JSONResponse(
     },
     413,
 )
-_Serve = Callable[[seats.Seat, Scope, Receive, Send], Awaitable[None]]
+_Serve = Callable[[Seat, Scope, Receive, Send], Awaitable[None]]
 
 
 class _Seated:
-    """An endpoint that serves a caller at his seat."""
+    """An endpoint that serves a caller at the caller's seat."""
 
-    def __init__(self, taken: seats.Seats, serve: _Serve, route: str = "") -> None:
-        self._taken = taken
+    def __init__(self, seating: seats.Seats, serve: _Serve, route: str = "") -> None:
+        self._seats = seating
         self._serve = serve
         self._route = route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request."""
-        if self._route and not self._taken.offers(self._route):
+        if self._route and not self._seats.offers(self._route):
             await _not_served(scope, receive, send)
             return
         answer = _Answer(send, scope[keys.CONNECTION])
         try:
-            async with self._taken.taken(scope, self._route) as seat:
-                _count(seat, scope)
+            async with self._seats.take(scope, self._route) as seat:
+                seat.share.count(scope.get(keys.LENGTH, 0))
                 answer.budget = seat.share.budget
                 scope[keys.PART] = seat.part(scope)
-                with self._taken.stream() if scope["method"] == "GET" else anyio.CancelScope():
+                with self._seats.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
-            if answer.has_begun:  # the caller has lost his seat while he was answered
+            if answer.has_begun:  # the caller has lost the seat during the answer
                 await answer.end()
             else:
-                await _refused(error)(scope, receive, send)
+                await _write_refusal(error)(scope, receive, send)
 
 
 class _Answer:
     """What a client is sent, which may be cut off."""
 
-    def __init__(self, send: Send, connection: connections.Connection) -> None:
+    def __init__(self, send: Send, connection: http_connections.Connection) -> None:
         self._send = send
         self._connection = connection
         self.has_begun = False
@@ -97,7 +92,7 @@ class _Answer:
         if self.budget is None:
             await self._send(message)
             return
-        # Attack: answers that nobody reads. The one that waits longest for its client makes room for further ones.
+        # Attack: answers that no client reads. The one that waits longest for its client makes room for further ones.
         self._connection.count(self.budget, _COPIES * len(message.get("body", b"")))
         await self._send(message)
         await self._connection.drain(self.budget)
@@ -108,24 +103,16 @@ class _Answer:
             await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _count(seat: seats.Seat, scope: Scope) -> None:
-    """Counts a request. Raises Busy when there are too many, or too many bytes of them."""
-    if not seat.share.requests.take(""):
-        raise errors.Busy("too many requests in a minute", code="busy.rate")
-    if not seat.share.volume.take(scope.get(keys.LENGTH, 0)):
-        raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
-
-
-def _refused(error: errors.KubescriptError) -> Response:
+def _write_refusal(error: errors.KubescriptError) -> Response:
     status = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}.get(error.code, 503)
     headers = {"retry-after": "5"} if status in {429, 503} else {}
     body = {"jsonrpc": "2.0", "id": None, "error": {"code": mcp_types.INTERNAL_ERROR, "message": error.message}}
     return JSONResponse(body, status, headers)
 
 
-async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+async def _streamable_http(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     if seat.is_stateless:
-        # Attack: the id of a session that nobody has compared with anything.
+        # Attack: the id of a session, which a server without sessions never verifies.
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
     headers = dict(reversed(scope["headers"]))  # of two, the SDK reads the first
     # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
@@ -141,7 +128,7 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
         if refused is not None:
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
             return
-        receive = _replayed(message, receive)
+        receive = _put_back(message, receive)
         del message  # its answer may wait for its client
     if is_plain:
         others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
@@ -153,14 +140,14 @@ async def _streamable_http(seat: seats.Seat, scope: Scope, receive: Receive, sen
 
 
 def _opens_session(headers: Mapping[bytes, bytes]) -> bool:
-    """Whether a request can be nothing but the `initialize` of a session."""
+    """Says whether a request can be nothing but the `initialize` of a session."""
     spoken = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
     has_handshake = not spoken or spoken in version.HANDSHAKE_PROTOCOL_VERSIONS
     return has_handshake and b"mcp-session-id" not in headers
 
 
-def _replayed(first: Message, receive: Receive) -> Receive:
-    """Returns what gives the first message again."""
+def _put_back(first: Message, receive: Receive) -> Receive:
+    """Returns a `receive` that gives the first message again."""
     again = [first]
 
     async def replay() -> Message:
@@ -169,140 +156,59 @@ def _replayed(first: Message, receive: Receive) -> Receive:
     return replay
 
 
-async def _sse(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+async def _sse(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     await seat.sse.stream(scope, receive, send)
 
 
-async def _messages(seat: seats.Seat, scope: Scope, receive: Receive, send: Send) -> None:
+async def _messages(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     await seat.sse.post(scope, receive, send)
 
 
-class _Status:
-    """What stands beside MCP."""
-
-    def __init__(self, server: backend.Backend, taken: seats.Seats) -> None:
-        self._server = server
-        self._seats = taken
-        self._ready: tuple[float, backend.Readiness] | None = None
-        self._metrics: tuple[float, bytes] | None = None
-        self._asking = anyio.Lock()
-        self._thread = anyio.CapacityLimiter(1)
-
-    async def health(self, request: Request) -> Response:
-        """Says that the process answers; to a caller who is known, more."""
-        if self._is_stranger(request):
-            return JSONResponse({"status": "healthy"})
-        # The first line says what a tool is for; those behind it name clusters, which a probe need not know.
-        try:
-            tools = [
-                {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
-                for tool in await self._tools(request)
-            ]
-        except errors.Busy:  # the caller has sent too much; the process answers all the same
-            return JSONResponse({"status": "healthy"})
-        about = {"status": "healthy", "service": "kubescript", "version": kubescript.__version__, "timestamp": _now()}
-        return JSONResponse(about | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
-
-    async def ready(self, request: Request) -> Response:
-        """Says whether scripts would be answered."""
-        async with self._asking:  # many probes ask once
-            if self._ready is None or time.monotonic() > self._ready[0]:
-                found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)
-                self._ready = time.monotonic() + _READY_S, found
-        found = self._ready[1]
-        state: dict[str, Any] = {"status": "ready" if found.is_ready else "not ready"}
-        if not self._is_stranger(request):
-            state["checks"] = dict(found.checks)
-        return JSONResponse(state, 200 if found.is_ready else 503)
-
-    async def info(self, request: Request) -> Response:
-        """Says what the server is; its counts are the caller's own."""
-        async with self._seats.taken(request.scope) as seat:
-            _count(seat, request.scope)
-            tools, streams = await seat.tools(), seat.sse.count
-        more = {
-            "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
-            "transports": ("stdio", *_TRANSPORTS),
-            "endpoints": _ENDPOINTS | {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)},
-            "capabilities": {"tools": {}, "resources": True, "prompts": True},
-            "statistics": {"activeSSEConnections": streams, "availableTools": len(tools)},
-        }
-        return JSONResponse(self._server.state() | more)
-
-    async def tools(self, request: Request) -> Response:
-        """Lists the caller's tools as `tools/list` does."""
-        return JSONResponse({"jsonrpc": "2.0", "result": {"tools": await self._tools(request)}})
-
-    async def sse_status(self, request: Request) -> Response:
-        """Says how many streams of the older SSE are open: the caller's own."""
-        async with self._seats.taken(request.scope) as seat:
-            _count(seat, request.scope)
-            return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
-
-    async def metrics(self, _request: Request) -> Response:
-        """Returns metrics: those of the last second, however many ask."""
-        if self._metrics is None or time.monotonic() > self._metrics[0]:
-            self._metrics = time.monotonic() + _METRICS_S, self._server.scrape()
-        return Response(self._metrics[1], media_type=_METRICS_TYPE)
-
-    async def _tools(self, request: Request) -> list[dict[str, Any]]:
-        async with self._seats.taken(request.scope) as seat:
-            _count(seat, request.scope)
-            return await seat.tools()
-
-    def _is_stranger(self, request: Request) -> bool:
-        settings = self._server.settings
-        is_open = settings.is_local and not settings.knows_callers
-        return not is_open and authentication.credential(request.scope) is None
-
-
-def _now() -> str:
-    now = datetime.datetime.now(datetime.UTC)
-    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def application(server: backend.Backend, taken: seats.Seats, url: str) -> Starlette:
+def application(server: backend.Backend, seating: seats.Seats, url: str) -> Starlette:
     """Returns the application; `url` is where clients find it."""
-    status = _Status(server, taken)
+    beside = status.Status(server, seating)
+    own = [Route(path, _Seated(seating, _streamable_http, route)) for path, route in endpoints.PATHS.items()]
     routes: list[BaseRoute] = [
-        Route("/mcp", _Seated(taken, _streamable_http)),
-        *(Route(path, _Seated(taken, _streamable_http, route)) for path, route in endpoints.PATHS.items()),
-        Route("/sse", _Seated(taken, _sse), methods=["GET"]),
-        Route("/messages", _Seated(taken, _messages), methods=["POST"]),
-        Route("/messages/", _Seated(taken, _messages), methods=["POST"]),
-        *(Route(path, status.health) for path in ("/health", "/healthz")),
-        *(Route(path, status.ready) for path in ("/ready", "/readyz")),
-        Route("/info", status.info),
-        Route("/tools", status.tools),
-        Route("/sse-status", status.sse_status),
-        Route("/metrics", status.metrics),
-        *_metadata(server.settings, taken, url),
+        Route("/mcp", _Seated(seating, _streamable_http)),
+        *own,
+        Route("/sse", _Seated(seating, _sse), methods=["GET"]),
+        Route("/messages", _Seated(seating, _messages), methods=["POST"]),
+        Route("/messages/", _Seated(seating, _messages), methods=["POST"]),
+        *(Route(path, beside.health) for path in ("/health", "/healthz")),
+        *(Route(path, beside.ready) for path in ("/ready", "/readyz")),
+        Route("/info", beside.info),
+        Route("/tools", beside.tools),
+        Route("/sse-status", beside.sse_status),
+        Route("/metrics", beside.metrics),
+        *_metadata(server.settings, seating, url),
     ]
-    refusals: Any = {errors.AuthError: _handled, errors.Busy: _handled, errors.ConfigError: _handled}
-    return Starlette(routes=routes, lifespan=lambda _: taken.run(), exception_handlers=refusals)
+    handlers: Any = dict.fromkeys((errors.AuthError, errors.Busy, errors.ConfigError), _handle_error)
+    return Starlette(routes=routes, lifespan=lambda _: seating.run(), exception_handlers=handlers)
 
 
-def _handled(_request: Request, error: Exception) -> Response:
+def _handle_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, errors.KubescriptError)
-    return _refused(error)
+    return _write_refusal(error)
 
 
-def _metadata(settings: config.Settings, taken: seats.Seats, url: str) -> list[Route]:
-    """Returns where clients learn who lets them in (RFC 9728): under each resource's path, and at the root."""
+def _metadata(settings: config.Settings, seating: seats.Seats, url: str) -> list[Route]:
+    """Returns the routes where clients learn which issuer lets them in (RFC 9728): under each resource's path, and at
+    the root."""
     if settings.auth.issuer is None:
         return []
-    routes = [Route(endpoints.METADATA, _Metadata(settings.auth, taken, url).answer)]
+    routes = [Route(endpoints.METADATA, _Metadata(settings.auth, seating, url).answer)]
     for path in ("", *endpoints.PATHS):
-        about = _Metadata(settings.auth, taken, endpoints.resource(url, path), endpoints.PATHS.get(path, ""))
-        routes.append(Route(urllib.parse.urlsplit(endpoints.metadata(url, path)).path, about.answer))
+        resource, where = endpoints.resource(url, path), endpoints.metadata(url, path)
+        about = _Metadata(settings.auth, seating, resource, endpoints.PATHS.get(path, ""))
+        routes.append(Route(urllib.parse.urlsplit(where).path, about.answer))
     return routes
 
 
 class _Metadata:
     """What is said about one resource."""
 
-    def __init__(self, auth: config.Auth, taken: seats.Seats, resource: str, route: str = "") -> None:
-        self._taken = taken
+    def __init__(self, auth: config.Auth, seating: seats.Seats, resource: str, route: str = "") -> None:
+        self._seats = seating
         self._route = route
         self._document: dict[str, Any] = {
             "resource": resource,
@@ -314,8 +220,8 @@ class _Metadata:
             self._document["scopes_supported"] = auth.scopes
 
     async def answer(self, _request: Request) -> Response:
-        """Answers anybody: clients that are web pages read it too."""
-        if self._route and not self._taken.offers(self._route):
+        """Answers every client: web pages read it too."""
+        if self._route and not self._seats.offers(self._route):
             return _not_served
         return JSONResponse(
             self._document, headers={"access-control-allow-origin": "*", "cache-control": "max-age=300"}

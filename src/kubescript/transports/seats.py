@@ -1,194 +1,43 @@
-"""One seat for each caller at each endpoint: his MCP server, and the transports through which he reaches it.
+"""One seat for each caller at each endpoint: the caller's MCP server, and the transports that lead to it.
 
-A caller comes with a request, gets a seat, and loses it when he has been away for as long as a session may be idle.
-Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's. What is
-kept of him at all his seats has one budget.
+A caller gets a seat with the first request, and loses it when no request has come for as long as a session may be idle.
+Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's. All
+that is kept of a caller, at all seats together, has one budget.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import logging
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator
-from typing import Any, Final
+from typing import Final
 
 import anyio
 import anyio.abc
 import anyio.to_thread
-from mcp.server import streamable_http_manager
-from starlette.types import Message, Scope
+from starlette.types import Scope
 
 from kubescript import config, errors
-from kubescript.auth import access, user
-from kubescript.broker import rate
-from kubescript.transports import authentication, backend, events, retained, sse, volume
-from kubescript.transports import scope as keys
+from kubescript.auth import access_rules, user
+from kubescript.transports import authentication, backend
+from kubescript.transports.seat import THREADS, Seat, Share, measure
 
-__all__ = ["Seat", "Seats"]
-
-log = logging.getLogger(__name__)
+__all__ = ["Seats"]
 
 _LOOK_S: Final = 15.0
-"""Seconds until it is looked again for seats that nobody uses."""
+"""How often idle seats are ended, in seconds."""
 _NOBODY: Final = ""
-"""In place of a caller's key, where nobody has to say who he is."""
+"""The key of all callers where they need no credential."""
 _Key = tuple[str, str]
-"""Of a seat: its caller's, and its endpoint's route."""
-_THREADS: Final = anyio.CapacityLimiter(4)
-"""Attack: callers whose plans wait for a cluster in all threads that there are; then nobody else got a seat."""
-
-
-class Share:
-    """What one person may have at all his seats together, whatever endpoints, scopes and groups he comes with."""
-
-    def __init__(self, limits: config.Http) -> None:
-        self.budget = retained.Budget(retained.most(limits))
-        self.requests = rate.Rate(limits.requests_per_minute)
-        self.volume = volume.Volume(limits.requests_per_minute)
-        self.users = 0
-        """Requests and streams that are being served."""
-
-
-class Seat:
-    """What one caller reaches at one endpoint."""
-
-    def __init__(
-        self,
-        limits: config.Http,
-        max_body: int,
-        share: Share,
-        caller: user.User | None = None,
-        route: str = "",
-    ) -> None:
-        """`share` is that of all his seats; `caller` is None where nobody has to say who he is, and `route` is the
-        endpoint."""
-        self.caller = caller
-        self.route = route
-        self.share = share
-        self._kept: dict[str, retained.Kept] = {}
-        """What is kept of each session, by its handle."""
-        self._events = events.Events(share.budget)
-        self.users = 0
-        """Requests and streams that are being served."""
-        self.left = time.monotonic()
-        """When the last one ended."""
-        self.tenant: backend.Tenant | None = None
-        self.is_stateless = limits.stateless
-        self._limits = limits
-        self._max_body = max_body
-        self._closed = anyio.Event()
-        self._requests: set[anyio.CancelScope] = set()
-
-    async def open(self, tenant: backend.Tenant, *, task_status: anyio.abc.TaskStatus[None]) -> None:
-        """Serves the caller until `close` is called."""
-        self.tenant = tenant
-        self.served = await anyio.to_thread.run_sync(tenant.server, limiter=_THREADS)
-        server, stateless = self.served.mcp, self.served.stateless
-        limits, body = self._limits, self._max_body
-        manager = streamable_http_manager.StreamableHTTPSessionManager
-        if limits.stateless:
-            self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
-        else:
-            self.sessions = events.Sessions(
-                server,
-                self._events,
-                session_idle_timeout=limits.session_idle_s,
-                max_sessions=limits.max_sessions,
-                max_request_body_size=body,
-            )
-        self.plain = manager(stateless, stateless=True, json_response=True, max_request_body_size=body)
-        """For clients that send one request and read one answer."""
-        self.sse = sse.LegacySse(server, limits.max_sessions, body)
-        try:
-            async with self.sessions.run(), self.plain.run(), anyio.create_task_group() as tasks:
-                self._tasks = tasks
-                task_status.started()
-                await self._closed.wait()
-                tasks.cancel_scope.cancel()
-        finally:
-            with anyio.CancelScope(shield=True):
-                await self._leave()
-
-    async def _leave(self) -> None:
-        self._events.clear()
-        try:
-            await self.served.close()
-        except Exception:  # the task group of all seats must not end with one
-            log.exception("a seat could not be closed", extra={"event": "seat.bug"})
-
-    async def replace(self, tenant: backend.Tenant) -> None:
-        """Serves the caller under other settings from now on; ends the seat where that fails."""
-        try:
-            self.tenant = tenant
-            await self.served.replace(tenant.offer())
-        except Exception:  # it ends one seat, and not the task group of all of them
-            log.exception("a caller could not be served under other settings", extra={"event": "seat.bug"})
-            self.revoke()
-
-    @contextlib.contextmanager
-    def taken(self) -> Iterator[None]:
-        """Within it, a request of the caller is served. Raises AuthError when he has lost the seat meanwhile."""
-        self.users += 1
-        with anyio.CancelScope() as scope:
-            self._requests.add(scope)
-            try:
-                yield
-            finally:
-                self._requests.discard(scope)
-                self.users -= 1
-                self.left = time.monotonic()
-        if scope.cancelled_caught:
-            raise errors.AuthError("you may not use this server any more", code="auth.access")
-
-    def part(self, scope: Scope) -> retained.Part:
-        """Returns a request's part of the caller's budget."""
-        end = functools.partial(self._end, scope.get("user"))
-        return retained.Part(self.share.budget, scope.get(keys.LENGTH, 0), _size(scope), self._kept, end)
-
-    def _end(self, owner: object, handle: str) -> None:
-        """Ends a session whose place another one needs."""
-        if not self.has_ended:
-            self._tasks.start_soon(self._delete, owner, handle)
-
-    async def _delete(self, owner: object, handle: str) -> None:
-        # As its client would: the SDK has no other way.
-        headers = [(b"mcp-session-id", handle.encode())]
-        scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
-        try:
-            await self.sessions.handle_request(scope | {"user": owner}, _hang_up, _ignore)
-        except Exception:  # the seat must not end with one session
-            log.exception("a session could not be ended", extra={"event": "seat.bug"})
-
-    async def tools(self) -> list[dict[str, Any]]:
-        """Returns the definitions of the caller's tools, as JSON."""
-        assert self.tenant is not None
-        found = await anyio.to_thread.run_sync(self.tenant.tools)
-        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found]
-
-    def close(self) -> None:
-        """Ends the seat's sessions."""
-        self._closed.set()
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nobody is served any more."""
-        return self._closed.is_set()
-
-    def revoke(self) -> None:
-        """Ends the seat's sessions, and what is being answered."""
-        for scope in self._requests:
-            scope.cancel()
-        self.close()
+"""The key of a seat: its caller's key, and its endpoint's route."""
 
 
 class Seats:
     """The seats of one server. One event loop uses it."""
 
     def __init__(self, server: backend.Backend, max_body: int, most: int, callers: int) -> None:
-        """There may be `most` requests and streams at the same time, and so many callers who have a seat."""
+        """There may be `most` requests and streams at the same time, and seats for so many `callers`."""
         self._server = server
         self._most = most
         self._callers = callers
@@ -197,7 +46,7 @@ class Seats:
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
         self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
-        """By persons; each is there while somebody has a seat, or a request that waits for one."""
+        """By persons; a share lives as long as its person has a seat, or a request that waits for one."""
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -209,7 +58,7 @@ class Seats:
             self._tasks = tasks
             if not self._server.settings.knows_callers:
                 seat = Seat(self._server.settings.http, self._max_body, self._share(None))
-                await self._opened(seat, self._server.operator)
+                await self._open(seat, self._server.operator)
             tasks.start_soon(self._tidy)
             yield
             for seat in self._seats.values():
@@ -217,12 +66,13 @@ class Seats:
             tasks.cancel_scope.cancel()
 
     @contextlib.asynccontextmanager
-    async def taken(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
-        """Yields the seat of who sends a request to an endpoint. Raises AuthError when he may have none, and Busy."""
+    async def take(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
+        """Yields the seat of the caller of a request at an endpoint. Raises AuthError when the caller may have none,
+        and Busy."""
         credential = authentication.credential(scope)
         share = self._share(credential.user if credential is not None else None)
         # First: requests that wait for a seat hold their bodies too.
-        with share.budget.holding(_size(scope)):
+        with share.budget.holding(measure(scope)):
             seat = await self._of(credential, route)
             # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may
             # be.
@@ -231,24 +81,27 @@ class Seats:
             self._users += 1
             share.users += 1
             try:
-                with seat.taken():
+                with seat.occupy():
                     yield seat
             finally:
                 self._users -= 1
                 share.users -= 1
 
     def _share(self, caller: user.User | None) -> Share:
-        """Returns what a caller may have at all his seats: one share for all who need not say who they are."""
+        """Returns what a caller may have at all seats: callers without a credential have one share together."""
         key = caller.person if caller is not None else _NOBODY
-        return self._shares.get(key) or self._shares.setdefault(key, Share(self._server.settings.http))
+        share = self._shares.get(key)
+        if share is None:
+            share = self._shares[key] = Share(self._server.settings.http)
+        return share
 
     def offers(self, route: str) -> bool:
         """Says whether the server has such an endpoint."""
-        return bool(self._server.settings.offered(route))
+        return bool(self._server.settings.list_toolsets(route))
 
     @contextlib.contextmanager
     def stream(self) -> Iterator[None]:
-        """Within it, a stream is ended by `drain`."""
+        """Lets `drain` end the stream that the block serves."""
         with anyio.CancelScope() as scope:
             self._streams.add(scope)
             try:
@@ -264,15 +117,15 @@ class Seats:
             seat.served.hang_up()
 
     async def reload(self, settings: config.Settings) -> None:
-        """Serves every caller under other settings from now on; who may not use the server any more loses his seat.
-        Raises ConfigError when they cannot take effect for somebody: all is as before then."""
+        """Serves every caller under other settings from now on; a caller that may not use the server any more loses the
+        seat. Raises ConfigError when the settings cannot take effect for some caller: all is as before then."""
         async with self._opening:
             before = self._server.operator
-            operator, adopt = await anyio.to_thread.run_sync(self._server.prepared, settings)
+            operator, adopt = await anyio.to_thread.run_sync(self._server.prepare, settings)
             renewed: dict[Seat, backend.Tenant] = {}
             try:
                 for seat in list(self._seats.values()):
-                    tenant = await self._renewed(seat, settings, operator)
+                    tenant = await self._renew(seat, settings, operator)
                     if tenant is not None:
                         renewed[seat] = tenant
             except errors.ConfigError:
@@ -284,16 +137,17 @@ class Seats:
             if (_NOBODY, "") not in self._seats:
                 await anyio.to_thread.run_sync(before.close)
 
-    async def _renewed(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
-        """Returns what a caller has under other settings; None: he may not use this endpoint any more. Raises
-        ConfigError."""
+    async def _renew(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
+        """Returns what a caller has under other settings; None for a caller that may not use this endpoint any more.
+        Raises ConfigError."""
         if seat.caller is None and not seat.route:
             return operator
-        # Attack: a scope that counts from now on, and that this caller has, but nobody has kept.
-        if access.scopes(settings) != access.scopes(self._server.settings):
+        # Attack: a scope that decides something from now on. Whether this caller has it is not known: `access.reduce`
+        # has kept only the scopes that decided something before.
+        if access_rules.scopes(settings) != access_rules.scopes(self._server.settings):
             return None
         try:
-            own = _narrowed(settings, seat.caller, seat.route)
+            own = _narrow(settings, seat.caller, seat.route)
         except errors.AuthError:
             return None
         tenant = await anyio.to_thread.run_sync(self._server.tenant, seat.caller, own, operator, seat.route)
@@ -305,7 +159,8 @@ class Seats:
         return tenant
 
     def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
-        """Gives every seat what it has from now on. Nobody waits for a client that does not take its notification."""
+        """Gives every seat what it has from now on, in a task for each: a client that does not take its notification
+        holds up no other."""
         assert self._tasks is not None
         for key, seat in list(self._seats.items()):
             if seat not in renewed:
@@ -315,10 +170,10 @@ class Seats:
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential | None, route: str) -> Seat:
-        seat = self._open_seat(self._reduced(credential), route)
+        seat = self._open_seat(self._reduce(credential), route)
         if seat is None:
             async with self._opening:
-                caller = self._reduced(credential)  # once more: the rules may have changed meanwhile
+                caller = self._reduce(credential)  # once more: the rules may have changed meanwhile
                 seat = self._open_seat(caller, route) or await self._new(caller, route)
         return seat
 
@@ -326,31 +181,34 @@ class Seats:
         seat = self._seats.get(_key(caller, route))
         return None if seat is None or seat.has_ended else seat
 
-    def _reduced(self, credential: user.Credential | None) -> user.User | None:
-        return access.reduced(self._server.settings, credential.user) if credential is not None else None
+    def _reduce(self, credential: user.Credential | None) -> user.User | None:
+        if credential is None:
+            return None
+        return access_rules.reduce(self._server.settings, credential.user)
 
     async def _new(self, caller: user.User | None, route: str) -> Seat:
         server = self._server
-        settings = _narrowed(server.settings, caller, route)
+        settings = _narrow(server.settings, caller, route)
         share = self._share(caller)
         self._make_room(share)
         seat = Seat(server.settings.http, self._max_body, share, caller, route)
         tenant = await anyio.to_thread.run_sync(
-            server.tenant, caller, settings, server.operator, route, limiter=_THREADS
+            server.tenant, caller, settings, server.operator, route, limiter=THREADS
         )
-        return await self._opened(seat, tenant)
+        return await self._open(seat, tenant)
 
-    async def _opened(self, seat: Seat, tenant: backend.Tenant) -> Seat:
+    async def _open(self, seat: Seat, tenant: backend.Tenant) -> Seat:
         assert self._tasks is not None
         await self._tasks.start(seat.open, tenant)
         self._seats[_key(seat.caller, seat.route)] = seat
         return seat
 
     def _make_room(self, share: Share) -> None:
-        """Ends the seat that nobody has used for longest where there are too many. Raises Busy."""
+        """Ends the seat that has been idle for longest where there are too many. Raises Busy."""
         used = [seat for seat in self._seats.values() if seat.users]
         own = sum(seat.share is share for seat in used)
-        # Attack: tokens of ever other scopes and groups, each with a seat of its own and a stream on it.
+        # Dynamic thresholds, as in `take`. Attack: token after token with other scopes and groups, each with a seat of
+        # its own and a stream on it.
         if own and own >= self._callers - len(used):
             raise errors.Busy("you use too many endpoints, scopes and groups at the same time")
         if len(self._seats) < self._callers:
@@ -361,7 +219,7 @@ class Seats:
         self._end(min(idle)[1])
 
     async def _tidy(self) -> None:
-        """Ends seats that nobody uses."""
+        """Ends idle seats."""
         while True:
             await anyio.sleep(_LOOK_S)
             before = time.monotonic() - self._server.settings.http.session_idle_s
@@ -374,27 +232,13 @@ class Seats:
 
 
 def _key(caller: user.User | None, route: str) -> _Key:
-    return (caller.key if caller is not None else _NOBODY), route
+    own = caller.key if caller is not None else _NOBODY
+    return own, route
 
 
-def _narrowed(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
-    """Returns the settings as they are for this caller. Raises AuthError when he may not use this endpoint."""
-    own = access.narrowed(settings, caller) if caller is not None else settings
-    if route and not own.offered(route):
+def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
+    """Returns the settings as they are for this caller. Raises AuthError when the caller may not use this endpoint."""
+    own = access_rules.narrow(settings, caller) if caller is not None else settings
+    if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own
-
-
-def _size(scope: Scope) -> int:
-    """Returns the bytes that a request takes."""
-    head = sum(len(name) + len(value) for name, value in scope["headers"])
-    size: int = retained.REQUEST + head + scope.get(keys.WEIGHT, 0)
-    return size
-
-
-async def _hang_up() -> Message:
-    return {"type": "http.disconnect"}
-
-
-async def _ignore(_message: Message) -> None:
-    """Of an answer that nobody waits for."""

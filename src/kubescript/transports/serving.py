@@ -15,7 +15,7 @@ import signal
 import socket
 import threading
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -34,8 +34,10 @@ __all__ = ["Announce", "serve"]
 log = logging.getLogger(__name__)
 
 Announce = Callable[[str], None]
-"""Is told the server's URL as soon as clients can connect; nothing over stdio."""
+"""Takes the server's URL as soon as clients can connect; an empty text over stdio."""
 
+_Reload = Callable[[config.Settings], Awaitable[None]]
+"""Serves under other settings from now on. Raises ConfigError when they cannot take effect; all is as before then."""
 _MAX_BODY: Final = 2 << 20
 """Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
 _GRACE_S: Final = 25
@@ -45,8 +47,8 @@ _GRACE_S: Final = 25
 async def serve(
     server: backend.Backend, announce: Announce | None = None, reread: backend.Reread | None = None
 ) -> None:
-    """Serves until the client hangs up (stdio) or a signal ends the process (http). Without `announce`, which tells a
-    person, the log says where the server listens. At SIGHUP `reread` says what the settings are from then on. Raises
+    """Serves until the client hangs up (stdio) or a signal ends the process (http). `announce` tells a person where the
+    server listens; without it, the log says so. At SIGHUP `reread` returns the settings from then on. Raises
     ConfigError."""
     if server.settings.access and not server.settings.knows_callers:
         raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
@@ -62,17 +64,17 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
     # Each transport loads only its own stack.
     from mcp.server.stdio import stdio_server
 
-    from kubescript.transports import reloading, unreadable
+    from kubescript.transports import unreadable
 
     served = server.operator.server()
 
     async def reload(settings: config.Settings) -> None:
-        operator, adopt = await anyio.to_thread.run_sync(server.prepared, settings)
+        operator, adopt = await anyio.to_thread.run_sync(server.prepare, settings)
         adopt()
         await served.replace(operator.offer())
 
     async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
-        tasks.start_soon(reloading.watch, reread, reload)
+        tasks.start_soon(_reload_on_sighup, reread, reload)
         options = served.mcp.create_initialization_options()
         await served.mcp.run(unreadable.Answering(read, write), write, options)
         tasks.cancel_scope.cancel()
@@ -82,7 +84,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     import uvicorn
     from sse_starlette import sse
 
-    from kubescript.transports import connections, handshake, reloading, seats, tls
+    from kubescript.transports import handshake, http_connections, seats, tls
 
     # At SIGTERM it would break off answers that are still to come; streams without any are ended by `drain`.
     sse.AppStatus.enable_automatic_graceful_drain = False
@@ -91,17 +93,17 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     certificates = tls.Certificates(settings.tls) if settings.tls.cert_file is not None else None
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
-        most, callers = connections.most(settings)
-        taken = seats.Seats(server, _MAX_BODY, most, callers)
-        protocol: Any = connections.protocol(most)
+        most, callers = http_connections.most(settings)
+        seating = seats.Seats(server, _MAX_BODY, most, callers)
+        protocol: Any = http_connections.protocol(most)
         if certificates is not None:
-            protocol = handshake.secured(protocol, certificates)
+            protocol = handshake.make_factory(protocol, certificates)
         options = uvicorn.Config(
-            _guarded(server, taken, url, closing),
+            _build_application(server, seating, url, closing),
             http=protocol,
             ws="none",
-            h11_max_incomplete_event_size=2 * connections.MAX_HEAD,  # ours comes first, and says 431
-            backlog=connections.BACKLOG,
+            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # ours comes first, and says 431
+            backlog=http_connections.BACKLOG,
             log_config=None,
             lifespan="on",  # a server without its seats must end, and not look healthy
             proxy_headers=False,
@@ -111,27 +113,54 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
 
         async def reload(settings: config.Settings) -> None:
             _check_exposure(settings)
-            await taken.reload(settings)
+            await seating.reload(settings)
 
         _end_on_sigterm()
         # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
         on_start = functools.partial(announce, url)
-        serving = connections.Server(options, on_start, functools.partial(_drain, server, taken))
+        serving = http_connections.Server(options, on_start, functools.partial(_drain, server, seating))
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
-            tasks.start_soon(reloading.watch, reread, reload)
+            tasks.start_soon(_reload_on_sighup, reread, reload)
             await serving.serve([listener])
             tasks.cancel_scope.cancel()
 
 
-def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: contextlib.ExitStack) -> ASGIApp:
+async def _reload_on_sighup(reread: backend.Reread | None, reload: _Reload) -> None:
+    """Reloads at each SIGHUP. Returns at once where signals cannot be handled, or there is nothing to read."""
+    if reread is None or threading.current_thread() is not threading.main_thread():
+        return
+    with anyio.open_signal_receiver(signal.SIGHUP) as signals:
+        async for _ in signals:
+            await _try_reload(reread, reload)
+
+
+async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
+    try:
+        settings = await anyio.to_thread.run_sync(reread)
+        await reload(settings)
+    except errors.KubescriptError as error:
+        log.warning(
+            "the configuration is not reloaded, and all is as before: %s",
+            error.message,
+            extra={"event": "reload.refused", "code": error.code, "remedy": error.remedy},
+        )
+    except Exception:  # whatever else is wrong with what was read, the server goes on
+        log.exception("the configuration is not reloaded", extra={"event": "reload.refused"})
+    else:
+        log.info("the configuration is reloaded", extra={"event": "reload.done"})
+
+
+def _build_application(
+    server: backend.Backend, seating: seats.Seats, url: str, closing: contextlib.ExitStack
+) -> ASGIApp:
     """Returns the web application behind what refuses requests, the cheapest refusal first."""
-    from kubescript.auth import access, authenticator
+    from kubescript.auth import access_rules, authenticator
     from kubescript.transports import authentication, bodies, endpoints, guard, routes
 
     settings = server.settings
-    app: ASGIApp = bodies.WholeBodies(routes.application(server, taken, url), _MAX_BODY)
+    app: ASGIApp = bodies.WholeBodies(routes.application(server, seating, url), _MAX_BODY)
     if settings.knows_callers:
         resources = [endpoints.resource(url, path) for path in ("", *endpoints.PATHS)]
         verifier = authenticator.Authenticator(settings, resources, lambda: server.operator.contexts.default.cluster)
@@ -141,7 +170,7 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
         app = authentication.Authentication(
             app,
             verifier,
-            lambda caller: access.reduced(server.settings, caller),
+            lambda caller: access_rules.reduce(server.settings, caller),
             url=resource,
             scopes=settings.auth.scopes,
             open_paths=open_paths,
@@ -151,15 +180,15 @@ def _guarded(server: backend.Backend, taken: seats.Seats, url: str, closing: con
     return guard.Guard(app, settings.http, anywhere)
 
 
-def _drain(server: backend.Backend, taken: seats.Seats) -> None:
+def _drain(server: backend.Backend, seating: seats.Seats) -> None:
     server.drain()
-    taken.drain()
+    seating.drain()
 
 
 def _is_public(settings: config.Settings) -> bool:
-    """Whether the server answers to names of others than this machine: a proxy on it lets them in."""
-    named = [*settings.http.hosts, urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"]
-    return any(name not in config.LOOPBACK for name in named)
+    """Says whether the server answers to names other than this machine's: then a proxy on it lets other machines in."""
+    own = urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"
+    return not config.LOOPBACK.issuperset([*settings.http.hosts, own])
 
 
 def _warn_of_everybody(settings: config.Settings) -> None:
@@ -193,7 +222,7 @@ def _check_exposure(settings: config.Settings) -> None:
     if not settings.insecure_no_auth:
         where = f"host {settings.host}" if not settings.is_local else "one of http.url and http.hosts"
         raise errors.ConfigError(
-            f"{where} is not a loopback address, and nobody would have to say who he is",
+            f"{where} is not a loopback address, and callers would not have to say who they are",
             remedy="set up [auth] (docs/deploy.md), serve 127.0.0.1, or pass --insecure-no-auth",
         )
     log.warning(
@@ -206,10 +235,11 @@ def _check_exposure(settings: config.Settings) -> None:
 
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:
-    """Returns where clients find the server: with port 0 nobody else knows it."""
+    """Returns where clients find the server: with port 0 only the listener knows the port."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
-    return f"{scheme}://{host}:{listener.getsockname()[1]}/mcp"
+    port = listener.getsockname()[1]
+    return f"{scheme}://{host}:{port}/mcp"
 
 
 def _log_url(server: backend.Backend, url: str) -> None:
@@ -229,7 +259,9 @@ def _listener(settings: config.Settings) -> socket.socket:
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
     except OSError as error:
-        why = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be used: {os.strerror(error.errno or 0)}"
+        why = f"cannot be used: {os.strerror(error.errno or 0)}"
+        if error.errno == errno.EADDRINUSE:
+            why = "is in use"
         raise errors.ConfigError(
             f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 picks a free one"
         ) from None

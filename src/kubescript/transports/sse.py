@@ -1,7 +1,7 @@
 """The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
 
-The SDK's transport does the work. Its stream gets the events that the contract of such servers has besides: `connected`
-behind `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a comment.
+The SDK's transport does the work. Its stream gets the further events that the contract of such servers has: `connected`
+after `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a comment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from kubescript.transports import retained, unreadable
-from kubescript.transports import scope as keys
+from kubescript.transports import scope_keys as keys
 
 __all__ = ["LegacySse"]
 
@@ -42,7 +42,8 @@ class LegacySse:
         self._most = most
         self._transport = sse.SseServerTransport(_PATH, max_request_body_size=max_body)
         self._sessions: dict[str, contextlib.ExitStack] = {}
-        """By their names, each with what counts its last message: the SDK keeps it until the next one comes."""
+        """By their names, each with what counts its last message: the SDK keeps a message until the next one arrives.
+        """
 
     @property
     def count(self) -> int:
@@ -109,10 +110,10 @@ class _Answers(unreadable.Stream):
 
 
 class _Paced(unreadable.Answering):
-    """The messages of a client, who says no more while answers wait for him."""
+    """The messages of a client. No further one is read while answers wait for the client."""
 
-    # Attack: requests that are refused before anybody counts them, behind answers that are read slowly. What is not
-    # read here is a request that has not ended, and is counted as one.
+    # Attack: requests that are refused before they are counted, behind answers that are read slowly. A message that is
+    # not read here is a request that has not ended, and counts as one.
 
     def __init__(self, read: Any, answers: _Answers) -> None:
         super().__init__(read, answers)
@@ -140,10 +141,10 @@ class _Stream:
         """Passes a message of the transport on."""
         body = message.get("body", b"")
         if message["type"] == "http.response.body" and body:
-            message = {**message, "body": self._written(body)}
+            message = {**message, "body": self._rewrite(body)}
         await self._send(message)
 
-    def _written(self, body: bytes) -> bytes:
+    def _rewrite(self, body: bytes) -> bytes:
         if body.startswith(_PING):
             return _event("ping", json.dumps({"timestamp": int(time.time() * 1000)}))
         if self.session:
@@ -162,4 +163,5 @@ def _event(name: str, data: str) -> bytes:
 
 
 def _error(status: int, message: str, code: int) -> JSONResponse:
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status)
+    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+    return JSONResponse(body, status)

@@ -17,6 +17,7 @@ __all__ = ["Certificates"]
 log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 5.0
+"""Seconds between two looks at the files."""
 
 
 class Certificates:
@@ -25,25 +26,25 @@ class Certificates:
     def __init__(self, settings: config.Tls) -> None:
         """Raises ConfigError for files that cannot be used."""
         self._settings = settings
-        self._version = self._found()
+        self._version = self._read_version()
         self._authorities: bytes | None = self._read_authorities()
-        self.context = self._made()
-        """What new connections are made with: another one once the files have changed."""
+        self.context = self._make_context()
+        """The context of new connections: another one once the files have changed."""
         self.generation = 0
         """How often the CAs of callers have changed. A certificate counts on connections of this generation alone."""
 
     async def watch(self, on_authorities: Callable[[], None]) -> None:
-        """Reads the files again whenever they change; calls `on_authorities` when the CAs of callers are others."""
+        """Reads the files again whenever they change; calls `on_authorities` when the CAs of callers have changed."""
         while True:
             await anyio.sleep(_LOOK_S)
-            version = self._found()
+            version = self._read_version()
             if version == self._version:
                 continue
             self._version = version
             authorities = self._find_authorities()
             try:
-                # A new one: from the old one no CA could be taken away.
-                self.context = self._made()
+                # A new context: no CA can be taken away from the old one.
+                self.context = self._make_context()
                 log.info("the TLS files were read again", extra={"event": "tls.reloaded"})
             except errors.ConfigError as error:
                 log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
@@ -55,13 +56,13 @@ class Certificates:
                 self.generation += 1
                 on_authorities()
 
-    def _made(self) -> ssl.SSLContext:
+    def _make_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_alpn_protocols(["http/1.1"])
         self._load(context)
         if self._settings.client_ca_file is not None:
-            context.verify_mode = ssl.CERT_OPTIONAL  # who shows none may have a token
+            context.verify_mode = ssl.CERT_OPTIONAL  # a caller without one may have a token
             self._load_authorities(context, self._settings.client_ca_file)
         return context
 
@@ -85,7 +86,7 @@ class Certificates:
             raise _unreadable(file) from None
 
     def _find_authorities(self) -> bytes | None:
-        """Returns the same; None where it cannot be read, and so vouches for nobody."""
+        """Returns the same; None for a file that cannot be read, and so vouches for no caller."""
         try:
             return self._read_authorities()
         except errors.ConfigError:
@@ -97,15 +98,18 @@ class Certificates:
         except (OSError, ValueError):
             raise _unreadable(file) from None
 
-    def _found(self) -> tuple[int, ...]:
-        """Returns what is another one once a file has changed."""
+    def _read_version(self) -> tuple[int, ...]:
+        """Returns a value that differs once a file has changed."""
         found: list[int] = []
         for file in (self._settings.cert_file, self._settings.key_file, self._settings.client_ca_file):
             try:
                 state = file.stat() if file is not None else None
             except OSError:
                 state = None
-            found += [state.st_ino, state.st_mtime_ns, state.st_size] if state is not None else [0]
+            if state is None:
+                found.append(0)
+            else:
+                found += [state.st_ino, state.st_mtime_ns, state.st_size]
         return tuple(found)
 
 

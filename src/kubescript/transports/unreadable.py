@@ -20,7 +20,7 @@ _MAX_DIGITS: Final = 18
 
 
 class Stream:
-    """One of the SDK's streams with more to it. It is closed behind a `with`, as those are."""
+    """A stream of the SDK's with something added. It is closed at the end of a `with`, as those are."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -72,7 +72,7 @@ class Answering(Stream):
 
 
 def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
-    """Returns the answer to a message that is no JSON; None for one that is."""
+    """Returns the answer to a message that is not JSON; None for one that is."""
     try:
         pydantic_core.from_json(text)
     except ValueError as error:
@@ -81,12 +81,14 @@ def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
 
 
 def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | None:
-    """Returns the answer to a message that has this error; None where nobody waits for one."""
+    """Returns the answer to a message that has this error; None where no client waits for one."""
     found: list[Any] = error.errors(include_url=False, include_context=False)
-    if found[0]["type"] == _NO_JSON:
-        text = found[0]["input"]
-        return _parse_error(text, found[0]["msg"].removeprefix("Invalid JSON: ")) if text.strip() else None
-    message = next((one["input"] for one in found if isinstance(one["input"], dict)), {})
+    first = found[0]
+    if first["type"] == _NO_JSON:
+        text, why = first["input"], first["msg"].removeprefix("Invalid JSON: ")
+        return _parse_error(text, why) if text.strip() else None
+    objects = (one["input"] for one in found if isinstance(one["input"], dict))
+    message = next(objects, {})
     if "method" not in message and {"result", "error"} & message.keys():
         return None  # an answer to a question of ours, whose id is no id of the client's
     return _error(message, mcp_types.INVALID_REQUEST, "Invalid request: it is not one JSON-RPC 2.0 message")
@@ -94,12 +96,15 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
 
 def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
     # What pydantic refuses, Python's decoder may read: half of a surrogate pair, a number of 5,000 digits.
-    # Attack: bytes in UTF-16, which it would decode, and in which the count of values has missed most.
+    # Attack: bytes in UTF-16, which it would decode, and of which `bodies` has counted few of the values.
     try:
-        message = json.loads(str(text, "utf-8") if isinstance(text, bytes) else text, parse_int=_short)
+        decoded = text.decode() if isinstance(text, bytes) else text
+        message = json.loads(decoded, parse_int=_short)
     except (ValueError, RecursionError):
         message = None
-    return _error(message, mcp_types.PARSE_ERROR, f"Parse error: {why if _is_unicode(message) else _NO_UNICODE}")
+    if not _is_unicode(message):
+        why = _NO_UNICODE
+    return _error(message, mcp_types.PARSE_ERROR, f"Parse error: {why}")
 
 
 def _short(digits: str) -> int | None:
@@ -111,7 +116,8 @@ def _error(message: object, code: int, text: str) -> mcp_types.JSONRPCError:
     is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
     if not is_id or not _is_unicode(request_id):
         request_id = None
-    return mcp_types.JSONRPCError(jsonrpc="2.0", id=request_id, error=mcp_types.ErrorData(code=code, message=text))
+    error = mcp_types.ErrorData(code=code, message=text)
+    return mcp_types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
 
 def _is_unicode(value: object) -> bool:

@@ -1,5 +1,5 @@
 """Which connections wait for their clients, and how much of their requests is held: those that wait longest, or hold
-most, end first. `connections` and `handshake` say when one waits.
+most, end first. `http_connections` and `handshake` report when one waits.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ _HELD_BYTES: Final = 32 << 20
 """Bytes of requests that have not arrived whole, of all connections together. Attack: hundreds of large bodies of which
 the last byte never comes."""
 _LOG_EVERY_S: Final = 60.0
+"""Seconds between two log lines about ended connections, whose number is the clients' to choose."""
 
 
 class Waits(Protocol):
@@ -24,7 +25,7 @@ class Waits(Protocol):
 
     @property
     def owner(self) -> str:
-        """Who is known to send a request; empty for a stranger."""
+        """The person who is known to send a request; empty for a stranger."""
 
     def end(self) -> None:
         """Ends it at once."""
@@ -62,7 +63,7 @@ class Waiting:
             self._end(self._find_largest())
 
     def release(self, connection: Waits) -> None:
-        """Counts the bytes of a request no more: it is answered, and what still comes of it is not kept."""
+        """Stops counting the bytes of a request: it is answered, and what still arrives of it is not kept."""
         if connection in self._waiting:
             self._held -= self._waiting[connection]
             self._waiting[connection] = 0
@@ -81,13 +82,15 @@ class Waiting:
             self._end(next(iter(self._waiting)))
 
     def _find_largest(self) -> Waits:
-        """Returns who holds most, among those of the caller, or of all strangers, who hold most together."""
-        # Attack: bodies of strangers that do not end, by which the slow one of a caller would be the oldest.
+        """Returns the connection that holds most, among those of the owner whose connections hold most together. All
+        strangers count as one owner."""
+        # Attack: endless bodies of strangers, which would make the slow body of a caller the oldest one.
         totals = collections.Counter[str]()
         for connection, size in self._waiting.items():
             totals[connection.owner] += size
         owner = max(totals, key=totals.__getitem__)
-        return max((each for each in self._waiting if each.owner == owner), key=self._waiting.__getitem__)
+        own = (connection for connection in self._waiting if connection.owner == owner)
+        return max(own, key=self._waiting.__getitem__)
 
     def _end(self, connection: Waits) -> None:
         self.close(connection)

@@ -8,10 +8,12 @@ it is over. It reads each line once, so that a log costs the same however many n
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-from kubescript_masking.engine import extents, groups, linear, names, patterns, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.engine import groups
+from kubescript_masking.rules import names, patterns, values
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["OPENS", "Reader", "content", "in_text"]
 
@@ -49,7 +51,7 @@ _OPENED: Final = linear.build(
 _ASKS: Final = linear.build(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")[ \t]*\r?\n?\z")
 """A mail server wants a password, or a form's field follows."""
 _HEADER: Final = b"Content-"
-_ANNOUNCES: Final = patterns.compiled(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
+_ANNOUNCES: Final = patterns.build(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
 """A line, without the colon at its end, that tells what stands below it."""
 _SHAPE: Final = bytes.maketrans(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0" * 10 + b"A" * 26 + b"A" * 26
@@ -86,38 +88,34 @@ def _below(text: bytes, start: int, end: int, limit: int, opened: Callable[[byte
         pass
 
 
-class _Line(NamedTuple):
-    """A line of a text before another."""
-
-    start: int
-    text: bytes
-
-
 def _above(text: bytes, start: int, end: int) -> Iterator[Span]:
     """The `value` above its `name`, within the same object."""
     beside = _BESIDE.search(text[start:end])
     if beside is None or b"-" in beside[1]:
         return
-    for line in _lines_before(text, start):
-        lead = _VALUE.search(line.text)
-        if lead is not None and len(lead[1]) == len(beside[1]):
-            yield from _move(_judge_value(line.text, lead.end(), beside[2].decode()), line.start)
+    indent, name = len(beside[1]), beside[2].decode()
+    for place, line in _read_upwards(text, start):
+        lead = _VALUE.search(line)
+        if lead is not None and len(lead[1]) == indent:
+            yield from _move(_judge_value(line, lead.end(), name), place)
             return
-        if _indent(line.text) < len(beside[1]) or not line.text.strip():
+        if _indent(line) < indent or not line.strip():
             return
 
 
-def _lines_before(text: bytes, start: int) -> Iterator[_Line]:
+def _read_upwards(text: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """The lines before a place, the last first, each with its own place."""
     for _ in range(_LINES):
         if start == 0:
             return
         begin = text.rfind(b"\n", max(0, start - _LONG), start - 1) + 1
-        yield _Line(begin, text[begin:start])
+        yield begin, text[begin:start]
         start = begin
 
 
 def _move(found: Iterable[Span], by: int) -> Iterator[Span]:
-    return (Span(span.start + by, span.end + by, span.kind) for span in found)
+    for span in found:
+        yield Span(span.start + by, span.end + by, span.kind)
 
 
 def _read_block(line: bytes) -> Reader:
@@ -159,14 +157,15 @@ def _read_scalar(margin: int) -> Reader:
 
 
 def _whole(line: bytes, kind: str) -> list[Span]:
-    return [Span(_indent(line), len(line.rstrip()), kind)] if line.strip() else []
+    end = len(line.rstrip())
+    return [Span(_indent(line), end, kind)] if end else []
 
 
 def _read_indented(base: int, name: str) -> Reader:
     """Fields that are indented deeper, or items of a list, which may be as deep as the name."""
     line = yield []
-    while not line.strip() or _indent(line) > base or (_indent(line) == base and line.lstrip(b" \t").startswith(b"- ")):
-        line = yield list(_on_line(line, name)) if line.strip() else []
+    while not line.strip() or _indent(line) > base or (_indent(line) == base and line[base:].startswith(b"- ")):
+        line = yield list(_judge_field(line, name)) if line.strip() else []
 
 
 def _indent(line: bytes) -> int:
@@ -176,42 +175,51 @@ def _indent(line: bytes) -> int:
 def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
     """`- --password⏎- …`: the next item of the same list."""
     field = _FIELD.match(line)
-    if field is not None and field[1] == margin and field[2] is None and not field[3].startswith(b"-"):
-        yield from _judge(*_bare(field), b"", name)
+    if field is None or field[1] != margin:
+        return
+    is_item = field[2] is None and not field[3].startswith(b"-")
+    if is_item:
+        yield from _judge(field, b"", name)
 
 
-def _on_line(line: bytes, name: str) -> Iterator[Span]:
+def _judge_field(line: bytes, name: str) -> Iterator[Span]:
+    """A field, or an item of a list, below a name."""
     field = _FIELD.match(line)
     if field is None or (field[2] is None and b"- " not in field[1]):
         return
     own = field[2] or b""
     is_named = own and names.kind(own.decode("latin-1"))  # it is judged by that
-    if not (is_named or field[3].startswith((b"{", b"["))):
-        yield from _judge(*_bare(field), own, name)
+    is_flow = field[3].startswith((b"{", b"["))
+    if not is_named and not is_flow:
+        yield from _judge(field, own, name)
 
 
-def _judge(value: bytes, start: int, own: bytes, name: str) -> Iterator[Span]:
-    judged = groups.judge_as(name, own) if len(value) >= groups.LEAST else ""
-    if judged and (kind := values.kind(judged, value)):
-        yield Span(start, start + len(value), kind)
-
-
-def _bare(field: linear.Match) -> tuple[bytes, int]:
-    """A value without its quotes or the comment behind it, and where it stands."""
-    quoted = _QUOTED.fullmatch(field[3])
+def _judge(field: linear.Match, own: bytes, name: str) -> Iterator[Span]:
+    """A field's value, without its quotes or the comment behind it."""
+    value, start = field[3], field.start(3)
+    quoted = _QUOTED.fullmatch(value)
     if quoted is not None:
-        return quoted[2], field.start(3) + 1
-    return field[3].partition(b" #")[0].rstrip(), field.start(3)
+        value, start = quoted[2], start + 1
+    else:
+        value = value.partition(b" #")[0].rstrip()
+    judged = groups.judge_as(name, own) if len(value) >= groups.LEAST else ""
+    kind = values.kind(judged, value) if judged else ""
+    if kind:
+        yield Span(start, start + len(value), kind)
 
 
 def _read_beside(line: bytes) -> Reader:
     """`value: …` beside `name: DB_PASSWORD`, before or behind others of the same object."""
     beside = _BESIDE.search(line)
-    if beside is None or not values.is_name(name := beside[2].decode()):
+    if beside is None:
+        return
+    name = beside[2].decode()
+    if not values.is_name(name):
         return
     line = yield []
     for _ in range(_LINES):
-        if _indent(line) < _indent(beside[1]) or not line.strip(b" \t\r\n{}[],"):
+        is_over = _indent(line) < _indent(beside[1])
+        if is_over or not line.strip(b" \t\r\n{}[],"):
             return
         lead = _VALUE.search(line[:_LONG])
         if lead is not None:
@@ -232,23 +240,28 @@ def _judge_value(line: bytes, start: int, name: str) -> Iterator[Span]:
 def _read_opened(above: bytes) -> Reader:
     """What stands on the line below `<password>` or `["password"]=>`."""
     opened = _OPENED.search(above)
-    name = b"" if opened is None else opened[1] or opened[2]
-    if not values.is_name(name.decode()):
+    if opened is None:
+        return
+    element, arrow = opened[1], opened[2]
+    name = (element or arrow).decode()
+    if not values.is_name(name):
         return
     line, start = yield from _find_filled(above)
     begin = extents.beginning(line, start)
-    if opened is not None and opened[2] and line[begin : begin + 1] not in (b'"', b"'"):  # NAME=⏎OTHER=…
+    if arrow and line[begin : begin + 1] not in (b'"', b"'"):  # NAME=⏎OTHER=…
         return
     start, stop = extents.extent(line, begin)
-    stop = line.find(b"<", start, stop) if b"<" in line[start:stop] else stop
-    kind = values.kind(name.decode(), line[start:stop])
-    yield [Span(start, stop, kind)] if kind else []
+    value = line[start:stop].partition(b"<")[0]
+    kind = values.kind(name, value)
+    yield [Span(start, start + len(value), kind)] if kind else []
 
 
 def _read_answer(above: bytes) -> Reader:
     """The answer to a question for a password, or what a form's field holds."""
     asks = _ASKS.search(above)
-    kind = "" if asks is None else names.kind(asks[1].decode()) if asks[1] else "password"
+    if asks is None:
+        return
+    kind = names.kind(asks[1].decode()) if asks[1] else "password"
     if not kind:
         return
     line, start = yield from _find_filled(above)
@@ -265,8 +278,8 @@ def _read_announced(above: bytes) -> Reader:
     line, start = yield from _find_filled(above)
     both = lead + b"\n" + line[start:]
     found, _ = patterns.ROWS["announced"].spans(both, len(both), 0)
-    shift = len(line) - len(both)
-    yield list(_move((one for one in found if one.start > len(lead)), shift))
+    below = [span for span in found if span.start > len(lead)]
+    yield list(_move(below, len(line) - len(both)))
 
 
 def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:
@@ -277,16 +290,21 @@ def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]
             break
         line = yield []
     start = content(line, above)
-    return line, start + len(line[start:]) - len(line[start:].lstrip())
+    return line, len(line) - len(line[start:].lstrip())
 
 
 def content(line: bytes, above: bytes) -> int:
     """Where a line begins behind what the program writes before each: the same signs, up to a blank, as above."""
-    above, shape = above[:_SHAPE_BYTES].translate(_SHAPE), line[:_SHAPE_BYTES].translate(_SHAPE)
-    same, different = 0, min(len(above), len(shape)) + 1
+    above = above[:_SHAPE_BYTES].translate(_SHAPE)
+    shape = line[:_SHAPE_BYTES].translate(_SHAPE)
+    same = 0
+    different = min(len(above), len(shape)) + 1
     while different - same > 1:
         middle = (same + different) // 2
-        same, different = (middle, different) if above[:middle] == shape[:middle] else (same, middle)
+        if above.startswith(shape[:middle]):
+            same = middle
+        else:
+            different = middle
     return line.rfind(b" ", 0, same) + 1
 
 

@@ -14,19 +14,19 @@ from typing import Final
 
 from kubescript_masking.engine import (
     completeness,
-    linear,
+    documents,
     logs,
     masker,
-    patterns,
     pieces,
     program,
-    rules,
     scanner,
     secret_objects,
-    spans,
     tables,
 )
-from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.engine.allowances import Allowances
+from kubescript_masking.rules import patterns, shapes
+from kubescript_masking.rules.probes import RuleError
+from kubescript_masking.text import linear, spans
 from kubescript_masking.wire import masking
 
 __all__ = ["Rules"]
@@ -53,12 +53,11 @@ class Rules:
         """`second` is the second program of this process. Raises RuleError for a setting that is wrong."""
         self._program = second or program.NoProgram()
         self._program.configure(settings.program)
-        shipped, own = rules.load_shipped(), [rules.Rule(rule) for rule in settings.rules]
+        shipped, own = shapes.load_shipped(), [shapes.Rule(rule) for rule in settings.rules]
         _check_ids(settings, own, shipped)
         self._masker = masker.Masker(
             [*shipped, *own],
-            [_compile_allowed(regex) for regex in settings.allow],
-            frozenset(settings.allow_names),
+            Allowances([_compile_allowed(regex) for regex in settings.allow], settings.allow_names),
             frozenset(settings.disable),
             Path(settings.directory) if settings.directory else None,
         )
@@ -67,12 +66,15 @@ class Rules:
 
     def _masks(self, about: masking.Body) -> spans.Masks:
         """Attack: what may hold a script's own words holds a guess beside the real value; their masks tell nothing."""
-        return spans.Masks(b"" if about.echo else self._key + b" of " * bool(about.owner) + about.owner.encode())
+        if about.echo:
+            return spans.Masks()
+        owner = f" of {about.owner}" if about.owner else ""
+        return spans.Masks(self._key + owner.encode())
 
     def check(self) -> None:
         """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
         if self._own:
-            scanner.Scanner([rule.probe for rule in self._own]).compiled()
+            scanner.Scanner([rule.probe for rule in self._own]).prepare()
 
     def warm(self) -> None:
         """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
@@ -88,9 +90,9 @@ class Rules:
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
         """Any text that leaves the server, masked; the same object when there is nothing to mask."""
-        rules = self._masker.anew(spans.Masks())
+        rules = self._masker.anew(spans.Masks(), found)
         rules.budget.credit(len(content))
-        return rules.text(content, found)
+        return rules.text(content)
 
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: program.Ends = list
@@ -108,16 +110,20 @@ class Rules:
         if not about.masked:
             yield from chunks
             return
-        rules = self._masker.anew(self._masks(about))
+        rules = self._masker.anew(self._masks(about), found)
         chunks, is_json = _sniff(chunks)
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
+            judge = logs.LogText(rules)
             # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
-            parts, judge = pieces.lines(chunks) if about.live else pieces.blocks(chunks), logs.LogText(rules, found)
+            parts = pieces.lines(chunks) if about.live else pieces.blocks(chunks)
         else:
-            also = [secret_objects.json_values] * about.secrets + [tables.Tables(watch=about.form == "watch").strings]
-            judge = functools.partial(rules.document, found=found, also=also)
-            parts = pieces.events(chunks) if about.form == "watch" else pieces.documents(chunks, ends)
+            is_watch = about.form == "watch"
+            also: list[documents.Locate] = [tables.Tables(watch=is_watch).strings]
+            if about.secrets:
+                also.insert(0, secret_objects.json_values)
+            judge = functools.partial(rules.document, also=also)
+            parts = pieces.events(chunks) if is_watch else pieces.documents(chunks, ends)
         for piece in parts:
             rules.budget.credit(len(piece))
             if masked := judge(piece):
@@ -152,7 +158,7 @@ def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
 
 
 def _compile_allowed(regex: str) -> linear.Pattern:
-    pattern = rules.pattern(regex, "setting `redaction.allow`")
+    pattern = shapes.build(regex, "setting `redaction.allow`")
     if pattern.search(b"") or all(pattern.search(text) for text in _UNLIKE):
         raise RuleError(
             f"setting `redaction.allow`: {regex!r} matches every value, so nothing would be masked; write an "
@@ -161,20 +167,31 @@ def _compile_allowed(regex: str) -> linear.Pattern:
     return pattern
 
 
-def _check_ids(settings: masking.Settings, own: Iterable[rules.Rule], shipped: Iterable[rules.Rule]) -> None:
+def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: Iterable[shapes.Rule]) -> None:
     known = {probe.id for probe in patterns.PROBES} | {rule.id for rule in shipped}
     for name in settings.disable:
-        if name not in known:
-            close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-            hint = f"; did you mean `{close[0]}`?" if close else ""
-            raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
+        if name in known:
+            continue
+        close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+        hint = f"; did you mean `{close[0]}`?" if close else ""
+        raise RuleError(f"setting `redaction.disable`: there is no rule `{name}`{hint}")
     for rule, compiled in zip(settings.rules, own, strict=True):
         if rule.id in known:
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
-        if (rule.probe or rule.example) and not compiled.finds(rule.example):
+        # An example tells whether a probe is dead; to compare it with the pattern took Python's private parser.
+        if (rule.probe or rule.example) and not _leads_to_token(compiled, rule.example.encode()):
             raise RuleError(
                 f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
                 "`example` to a text with a token, and `probe` to a pattern that ends within the token, or leave it out"
             )
+
+
+def _leads_to_token(rule: shapes.Rule, example: bytes) -> bool:
+    """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
+    for _, end in scanner.Scanner([rule.probe]).scan(example):
+        found, _ = rule.spans(example, end, 0)
+        if found:
+            return True
+    return False

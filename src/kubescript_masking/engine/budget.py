@@ -34,6 +34,7 @@ class Budget:
 
     def withdraw(self, size: int) -> None:
         """So many of its bytes were masked as a whole, and pay for nothing."""
+        # Attack: floods in logs: with what went as a whole earning further candidates a megabyte cost 3 s, not 0.7.
         self._bytes = max(0, self._bytes - size)
 
     def spend(self, count: int) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript_masking.engine import linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import linear
+from kubescript_masking.text.spans import Span
 
 __all__ = ["Columns", "columns", "header", "insert"]
 
@@ -24,6 +24,8 @@ _WIDE: Final = linear.build(rb"\S+(?: \S+)*")
 _CAPITALS: Final = linear.build(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?")
 _OF_RULES: Final = b"-+|=: \t"
 """What the line between a head and its rows is made of."""
+_AROUND: Final = b" \t\"'`"
+"""What may stand around a field."""
 _INSERT: Final = linear.build(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
 _INSERT_BYTES: Final = 1_200
 _LITERAL: Final = linear.build(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
@@ -43,7 +45,7 @@ class Columns:
         """What is secret in a row; None when the line is none."""
         if line and not line.strip(_OF_RULES):
             return []
-        fields = _fields(line, self.sign) if len(line) <= _ROW_BYTES else []
+        fields = _split(line, self.sign) if len(line) <= _ROW_BYTES else []
         if len(fields) != self.size:
             return None
         found = []
@@ -63,33 +65,41 @@ def header(line: bytes) -> Columns | None:
     if len(line) > _HEAD_BYTES:
         return None
     for sign in (b"", *_SPLIT):
-        is_sentence = sign + b" " in line if sign in {b",", b";"} else not sign and not line.isupper()
-        if sign not in line or is_sentence:
+        is_sentence = sign in {b",", b";"} and sign + b" " in line
+        is_words = not sign and not line.isupper()
+        if sign not in line or is_sentence or is_words:
             continue
-        fields = _fields(line, sign)
+        fields = _split(line, sign)
         name = _FIELD if sign else _CAPITALS
         if len(fields) > 1 and all(name.fullmatch(line, *field) for field in fields):
-            return _columns(line, sign, fields)
+            return _find_secret(line, sign, fields)
     return None
 
 
-def _columns(line: bytes, sign: bytes, fields: list[tuple[int, int]]) -> Columns | None:
-    named = ((at, names.kind(line[slice(*_trim(line, *field))].decode())) for at, field in enumerate(fields))
-    secret = tuple((at, kind) for at, kind in named if kind)
-    return Columns(sign, len(fields), secret) if secret else None
+def _find_secret(line: bytes, sign: bytes, fields: list[tuple[int, int]]) -> Columns | None:
+    secret = []
+    for at, field in enumerate(fields):
+        start, end = _trim(line, *field)
+        kind = names.kind(line[start:end].decode())
+        if kind:
+            secret.append((at, kind))
+    return Columns(sign, len(fields), tuple(secret)) if secret else None
 
 
-def _fields(line: bytes, sign: bytes) -> list[tuple[int, int]]:
+def _split(line: bytes, sign: bytes) -> list[tuple[int, int]]:
     if not sign:
         return [match.span() for match in _WIDE.finditer(line)]
-    place, end = 0, len(line.rstrip())
+    place = 0
+    end = len(line.rstrip())
     if sign == b"|":  # around the row as well
         place = len(line) - len(line.lstrip(b" \t|"))
         end = len(line.rstrip(b" \t\r\n|"))
-    if b'"' not in line:
-        ends = list(itertools.accumulate((len(field) + 1 for field in line[place:end].split(sign)), initial=place))
-        return [(start, stop - 1) for start, stop in itertools.pairwise(ends)]
     found = []
+    if b'"' not in line:
+        for part in line[place:end].split(sign):
+            found.append((place, place + len(part)))
+            place += len(part) + 1
+        return found
     while (field := _SPLIT[sign].match(line, place, end)) is not None:
         found.append(field.span())
         place = field.end() + 1
@@ -100,8 +110,9 @@ def _fields(line: bytes, sign: bytes) -> list[tuple[int, int]]:
 
 def _trim(line: bytes, start: int, end: int) -> tuple[int, int]:
     field = line[start:end]
-    start += len(field) - len(field.lstrip(b" \t\"'`"))
-    return start, max(start, end - (len(field) - len(field.rstrip(b" \t\"'`"))))
+    first = end - len(field.lstrip(_AROUND))
+    last = start + len(field.rstrip(_AROUND))
+    return first, max(first, last)
 
 
 def columns(text: bytes, end: int) -> Iterator[Span]:
@@ -110,15 +121,19 @@ def columns(text: bytes, end: int) -> Iterator[Span]:
     start = text.rfind(b"\n", max(0, end - _HEAD_BYTES), max(0, end - 1)) + 1
     stop = text.find(b"\n", max(start, end - 1), end + _HEAD_BYTES)
     head = header(text[start:stop]) if stop >= 0 else None
-    if head is not None:
-        yield Span(stop, stop, "")
-    for _ in range(_ROWS if head is not None else 0):
-        place, stop = stop + 1, text.find(b"\n", stop + 1)
+    if head is None:
+        return
+    yield Span(stop, stop, "")  # how far the head was read
+    for _ in range(_ROWS):
+        place = stop + 1
+        stop = text.find(b"\n", place)
         stop = len(text) if stop < 0 else stop
-        cells = head.cells(text[place:stop]) if head is not None and place < stop <= place + _ROW_BYTES else None
+        is_row = place < stop <= place + _ROW_BYTES
+        cells = head.cells(text[place:stop]) if is_row else None
         if cells is None:
             return
-        yield from (Span(place + cell.start, place + cell.end, cell.kind) for cell in cells)
+        for cell in cells:
+            yield Span(place + cell.start, place + cell.end, cell.kind)
 
 
 def insert(text: bytes, end: int) -> Iterator[Span]:
@@ -127,16 +142,18 @@ def insert(text: bytes, end: int) -> Iterator[Span]:
     head = next((one for one in _INSERT.finditer(text, begin, end) if one.end() == end), None)
     if head is None:
         return
-    kinds = [names.kind(field.strip(b' \t\r\n`"[]').decode("utf-8", "replace")) for field in head[1].split(b",")]
+    fields = [field.strip(b' \t\r\n`"[]') for field in head[1].split(b",")]
+    kinds = [names.kind(field.decode("utf-8", "replace")) for field in fields]
     place = end
     for _ in range(_ROWS):
         for kind in [*kinds, ""]:
             literal = _LITERAL.match(text, place, min(len(text), place + _ROW_BYTES))
             if literal is None:
                 return
-            group = 1 if literal.start(1) >= 0 else 2 if literal.start(2) >= 0 else 0
-            if kind and group and values.is_secret(literal[group], kind):
-                yield Span(literal.start(group), literal.end(group), kind)
+            group = 1 if literal.start(1) >= 0 else 2
+            is_string = literal.start(group) >= 0
+            if kind and is_string and values.is_secret(literal[group], kind):
+                yield Span(*literal.span(group), kind)
             place = literal.end()
             if literal[4] == b")":
                 break

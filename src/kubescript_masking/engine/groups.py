@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from kubescript_masking.engine import extents, json_strings, linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import extents, json_strings, linear
+from kubescript_masking.text.json_strings import String
+from kubescript_masking.text.spans import Span
 
 __all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
 
@@ -20,21 +22,6 @@ _BYTES: Final = 4_096
 _NESTED: Final = 3
 """Regions that are read within each other. Attack: names within names, each of which reads all that is below it."""
 _PLURALS: Final = ("secrets", "tokens", "passwords", "keys", "passphrases", "bearer")
-_IDENTIFIERS: Final = (
-    "id",
-    "ids",
-    "hash",
-    "checksum",
-    "digest",
-    "fingerprint",
-    "sha256",
-    "md5",
-    "integrity",
-    "version",
-    "url",
-    "uri",
-)
-"""How fields end whose values are drawn by lot, or made from a secret, and are none."""
 LEAST: Final = 4
 """Bytes of the shortest secret."""
 _PRIVATE: Final = "secureJsonData"
@@ -61,11 +48,13 @@ class _Value(NamedTuple):
     """What it is called itself; empty in a list."""
 
 
-def _opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
+def _find_opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
     """The name in front of a bracket; empty when there is none that may be a credential's."""
     found = pattern.search(text[max(0, at - extents.BACK) : at])
-    name = "" if found is None else found[1].decode("latin-1")
-    return name if values.is_name(name) or name == _PRIVATE else ""
+    if found is None:
+        return ""
+    name = found[1].decode("latin-1")
+    return name if name == _PRIVATE or values.is_name(name) else ""
 
 
 class Regions:
@@ -84,7 +73,7 @@ class Regions:
         self._ends.append(end)
 
 
-def _flow(text: bytes, at: int) -> tuple[list[_Value], int]:
+def _read_flow(text: bytes, at: int) -> tuple[list[_Value], int]:
     """The scalars of the object or the list that begins at a bracket, in JSON, YAML's flow style or a language's, and
     where it ends."""
     above: list[tuple[bytes, bytes]] = []
@@ -98,14 +87,18 @@ def _flow(text: bytes, at: int) -> tuple[list[_Value], int]:
             return found, token.end()
         if sign is None or sign in _ENDS:
             if waiting is not None:
-                found += _value(waiting, key, above)
+                bracket, inherited = above[-1]
+                if key or bracket == b"[":
+                    found.append(_Value(*waiting.span(_find_group(waiting)), key or inherited))
                 key = b""
             waiting = token if sign is None else None
         elif sign in _OPENS:
-            above.append((sign, key or (above[-1][1] if above else b"")))
+            above_it = above[-1][1] if above else b""
+            above.append((sign, key or above_it))
             key, waiting = b"", None
         else:
-            key, waiting = (b"" if waiting is None else waiting[_group(waiting)]), None
+            key = b"" if waiting is None else waiting[_find_group(waiting)]
+            waiting = None
         if sign in _CLOSES:
             above.pop()
         if not above:
@@ -113,13 +106,8 @@ def _flow(text: bytes, at: int) -> tuple[list[_Value], int]:
     return found, end
 
 
-def _value(token: linear.Match, key: bytes, above: list[tuple[bytes, bytes]]) -> Iterator[_Value]:
-    bracket, own = above[-1]
-    if bracket == b"[" or key:
-        yield _Value(*token.span(_group(token)), key or own)
-
-
-def _group(token: linear.Match) -> int:
+def _find_group(token: linear.Match) -> int:
+    """Which group of a scalar has what it says."""
     return next(group for group in (1, 2, 5) if token.start(group) >= 0)
 
 
@@ -129,9 +117,11 @@ def judge_as(name: str, own: bytes) -> str:
         return name
     if name == _PRIVATE:
         return "password"
-    is_label = _LABEL.fullmatch(own) is not None and not own.decode("latin-1").lower().endswith(_IDENTIFIERS)
+    if _LABEL.fullmatch(own) is None or own.decode("latin-1").lower().endswith(names.IDENTIFIERS):
+        return ""
     # What is drawn by lot counts under a plural, whosever it is: `tokens: {ci: …}`.
-    return "key" if is_label and names.kind(name) and name.lower().endswith(_PLURALS) else ""
+    is_plural = name.lower().endswith(_PLURALS) and names.kind(name) != ""
+    return "key" if is_plural else ""
 
 
 def _in_code(value: bytes, kind: str) -> bool:
@@ -139,28 +129,32 @@ def _in_code(value: bytes, kind: str) -> bool:
     return b":" not in value and values.is_secret_in_prose(value, kind)
 
 
-def members(data: bytes, end: int, regions: Regions) -> Iterator[tuple[int, int, str]]:
+def members(data: bytes, end: int, regions: Regions) -> Iterator[String]:
     """The strings of a document's object or list whose bracket ends at `end`, each with the name by which it is
     judged."""
     for start, stop, name in _find_named(data, end, regions, _KEY):
         if data[start - 1 : start] == b'"':
-            yield start, stop, name
+            yield String(start, stop, name)
 
 
 def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
     """What is secret in the object or the list of a text whose bracket ends at `end`."""
     for start, stop, name in _find_named(text, end, regions, _NAME):
-        if kind := values.kind(name, text[start:stop], _in_code):
+        kind = values.kind(name, text[start:stop], _in_code)
+        if kind:
             yield Span(start, stop, kind)
 
 
 def _find_named(text: bytes, end: int, regions: Regions, pattern: linear.Pattern) -> Iterator[tuple[int, int, str]]:
     at = end - 1
-    name = _opening(text, at, pattern) if regions.may_read(at) else ""
+    name = _find_opening(text, at, pattern) if regions.may_read(at) else ""
     if not name:
         return
-    found, stop = _flow(text, at)
+    found, stop = _read_flow(text, at)
     regions.have_read(stop)
     for value in found:
-        if value.end - value.start >= LEAST and (judged := judge_as(name, value.own)):
+        if value.end - value.start < LEAST:
+            continue
+        judged = judge_as(name, value.own)
+        if judged:
             yield value.start, value.end, judged

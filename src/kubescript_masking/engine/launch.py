@@ -22,7 +22,7 @@ from typing import NoReturn
 import msgspec
 
 from kubescript_masking.engine import bodies, completeness, gzipped, program
-from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.rules.probes import RuleError
 from kubescript_masking.wire import masking
 from kubescript_masking.wire.lists import FlawError, TooLargeError
 from kubescript_sandbox.confinement import forkserver, lockdown
@@ -91,16 +91,23 @@ class _Conversation:
         """Mask one text or one body."""
         order, payload = self._receive()
         if order == masking.Order.TEXT:
-            masked = self._rules.text(payload, self._found)
-            self._masked = [] if masked is payload else [masked]
-            self._answer(masking.Answer.SAME if masked is payload else masking.Answer.MASKED)
+            self._serve_text(payload)
             return
         about = msgspec.json.decode(payload, type=masking.Body)
         chunks = gzipped.decompress(self._chunks()) if about.gzip else self._chunks()
         self._check = completeness.Check(about.form)
-        for piece in self._rules.body(about, self._check.watch(chunks), self._found, self._check.ends):
+        checked = self._check.watch(chunks)
+        for piece in self._rules.body(about, checked, self._count, self._check.ends):
             self._masked.append(piece)
         self._answer(masking.Answer.MASKED, self._check.trailer())
+
+    def _serve_text(self, text: bytes) -> None:
+        masked = self._rules.text(text, self._count)
+        if masked is text:
+            self._answer(masking.Answer.SAME)
+        else:
+            self._masked = [masked]
+            self._answer(masking.Answer.MASKED)
 
     def fail(self, reason: str, detail: str = "") -> None:
         """Say why there will be no answer."""
@@ -122,11 +129,12 @@ class _Conversation:
             # The next chunk is asked for when all that this one made complete has been masked.
             self._answer(masking.Answer.MASKED)
 
-    def _found(self, kind: str) -> None:
+    def _count(self, kind: str) -> None:
         self._kinds[kind] += 1
 
     def _answer(self, answer: masking.Answer, trailer: masking.Trailer | None = None) -> None:
-        notes = masking.Notes(dict(self._kinds), self._check.take(), self._check.error, trailer)
+        read = self._check.take()
+        notes = masking.Notes(dict(self._kinds), read, self._check.error, trailer)
         self.send(answer, msgspec.json.encode(notes), self._masked)
         self._kinds.clear()
         self._masked.clear()

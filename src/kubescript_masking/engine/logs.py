@@ -6,13 +6,13 @@ which a probe has ended. The lines below are read one by one until it is over; a
 
 from __future__ import annotations
 
-import functools
 from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
-from kubescript_masking.engine import blocks, columns, linear, masker, scanner, spans, unseen
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.engine import blocks, columns, masker, scanner
+from kubescript_masking.text import linear, spans, unseen
+from kubescript_masking.text.spans import Span
 from kubescript_masking.wire import loglines
 
 __all__ = ["LogText"]
@@ -42,11 +42,9 @@ _MAX_KEY_LINES: Final = 400
 class LogText:
     """One log on its way through."""
 
-    def __init__(self, rules: masker.Masker, found: masker.Found) -> None:
+    def __init__(self, rules: masker.Masker) -> None:
         self._rules = rules
-        self._found = found
-        self._mask = functools.partial(rules.replace_value, found=found)
-        self._openers = {number for number, probe in enumerate(rules.scanner.probes) if probe.id in _OPENERS}
+        self._openers = {number for number, name in enumerate(rules.scanner.ids) if name in _OPENERS}
         self._below: dict[str, blocks.Reader] = {}
         """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
         self._is_first = True
@@ -70,8 +68,9 @@ class LogText:
         """Lines that are masked whatever is in them."""
         masked = []
         for line in block.splitlines(keepends=True):
-            start, end = loglines.stamp(line), len(line.rstrip(b"\r\n"))
-            mask = self._rules.replace_value("suspicious", line[start:end], self._found) if start < end else b""
+            start = loglines.stamp(line)
+            end = len(line.rstrip(b"\r\n"))
+            mask = self._rules.replace_value("suspicious", line[start:end]) if start < end else b""
             masked.append(line[:start] + mask + line[end:])
             if _END in line:
                 self._below.pop("key", None)
@@ -95,18 +94,19 @@ class LogText:
 
     def _line(self, line: bytes, hits: list[scanner.Hit]) -> bytes | None:
         """One line, masked, with what was found in it; None when nothing of it is left."""
-        start, end = loglines.stamp(line), len(line.rstrip(b"\r"))
+        start = loglines.stamp(line)
+        end = len(line.rstrip(b"\r"))
         bare = line[start:end]
         cells = self._cells(bare) if self._below else []
         if any(not cell.kind for cell in cells):
-            self._found("private-key-line")
+            self._rules.found("private-key-line")
             return b"" if start else None  # see loglines.REMOVED
-        masked = spans.apply(bare, cells, self._mask) if cells else bare
+        masked = spans.apply(bare, cells, self._rules.replace_value) if cells else bare
         if hits:  # whatever began above, the line may hold more than that
             inside = [(probe, place - start) for probe, place in hits if place > start]
             # Attack: a full-width sign, which is shorter in what was scanned, moves what is behind it.
             is_as_scanned = masked is bare and unseen.narrow(bare) is bare
-            masked = self._rules.text(masked, self._found, hits=inside if is_as_scanned else None)
+            masked = self._rules.text(masked, hits=inside if is_as_scanned else None)
         if any(probe in self._openers for probe, _ in hits):
             self._open(bare)
         return line if masked is bare else line[:start] + masked + line[end:]
@@ -124,7 +124,9 @@ class LogText:
     def _open(self, line: bytes) -> None:
         """Begin what goes on below this line."""
         line = unseen.view(line[-_LONG:])
-        any(self._begin(sort, opened(line)) for sort, opened in _OPENS)
+        for sort, opened in _OPENS:
+            if self._begin(sort, opened(line)):
+                return
 
     def _begin(self, sort: str, below: blocks.Reader) -> bool:
         """Whether there is anything to go on."""

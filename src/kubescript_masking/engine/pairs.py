@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from kubescript_masking.engine import extents, linear, names, values
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
 
-__all__ = ["READERS", "in_front", "keep", "lone"]
+__all__ = ["READERS", "find_lone"]
 
 _JUDGED: Final = 1_024
 """Bytes of a value that are judged: each hit in a long one would judge it anew."""
-_RULED: Final = frozenset({b"|", "│".encode()})
+_RULED: Final = (b"|", "│".encode())
+_PLURALS: Final = ("as", "es", "ts", "ds", "ns", "ys")
+"""How a list's name ends that a shell expands: `${secrets:…}`."""
 _CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
 _SHELL_COMMAND: Final = linear.build(rb"`[a-z][\w./-]* [^`\r\n]*`")
 _SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
@@ -22,6 +25,7 @@ _OTHER_KEY: Final = linear.build(
 )
 _OF_ADDRESSES: Final = bytes(set(range(256)) - set(b" \t\r\n\v\f\"'"))
 _QUOTES: Final = (b'"', b"'", b"`")
+_OPENERS: Final = (*_QUOTES, b"\\", b"|", b">")
 _NAMING: Final = linear.build(
     rb"((?:[A-Za-z]+ )?[\w.-]+)(\\*[\"'`])?(?:\[\d*\]|\])?[ \t]*"
     rb"(::?=|[!=]==?|\?=|\?\?|\|\||[=-]>|<-|::|[=:|-]|\xe2\x94\x82)([ \t\r\n]*)\z"
@@ -38,26 +42,6 @@ _PRINTED: Final = linear.build(
     rb"(?i)(?:name|key|path|param(?:eter)?|variable|setting|option)\\*[\"'`]?\s*(?:=>|[:=])\s*\\*[\"'`]?([/a-z0-9_.\-]+)\\*[\"'`]?"
     rb"[,;]?\s*:?\\*[\"'`]?(?:value|contents?)\\*[\"'`]?\s*(?:=>|[:=])\s*\z"
 )
-_FRONT: Final = 400
-"""Bytes looked at in front of a value for a name that the operator allows."""
-_BETWEEN: Final = (
-    rb"[\"'`\\]*(?:[ \t]*(?:=>|->|:=|[:=])[ \t]*|[ \t]+|,?\s*[\"'`\\]*value[\"'`\\]*[ \t]*[:=][ \t]*)[\"'`\\]*\z"
-)
-
-
-def in_front(allowed: Collection[str]) -> linear.Pattern | None:
-    """Finds one of these names right in front of where a value begins; None when there are none."""
-    if not allowed:
-        return None
-    words = b"|".join(linear.escape(name.encode()) for name in sorted(allowed))
-    return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)
-
-
-def keep(found: Iterable[Span], text: bytes, allowed: linear.Pattern | None) -> Iterator[Span]:
-    """The spans without those of the values of names that the operator allows."""
-    for span in found:
-        if allowed is None or not allowed.search(text[max(0, span.start - _FRONT) : span.start]):
-            yield span
 
 
 class _Naming(NamedTuple):
@@ -74,7 +58,7 @@ class _Naming(NamedTuple):
     """What stands in front of the name."""
 
 
-def _naming(text: bytes, at: int) -> _Naming | None:
+def _find_naming(text: bytes, at: int) -> _Naming | None:
     """The name of the value that begins at `at`; None when there is no name, or no sign."""
     head = text[max(0, at - extents.BACK) : at]
     found = _NAMING.search(head)
@@ -83,19 +67,21 @@ def _naming(text: bytes, at: int) -> _Naming | None:
     return _Naming(found[1].decode(), found[3], found.start(2) >= 0, found[4], head[: found.start()])
 
 
-def pair(text: bytes, end: int) -> Iterator[Span]:
+def find_pair(text: bytes, end: int) -> Iterator[Span]:
     """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
     at = end - 1 - (text[end - 2 : end] == b"{{")  # a template
-    found = _naming(text, at)
+    found = _find_naming(text, at)
     if found is None:
         return
-    if not (kind := names.kind(found.name)):
-        yield from _weak(text, at, found)
+    kind = names.kind(found.name)
+    if not kind:
+        yield from _judge_weak(text, at, found)
     elif not _is_no_pair(text, at, found):
-        yield from _is_named(text, at, found, kind)
+        yield from _judge_named(text, at, found, kind)
 
 
-def _is_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
+def _judge_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
+    """What stands behind a credential's name and a sign."""
     if _in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
         if (end := extents.passphrase(text, at)) >= 0:
@@ -104,8 +90,7 @@ def _is_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]
     start = extents.beginning(text, at)
     if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # what is below the name has a name of its own
         return
-    line = found.before[max(found.before.rfind(b"\n"), found.before.rfind(b"\r")) + 1 :]
-    starts_line = line.strip(b" \t\"'") in {b"", b"-"}
+    starts_line = _is_blank_line(found.before)
     if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
         if (end := extents.unquote(text, start)) > start:
             if values.is_secret(text[start:end], kind):
@@ -118,10 +103,16 @@ def _is_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]
     in_prose = _in_prose(text, start, found, starts_line=starts_line)
     yield from _judge(text, start, kind, in_prose=in_prose, whole_line=whole_line)
     if found.name[-1:] in "sS":
-        yield from _others(text, start, kind)
+        yield from _judge_others(text, start, kind)
 
 
-def _others(text: bytes, at: int, kind: str) -> Iterator[Span]:
+def _is_blank_line(before: bytes) -> bool:
+    """Whether a line begins behind this, but for blanks, a quote or a list's dash."""
+    begin = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+    return before[begin:].strip(b" \t\"'") in {b"", b"-"}
+
+
+def _judge_others(text: bytes, at: int, kind: str) -> Iterator[Span]:
     """`codes: 1a2b-3c4d, 5e6f-7a8b`: the second and those behind it, up to what is none."""
     _, stop = extents.extent(text, at)
     while (other := _OTHER.match(text, stop)) is not None and values.is_mixed(other[1]):
@@ -134,95 +125,113 @@ def _others(text: bytes, at: int, kind: str) -> Iterator[Span]:
 def _judge(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
     """The value at a place whose name is of this kind, when it is a credential."""
     start, stop = extents.extent(text, at, whole_line=whole_line)
-    if kind == "authorization" and (token := _behind_scheme(text, start, stop)) > start:
-        start, stop = token, extents.end_of_word(text, token, stop)
+    token = _find_behind_scheme(text, start, stop) if kind == "authorization" else start
+    if token > start:
+        start = token
+        stop = extents.end_of_word(text, token, stop)
     elif _has_words(text, at, start, stop):
-        stop, in_prose = extents.end_of_word(text, start, stop), True
+        in_prose = True
+        stop = extents.end_of_word(text, start, stop)
     judge = values.is_secret_in_prose if in_prose else values.is_secret
-    if judge(text[start : min(stop, start + _JUDGED)], kind):
+    value = text[start : min(stop, start + _JUDGED)]
+    if judge(value, kind):
         yield Span(start, stop, kind)
 
 
-def _behind_scheme(text: bytes, start: int, stop: int) -> int:
+def _find_behind_scheme(text: bytes, start: int, stop: int) -> int:
     """Behind `Bearer `, or behind another word before a token; `start` when there is neither."""
     scheme = _SCHEME.match(text, start, stop)
-    if scheme is None or not (scheme[1].lower() in _SCHEMES or (scheme[2] and scheme[1][:1].isupper())):
+    if scheme is None:
+        return start
+    has_token = scheme[2] and scheme[1][:1].isupper()
+    if not has_token and scheme[1].lower() not in _SCHEMES:
         return start
     rest = text[scheme.end(1) : stop]
     return stop - len(rest.lstrip(b" \t"))
 
 
-def _weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
+def _judge_weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
     """A value drawn by lot, of a name that alone would not tell."""
-    if not names.weak(found.name) or b"ENC[" in found.before.rpartition(b"]")[2]:  # sops has written it
+    is_sealed = b"ENC[" in found.before.rpartition(b"]")[2]  # sops has written it
+    if is_sealed or not names.weak(found.name):
         return
     if _OTHER_KEY.search(found.name.encode()):
         return
     start, stop = extents.extent(text, extents.beginning(text, at))
-    if values.is_weak_secret(text[start : min(stop, start + _JUDGED)], found.name):
+    value = text[start : min(stop, start + _JUDGED)]
+    if values.is_weak_secret(value, found.name):
         yield Span(start, stop, "key")
 
 
-def weak(text: bytes, end: int) -> Iterator[Span]:
+def find_weak(text: bytes, end: int) -> Iterator[Span]:
     """The same; the probe ends within the value."""
-    head = text[max(0, end - extents.BACK) : end]
-    if (token := _TOKEN.search(head)) is not None:
-        yield from pair(text, end - len(head) + token.start() + 1)
+    low = max(0, end - extents.BACK)
+    token = _TOKEN.search(text[low:end])
+    if token is not None:
+        yield from find_pair(text, low + token.start() + 1)
 
 
-def flag(text: bytes, end: int) -> Iterator[Span]:
+def find_flag(text: bytes, end: int) -> Iterator[Span]:
     """`--password value`."""
-    option = _OPTION.search(text[max(0, end - extents.BACK) : end - 1])
-    kind = names.kind(option[1].decode()) if option is not None else ""
+    at = end - 1
+    option = _OPTION.search(text[max(0, end - extents.BACK) : at])
+    kind = _find_kind(option)
     if not kind:
         return
-    start, stop = extents.extent(text, end - 1)
+    start, stop = extents.extent(text, at)
     value = text[start:stop]
     is_usage = value.lower() in extents.OF_SENTENCES or _FLAG.fullmatch(value) is not None
     if not is_usage and values.is_secret(value, kind):
         yield Span(start, stop, f"flag-{kind}")
 
 
-def quoted(text: bytes, end: int) -> Iterator[Span]:
+def _find_kind(named: linear.Match | None) -> str:
+    """Of what kind the first group's name is; empty when it is none of a credential."""
+    return "" if named is None else names.kind(named[1].decode())
+
+
+def find_quoted(text: bytes, end: int) -> Iterator[Span]:
     """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
-    head = text[max(0, end - extents.BACK) : end]
-    found = _QUOTED.search(head)
-    kind = names.kind(found[1].decode()) if found is not None else ""
+    low = max(0, end - extents.BACK)
+    found = _QUOTED.search(text[low:end])
+    kind = _find_kind(found)
     if found is None or not kind:
         return
-    start, stop = extents.extent(text, end - len(head) + found.start(2))
+    start, stop = extents.extent(text, low + found.start(2))
     value = text[start:stop]
-    joined = kind in {"password", "basic-auth"} or (kind != "secret" and _JOINED.search(found[1]))
+    is_joined = kind != "secret" and _JOINED.search(found[1]) is not None
+    is_telling = is_joined or kind in {"password", "basic-auth"} or values.is_random(value)
     is_whole = b" " not in value or extents.is_passphrase(value)
-    if (joined or values.is_random(value)) and is_whole and values.is_secret_in_prose(value, kind):
+    if is_telling and is_whole and values.is_secret_in_prose(value, kind):
         yield Span(start, stop, kind)
 
 
-def variable_text(text: bytes, end: int) -> Iterator[Span]:
+def find_variable(text: bytes, end: int) -> Iterator[Span]:
     """`{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
     at = end - 1
-    match = _PRINTED.search(text[max(0, at - 2 * extents.BACK) : at])
-    kind = names.kind(match[1].decode()) if match is not None else ""
-    if kind:
-        start, stop = extents.extent(text, at)
-        if values.is_secret(text[start:stop], kind):
-            yield Span(start, stop, f"env-{kind}")
+    kind = _find_kind(_PRINTED.search(text[max(0, at - 2 * extents.BACK) : at]))
+    if not kind:
+        return
+    start, stop = extents.extent(text, at)
+    if values.is_secret(text[start:stop], kind):
+        yield Span(start, stop, f"env-{kind}")
 
 
-def lone(text: bytes, kind: str) -> Iterator[Span]:
+def find_lone(text: bytes, kind: str) -> Iterator[Span]:
     """Of a file with a credential's name, the lines that are or begin with a value: alone, behind a user's name, in
     a row of a table."""
     place, certificate = 0, False
     for line in text.splitlines(keepends=True):
         word = line.strip()
         certificate = word.startswith(b"-----BEGIN") or (certificate and not word.startswith(b"-----END"))
-        if not certificate and (value := _alone(word, kind)):
+        value = b"" if certificate else _find_alone(word, kind)
+        if value:
             start = place + line.index(value)
             yield Span(start, start + len(value), kind)
         place += len(line)
 
 
-def _alone(word: bytes, kind: str) -> bytes:
+def _find_alone(word: bytes, kind: str) -> bytes:
     """What in a line is a value without a name; nothing when there is none."""
     if extents.is_passphrase(word):
         return word
@@ -239,41 +248,42 @@ def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> boo
         return False
     if found.quoted:  # volume "db-password" : references …
         return not starts_line and text[at : at + 1] not in (*_QUOTES, b"\\")
-    is_flow = found.before.rstrip()[-1:] in {b"{", b","} and b"{" in found.before.rpartition(b"\n")[2]
-    is_in_flow = is_flow and not text[at : at + 5].translate(None, _OF_ADDRESSES)  # and no `{ password: pw } = …`
-    return " " in found.name or not ((starts_line or is_in_flow) and found.gap)
+    line = found.before.rpartition(b"\n")[2]
+    is_flow = b"{" in line and found.before.rstrip()[-1:] in {b"{", b","}
+    has_value = not text[at : at + 5].translate(None, _OF_ADDRESSES)  # and no `{ password: pw } = …`
+    is_field = starts_line or (is_flow and has_value)
+    return " " in found.name or not (is_field and found.gap)
 
 
 def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
     """Whether what looks like a name and a value is something else."""
-    front, first = found.before, text[at : at + 1]
+    first = text[at : at + 1]
     if found.name == "PASS" and found.sign == b":":  # what a test run says
         return True
-    if _is_variable(text, at, found):
-        return True
-    if found.sign in _RULED and not (_in_row(text, at) or text.startswith((b"default ", b"default("), at)):
+    if _is_variable(text, at, found) or (found.sign in _RULED and _is_pipe(text, at)):
         return True
     if first == b"`" and _SHELL_COMMAND.match(text, at) and extents.passphrase(text, at + 1) < 0:
         return True
-    if _in_expansion(found) and (
-        first in {b"?", b"+"} or found.name.lower().endswith(("as", "es", "ts", "ds", "ns", "ys"))
-    ):
+    if _in_expansion(found) and (first in {b"?", b"+"} or found.name.lower().endswith(_PLURALS)):
         return True
-    is_prompt = not found.quoted and bool(found.gap) and first in _QUOTES and front.endswith(first)
+    is_prompt = bool(found.gap) and not found.quoted and first in _QUOTES and found.before.endswith(first)
     return is_prompt or _in_address(found)
 
 
 def _is_variable(text: bytes, at: int, found: _Naming) -> bool:
     """`PASSWORD :'name'` of psql, and a quote that closes: `"…&password=" + password`."""
     first = text[at : at + 1]
-    is_of_psql = first == b"'" and found.sign == b":" and not found.gap and text[at - 2 : at - 1] == b" "
-    is_of_css = found.sign == b"::" and first == b"-"
-    return is_of_psql or is_of_css or (first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."})
+    if first == b"-":
+        return found.sign == b"::"  # a state of CSS
+    if first == b"'" and found.sign == b":" and not found.gap and text[at - 2 : at - 1] == b" ":
+        return True
+    return first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."}
 
 
 def _in_address(found: _Naming) -> bool:
     """Whether the name is a part of a URL, of an ARN, of an image's name or of a checksum's."""
-    word = found.before[len(found.before.rstrip(_OF_ADDRESSES)) :]
+    front = found.before.rstrip(_OF_ADDRESSES)
+    word = found.before[len(front) :]
     is_tag = b"/" in word and found.sign == b":" and not found.gap  # shop/redis-with-requirepass:a63338f
     return is_tag or b"arn:" in word or b"urn:" in word or word.lower().endswith(_CHECKSUMS)
 
@@ -283,23 +293,27 @@ def _in_expansion(found: _Naming) -> bool:
     return found.sign in {b":", b"-", b":="} and found.before.endswith(b"${")
 
 
-def _in_row(text: bytes, at: int) -> bool:
-    """Whether a rule between a name and a value is a table's, and no pipe."""
+def _is_pipe(text: bytes, at: int) -> bool:
+    """Whether a rule between a name and a value is a pipe, and neither a table's nor one before a default."""
+    if text.startswith((b"default ", b"default("), at):
+        return False
     line = text[max(0, at - extents.BACK) : at].rpartition(b"\n")[2]
-    return line.lstrip().startswith(tuple(_RULED))
+    return not line.lstrip().startswith(_RULED)
 
 
 def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
-    return b" " in text[start:stop] and text[at : at + 1] not in (*_QUOTES, b"\\", b"|", b">")
+    """Whether several words stand where a value does, in no quotes and in no block of YAML."""
+    is_bare = text[at : at + 1] not in _OPENERS
+    return is_bare and b" " in text[start:stop]
 
 
 READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
-    "pair": pair,
-    "weak": weak,
-    "weak-key": weak,
-    "flag": flag,
-    "quoted": quoted,
-    "variable": variable_text,
-    "variable-text": variable_text,
+    "pair": find_pair,
+    "weak": find_weak,
+    "weak-key": find_weak,
+    "flag": find_flag,
+    "quoted": find_quoted,
+    "variable": find_variable,
+    "variable-text": find_variable,
 }
 """By the probe that calls for them."""

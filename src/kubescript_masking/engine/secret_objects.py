@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from kubescript_masking.engine import json_strings, linear, values
-from kubescript_masking.engine.json_strings import String
-from kubescript_masking.engine.spans import Span
+from kubescript_masking.rules import values
+from kubescript_masking.text import json_strings, linear
+from kubescript_masking.text.json_strings import String
+from kubescript_masking.text.spans import Span
 
 __all__ = ["KIND", "ROLES", "find_owned", "json_values", "yaml_values"]
 
@@ -45,8 +46,8 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
 
 
 def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
-    """The values of the object within which this place is, and where it ends. A manifest that somebody wrote may hold
-    a number among them, or an object."""
+    """The values of the object within which this place is, and where it ends. One that is written by
+    hand may hold a number among them, or an object."""
     found: list[tuple[int, int]] = []
     depth = 1
     while depth and (part := _WITHIN.match(data, place, end)) is not None:
@@ -60,9 +61,8 @@ def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]]
 
 def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
     """The same of the objects that say of themselves that they are Secrets."""
-    wanted = [
-        end - 1 for probe, end in hits if probe == "manifest" and _KIND.search(data[max(0, end - _KIND_BYTES) : end])
-    ]
+    manifests = [end for probe, end in hits if probe == "manifest"]
+    wanted = [end - 1 for end in manifests if _KIND.search(data[max(0, end - _KIND_BYTES) : end])]
     if not wanted:
         return
     places: list[tuple[int, int]] = []
@@ -88,11 +88,13 @@ def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]
 def _braces(data: bytes) -> Iterator[tuple[bytes, int]]:
     """The braces of a document that are in no string, and where they stand."""
     place = 0
-    for number, part in enumerate(json_strings.quotes_only(data, 0, len(data)).split(b'"')):
-        if number % 2 == 0 and (b"{" in part or b"}" in part):
-            for at in range(len(part)):
-                if (sign := part[at : at + 1]) in {b"{", b"}"}:
-                    yield sign, place + at
+    parts = json_strings.quotes_only(data, 0, len(data)).split(b'"')
+    for number, part in enumerate(parts):
+        is_string = number % 2 == 1
+        if not is_string and (b"{" in part or b"}" in part):
+            for at, sign in enumerate(part, start=place):
+                if sign in b"{}":
+                    yield bytes([sign]), at
         place += len(part) + 1
 
 
@@ -102,40 +104,51 @@ def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
     for place in places:
         if place < done:
             continue
-        opening = text.rfind(b"\n---", max(0, place - _MAX_BYTES), place)
-        closing = _SEPARATOR.search(text, place, place + _MAX_BYTES)
-        done = closing.start() if closing is not None else min(len(text), place + _MAX_BYTES)
-        read = max(0, opening, place - _MAX_BYTES)
+        low = max(0, place - _MAX_BYTES)
+        high = min(len(text), place + _MAX_BYTES)
+        closing = _SEPARATOR.search(text, place, high)
+        done = high if closing is None else closing.start()
+        read = max(low, text.rfind(b"\n---", low, place))
         for block in _BLOCK.finditer(text, read, done):
             if block.start() >= read:  # of a block within a block each line has a value, or goes as a whole
-                spans, read = _block(text, block.end(), done, _indent(block[1]))
-                yield from spans
+                found, read = _read_block(text, block.end(), done, _count_columns(block[1]))
+                yield from found
 
 
-def _indent(lead: bytes) -> int:
+def _count_columns(lead: bytes) -> int:
     return len(lead.expandtabs())
 
 
-def _block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Span], int]:
+def _read_block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Span], int]:
     """The values of one block, whose lines are indented deeper than its name, and where it ends."""
     found: list[Span] = []
     own: int | None = None
     while place < end:
-        stop = text.find(b"\n", place, end)
-        stop = end if stop < 0 else stop + 1
+        stop = text.find(b"\n", place, end) + 1 or end
         line = text[place:stop]
-        indent = _indent(line[: len(line) - len(line.lstrip(b" \t"))])
-        if line.strip() and indent <= depth:
-            break
-        match = _LINE.match(line)
-        own = indent if own is None and line.strip() else own
-        if match is not None and indent == own:
-            value = match[1].rstrip(b" \t")
-            if value and not (_NO_VALUE.fullmatch(value) or values.is_blank(value.strip(b"\"'"))):
-                start = place + match.start(1)
-                found.append(Span(start, start + len(value), KIND))
-        elif line.strip() and not values.is_blank(line.strip()):
-            lead = len(line) - len(line.lstrip())
-            found.append(Span(place + lead, place + len(line.rstrip()), KIND))
+        if line.strip():
+            lead = len(line) - len(line.lstrip(b" \t"))
+            indent = _count_columns(line[:lead])
+            if indent <= depth:
+                break
+            own = indent if own is None else own
+            start, value = _find_value(line, is_field=indent == own)
+            if value:
+                found.append(Span(place + start, place + start + len(value), KIND))
         place = stop
     return found, place
+
+
+def _find_value(line: bytes, *, is_field: bool) -> tuple[int, bytes]:
+    """The value in a line of a block, and where it begins: of a field what it holds, of any other line all of it."""
+    match = _LINE.match(line) if is_field else None
+    if match is None:
+        value = bare = line.strip()
+        start = len(line) - len(line.lstrip())
+        is_empty = False
+    else:
+        value = match[1].rstrip(b" \t")
+        bare = value.strip(b"\"'")
+        start = match.start(1)
+        is_empty = _NO_VALUE.fullmatch(value) is not None
+    return start, b"" if is_empty or values.is_blank(bare) else value

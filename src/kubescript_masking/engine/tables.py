@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from kubescript_masking.engine import json_strings, linear, names
-from kubescript_masking.engine.json_strings import String
+from kubescript_masking.rules import names
+from kubescript_masking.text import json_strings, linear
+from kubescript_masking.text.json_strings import String
 
 __all__ = ["Tables"]
 

@@ -40,7 +40,7 @@ class Report(Protocol):
 
 
 Check = Callable[[], None]
-"""Asked again and again while a masker works; raises when nobody waits for its answer any more."""
+"""Asked again and again while a masker works; raises when no caller waits for its answer any more."""
 # Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
 _NOTES: Final = msgspec.json.Decoder(masking.Notes)
 _CHECK_MS: Final = 20
@@ -180,7 +180,7 @@ class Masker:
     def _rest(self, report: Report, check: Check, *, is_broken: bool) -> Iterator[bytes]:
         """All that it still owes of a body."""
         # Read before any of it is passed on: scripts often give up a short answer, and a masker that still has
-        # something to say could serve nobody else.
+        # something to say could serve no other.
         # Attack: 128 KB of gzip, all of which is sent ahead, unfold to 135 MB; a masker that was taken over answers
         # them with 4 GB.
         rest: list[bytes] = []
@@ -243,7 +243,7 @@ class Masker:
         return answer, size, said
 
     def _report(self, kind: str, count: int, found: Found) -> None:
-        # Attack: a million kinds, which whoever counts them keeps.
+        # Attack: a million kinds, all of which the record keeps.
         self._kinds.add(kind)
         if len(self._kinds) > _MAX_KINDS:
             raise protocol.ProtocolError("more kinds of secrets than there are")

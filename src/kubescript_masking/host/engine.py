@@ -56,7 +56,7 @@ class Engine:
         self._pool = pool.Pool(msgspec.json.encode(settings), source, scripts=scripts, strict=strict, why=why)
         self._ready = False
         self._owner = ""
-        # An engine that nobody closes, as in a test, must not leave its processes behind.
+        # An engine that is not closed, as in a test, must not leave its processes behind.
         weakref.finalize(self, self._pool.close)
 
     def of_owner(self, owner: str) -> Self:
@@ -115,7 +115,8 @@ class Engine:
         if not self.enabled:
             return text
         if not self._ready:
-            self.prepare()  # before anybody's patience begins
+            # Before a caller's patience begins: a busy server's first error text was withheld as too slow to mask.
+            self.prepare()
         check = check or cancellation.Patience(_TEXT_S)
         with self._pool.lend(check, owner=self._owner) as masker:
             return masker.text(text, found, check)

@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 _SIZE: Final = min(4, os.cpu_count() or 1)
 """Maskers that wait for work of one caller."""
 _KEPT: Final = 12
-"""Maskers that wait for work of all callers, 3 MiB each. Whoever finds none of his own has another one forked: among
-eight callers with two maskers, that took a third of a short script's processor time and half of its wait."""
+"""Maskers that wait for work of all callers, 3 MiB each. A caller that finds none of its own has another one forked:
+among eight callers with two maskers, that took a third of a short script's processor time and half of its wait."""
 _FOR_BODIES: Final = 56
 """Maskers that bodies may hold at the same time; four for each script where there are many. A watch holds one as
 long as it is open."""
@@ -96,7 +96,7 @@ class Pool:
             with self._borrow(check, script, owner) as masker:
                 yield masker
         except (protocol.ProtocolError, OSError) as error:
-            # The report is masked too, by another masker: nobody may wait for that one and hold this one.
+            # The report is masked too, by another masker: no thread may wait for that one and hold this one.
             self._report(error)
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
@@ -213,7 +213,7 @@ class Pool:
             self._idle.insert(0, self._spawn())  # behind those that are ready
 
     def _provide(self) -> None:
-        """Starts one for the next caller who has none, so that he need not wait for it."""
+        """Starts one for the next caller that has none, so that it need not wait."""
         if not self._closed and all(masker.owner is not None for masker in self._idle):
             self._idle.insert(0, self._spawn())
 

@@ -71,7 +71,7 @@ objects, a Table or such a list, or events that are a line each."""
 
 
 class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a whole body was, which a masker has read to its end. Whoever says what a script has not seen goes by it
+    """What a whole body was, which a masker has read to its end. What says what a script has not seen goes by it
     alone; of a body that is not what it must be there is none."""
 
     items: _Count = 0

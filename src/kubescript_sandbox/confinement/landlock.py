@@ -54,7 +54,7 @@ class _PortRule(ctypes.Structure):
 @functools.cache
 def abi() -> int:
     """Return the version of the kernel's Landlock ABI; 0 when it has none or has it switched off at boot."""
-    # Asked once: the filter of a command line's process lets nobody ask again.
+    # Asked once: the filter of a command line's process forbids the question.
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)))
 
 

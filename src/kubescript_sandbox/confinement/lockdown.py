@@ -312,7 +312,7 @@ def _limits(confinement: Confinement, *, executes: bool) -> str:
     }
     for limit, value in fixed.items():
         _, most = resource.getrlimit(limit)
-        lowered = value if most == resource.RLIM_INFINITY else min(value, most)  # nobody may raise it
+        lowered = value if most == resource.RLIM_INFINITY else min(value, most)  # it may not be raised
         resource.setrlimit(limit, (lowered, lowered))
     return f"memory {confinement.address_space >> 20} MiB, cpu {confinement.cpu_seconds} s"
 

@@ -1,6 +1,7 @@
 """The script's end of the protocol: sends prints and calls, and receives their answers.
 
-guest/main.py creates one channel for its script; the SDK uses it as its transport. wire/protocol.py defines the turns.
+guest/main.py creates one channel for its script, and the guest sends its calls through it. wire/protocol.py defines the
+turns.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ class Batch:
                 self._release(answer)
 
     def close(self) -> None:
-        """Starts no more calls, gives up the answers that nobody took, and waits until no call is running.
+        """Starts no more calls, gives up the answers that were not taken, and waits until no call is running.
 
         A caller that gives up calls aborts them first.
         """

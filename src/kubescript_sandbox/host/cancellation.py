@@ -14,7 +14,7 @@ __all__ = ["Cancellation", "Patience"]
 
 
 class Cancellation:
-    """Thrown once, by whoever learns that nobody waits for the answer any more."""
+    """Thrown once, when the answer is not waited for any more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -52,23 +52,29 @@ class Cancellation:
 
 
 class Patience:
-    """How long somebody waits for a text that is being masked, from when the masking begins.
+    """How long a text may take that is being masked, from when the masking begins.
 
     The first call starts the clock: the rules may have to be compiled before it, for seconds on a busy machine.
     """
 
-    def __init__(self, seconds: float, cancelled: Callable[[], bool] = bool) -> None:
+    def __init__(self, seconds: float, cancelled: Callable[[], bool] = bool, *, grace_s: float = 0.0) -> None:
+        """`grace_s` are the seconds for which it lasts when it is cancelled."""
         self._seconds = seconds
         self._cancelled = cancelled
+        self._grace_s = grace_s
+        self._is_hurried = False
         self._deadline: float | None = None
 
     def __call__(self) -> None:
-        """Raises LimitExceeded (limit.time, cancelled) when nobody waits any more."""
-        if self._cancelled():
-            raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="cancelled")
+        """Raises LimitExceeded (limit.time, cancelled) when the time is over."""
         now = time.monotonic()
         if self._deadline is None:
             self._deadline = now + self._seconds
+        if not self._is_hurried and self._cancelled():
+            if not self._grace_s:
+                raise errors.LimitExceeded("the call was cancelled while its answer was masked", code="cancelled")
+            self._is_hurried = True
+            self._deadline = min(self._deadline, now + self._grace_s)
         if now > self._deadline:
             raise errors.LimitExceeded(
                 "masking the answer took longer than the call may take, so it is withheld; return and print less, or "

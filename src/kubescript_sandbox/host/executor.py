@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import logging
 import queue
 import threading
@@ -99,7 +98,7 @@ class Executor:
 
     def _attempt(self, job: conversation.Job[Any, Any], worker: spawner.Worker) -> runs.Outcome | None:
         """Runs the script in this worker; returns None when the worker was already dead."""
-        dismiss = worker.close
+        is_done = False
         try:
             with job.cancellation.closing(worker.kill):
                 frames = self._try_to_greet(worker)
@@ -109,9 +108,12 @@ class Executor:
                 fault = talk.run()
                 used = usage.read(worker.pid) if fault is None else None
             if used is not None:
-                dismiss = functools.partial(self.later, functools.partial(self._replace, worker))
+                is_done = True
         finally:
-            dismiss()
+            if is_done:
+                self.later(self._replace, worker)
+            else:
+                worker.close()
         if used is None:
             worker.wait(_REAP_TIMEOUT_S)
             if worker.exit is None and not talk.began:
@@ -119,9 +121,9 @@ class Executor:
             self.start()
         return talk.outcome(fault, used, worker.exit)
 
-    def later(self, chore: Callable[[], None]) -> None:
-        """Runs `chore` after the answer that is about to be given has been sent."""
-        self._janitor.later(chore)
+    def later(self, chore: Callable[..., object], *args: object) -> None:
+        """Calls `chore` after the answer that is about to be given has been sent."""
+        self._janitor.later(chore, args)
 
     def _replace(self, worker: spawner.Worker) -> None:
         """Ends a worker that is done, and forks the spare that takes its place."""
@@ -194,14 +196,14 @@ class _Janitor:
     """Runs functions a moment later, in a thread of its own, when they need not run before an answer is sent."""
 
     def __init__(self) -> None:
-        self._chores: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._chores: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = queue.SimpleQueue()
         self._awake_until = 0.0
         self._thread = threading.Thread(target=self._work, name="kubescript-janitor", daemon=True)
         self._thread.start()
 
-    def later(self, chore: Callable[[], None]) -> None:
+    def later(self, chore: Callable[..., object], args: tuple[object, ...]) -> None:
         """Queues `chore`, which must be short."""
-        self._chores.put(chore)
+        self._chores.put((chore, args))
 
     def close(self) -> None:
         """Runs what was queued, and ends the thread."""
@@ -209,11 +211,11 @@ class _Janitor:
         self._thread.join()
 
     def _work(self) -> None:
-        for chore in iter(self._chores.get, None):
+        for chore, args in iter(self._chores.get, None):
             if time.monotonic() >= self._awake_until:
                 time.sleep(_GRACE_S)
                 self._awake_until = time.monotonic() + _GRACE_S  # chores that came meanwhile have waited long enough
             try:
-                chore()
+                chore(*args)
             except Exception:  # without this thread no worker would be ended any more
                 log.exception("a chore failed", extra={"event": "executor.bug"})

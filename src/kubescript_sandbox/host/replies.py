@@ -53,7 +53,7 @@ class Replies:
         self._deadline = deadline
         """By `time.monotonic`."""
         self._end_calls = end_calls
-        """Aborts the calls that are running: the script is over, and nobody waits for them."""
+        """Aborts the calls that are running: the script is over, and its answers are not waited for."""
         self.calls = 0
         self.limit_messages: dict[str, str] = {}
         """The messages about limits that the script got, each with the limit's code."""

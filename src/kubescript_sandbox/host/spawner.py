@@ -243,7 +243,7 @@ class _ForkServer:
 
     def warm_up(self) -> None:
         """Asks for no worker yet."""
-        with contextlib.suppress(OSError):  # it is gone; whoever asks for a worker finds that out
+        with contextlib.suppress(OSError):  # it is gone; the next request for a worker finds that out
             self._link.send(msgspec.json.encode(control.WarmUp()), socket.MSG_DONTWAIT)
 
     def give(self, given: bytes) -> None:
@@ -267,7 +267,7 @@ class _ForkServer:
             self._link.shutdown(socket.SHUT_RDWR)
         if self._input is not None:
             self._input.close()
-        if not self._asked:  # it may be warming up, for which nobody need wait
+        if not self._asked:  # it may be warming up, which need not be waited for
             self.process.kill()
         if not _ends(self.process, _END_S):
             self.process.kill()
@@ -291,7 +291,7 @@ class _ForkServer:
 
     def _report(self, message: control.Message, descriptors: list[int]) -> bool:
         """Passes a report on; returns False when the kernel had no room for the descriptor that came with it."""
-        # Nobody could end a process without its pidfd. The connection is closed then, which ends all of them.
+        # Without its pidfd a process could not be ended. The connection is closed then, which ends all of them.
         with self._lock:
             if isinstance(message, control.Exited):
                 self._workers.pop(message.ticket).ended(message)
@@ -317,7 +317,7 @@ class _ForkServer:
 
 def _ends(process: subprocess.Popen[bytes], within_s: float) -> bool:
     """Waits until this child has ended."""
-    if process.poll() is not None:  # `kill` reaps a child that has ended, whose pid then names nobody or another
+    if process.poll() is not None:  # `kill` reaps a child that has ended, whose pid then names no process or another
         return True
     # subprocess waits with a timeout by looking again and again, up to 50 ms apart: each command would take so much
     # longer.

@@ -74,7 +74,7 @@ def _copy(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], object],
     is_named_tuple = tuple in mro and hasattr(kind, "_fields")
     if is_script_object or kind in _COLLECTIONS or is_named_tuple:
         return _rebuild(value, copy_part, on_created)
-    method = getattr(kind, hook, None)  # of the SDK: a script's class cannot define it (identifiers.DEFINABLE)
+    method = getattr(kind, hook, None)  # of the guest: a script's class cannot define it (identifiers.DEFINABLE)
     if method is not None:
         return method(value) if hook == "__copy__" else method(value, {})
     raise TypeError(f"cannot copy a {kind.__name__}: build a new one")

@@ -151,7 +151,7 @@ def astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> A
 
 def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
     """Convert a value inside a dataclass."""
-    # Attack: an object of the SDK inside a script's dataclass, whose private fields the real asdict would read.
+    # Attack: an object of the guest inside a script's dataclass, whose private fields the real asdict would read.
     if is_instance(value):
         return make(value)
     kind = type(value)

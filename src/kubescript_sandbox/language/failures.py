@@ -43,7 +43,7 @@ class Failure(NamedTuple):
     brief: bool
     """Whether the message names the call, so that the number of the line is enough."""
     by_worker: bool
-    """Whether code of this package, or of the SDK, has raised it."""
+    """Whether code of this package, or of the guest, has raised it."""
 
 
 def describe(error: BaseException) -> Failure:
@@ -97,8 +97,7 @@ def _message(error: BaseException) -> str:
 
 
 def _own_text(error: BaseException) -> str:
-    """Return the SDK's sentence in a KeyError without the quotes that `str` puts round it; empty when its argument is a
-    plain key."""
+    """Returns the guest's sentence in a KeyError, without the quotes that `str` puts round it; empty for a mere key."""
     if type(error) is not KeyError or len(error.args) != 1:
         return ""
     sentence = error.args[0]
@@ -128,7 +127,7 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
 
 
 def _own_hint(error: BaseException) -> str:
-    """Return the hint that an error of the SDK's has made itself, as its message ends with it."""
+    """Return the hint that an error of the guest's has made itself, as its message ends with it."""
     # Attack: a class of the script's, whose `hint` is what a pod says.
     hint = "" if classes.is_script_class(type(error)) else getattr(error, "hint", "")
     return f"; {hint}" if type(hint) is str and hint else ""

@@ -69,7 +69,7 @@ _ALIASES: Final[tuple[type, ...]] = (
 
 
 def count_masks() -> int:
-    """Called before a script asks for the truth of a field. The SDK has functions for the place of this one and the
+    """Called before a script asks for the truth of a field. The guest has functions for the place of this one and the
     next."""
     return 0
 
@@ -91,7 +91,7 @@ READERS: Final[dict[type, Callable[[Any, str], Any]]] = {
     **dict.fromkeys(REFUSED_TYPES, _refuse),
     **dict.fromkeys(_ALIASES, _read_alias),
 }
-"""Types whose attributes are read by a function of their own. The SDK adds its views: what Python does first, looking
+"""Types whose attributes are read by a function of their own. The guest adds its views: what Python does first, looking
 for an attribute of the class and making an AttributeError, takes three times as long as reading the field."""
 
 
@@ -223,7 +223,7 @@ _GUARDS: Final[dict[identifiers.Access, Callable[[Any, str], Any]]] = {
 
 
 def none(obj: Any) -> bool:
-    """Replaces `obj is None`: also true of an empty list or map of the SDK that stands for a missing field."""
+    """Replaces `obj is None`: also true of an empty list or map of the guest that stands for a missing field."""
     return obj is None or (getattr(type(obj), "_stands_in", False) is True and obj._home is not None)
 
 
@@ -236,7 +236,7 @@ def writable(obj: Any) -> Any:
         return obj
     if kind is types.FunctionType and obj.__module__ == classes.MODULE:
         return obj
-    if getattr(kind, "_guarded_writes", False) is True:  # objects of the SDK that are copies, made to be changed
+    if getattr(kind, "_guarded_writes", False) is True:  # objects of the guest that are copies, made to be changed
         return obj
     raise TypeError(f"{describe(obj)} cannot be changed: {_instead(obj)}")
 

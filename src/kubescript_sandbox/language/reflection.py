@@ -38,7 +38,7 @@ def has(obj: Any, name: Any, /) -> bool:
 
 
 def _lacks(obj: Any, name: str) -> bool:
-    """Whether an attribute that reads as None is missing: the SDK's objects without a model can tell."""
+    """Whether an attribute that reads as None is missing: the guest's objects without a model can tell."""
     kind = type(obj)
     if kind not in guards.READERS:
         return False

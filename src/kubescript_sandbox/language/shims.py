@@ -49,7 +49,7 @@ def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -
 
 
 def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
-    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, SDK objects become dicts."""
+    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, the guest's objects dicts."""
     parameters.require_plain(options)
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
@@ -70,7 +70,7 @@ def _number_or(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Wrap a script's `default` so that it is called only for objects for which the official client's objects need it
-    too. Maps and lists of the official client are dicts and lists; `default=str` would turn the SDK's into text that
+    too. Maps and lists of the official client are dicts and lists; `default=str` would turn the guest's into text that
     is not JSON."""
 
     def convert(value: Any) -> Any:
@@ -83,12 +83,12 @@ def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _is_view(value: Any) -> bool:
-    """Whether this is an object, map or list of the SDK."""
+    """Whether this is an object, map or list of the guest."""
     return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
 
 
 def _is_json(value: Any) -> bool:
-    """Whether this is a map or list of the SDK, or an object for which it has no model."""
+    """Whether this is a map or list of the guest, or an object for which it has no model."""
     return getattr(type(value), "_stands_in", False) is True and not (
         value._shape.closed and isinstance(value, Mapping)
     )

@@ -1,9 +1,8 @@
 """How many values a JSON text has, how deep they lie and how long its numbers are, told before anything is decoded.
 
-Attack: 4 MiB of empty lists are 1.4 million objects, which take whoever decodes and renders them seconds and hundreds
-of MiB. Both sides look here: the worker to say so to its script, the host because a worker may lie. All of it is
-linear, and takes no more memory than a few times the text.
-"""
+Attack: 4 MiB of empty lists are 1.4 million objects, which take a process that decodes and renders them seconds and
+hundreds of MiB. Both sides look here: the worker to say so to its script, the host because a worker may lie. All of it
+is linear, and takes no more memory than a few times the text."""
 
 from __future__ import annotations
 

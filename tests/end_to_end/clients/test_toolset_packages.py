@@ -96,7 +96,7 @@ NUMBERS = """
 from kubescript.toolsets import base
 def toolset(access):
     numbers = {"x": {"type": "number"}}
-    tool = base.scripted(access, "echo", "", properties=numbers, required=(), script="inf = nan = 1\\narguments")
+    tool = base.make_tool(access, "echo", "", properties=numbers, required=(), script="inf = nan = 1\\narguments")
     return base.Toolset("own", "echoes", (tool,))
 """
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
@@ -139,7 +139,7 @@ def test_what_is_not_named_is_not_loaded(tmp_path: Path) -> None:
 ONE_TOOL = """
 from kubescript.toolsets import base
 def toolset(access):
-    tool = base.scripted(access, {name!r}, "a tool", properties={{}}, required=(), script={script!r})
+    tool = base.make_tool(access, {name!r}, "a tool", properties={{}}, required=(), script={script!r})
     return base.Toolset({toolset!r}, "a toolset", (tool,))
 """
 BROKEN = {
@@ -258,7 +258,7 @@ def toolset(access):
         if type(thing).__module__ != "builtins" or isinstance(thing, (types.FunctionType, types.MethodType)):
             left += [attribute(thing, name) for name in dir(thing) if name not in HIDDEN]
     found = sorted({f"{type(each).__module__}.{type(each).__name__}" for each in seen.values()})
-    tool = base.scripted(access, "walked", " ".join(found), properties={}, required=(), script="1")
+    tool = base.make_tool(access, "walked", " ".join(found), properties={}, required=(), script="1")
     return base.Toolset("own", "walks", (tool,))
 '''
 

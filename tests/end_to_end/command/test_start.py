@@ -24,7 +24,7 @@ import sys
 from kubescript import config
 from kubescript.toolsets import sdk
 sdk.skip_conveniences()
-with config.deferred_models():
+with config.defer_models():
     from kubescript import transports
     from kubescript.server import served
     from kubescript.toolsets import code

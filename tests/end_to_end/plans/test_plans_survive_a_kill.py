@@ -353,7 +353,11 @@ def test_a_plan_outlives_each_program_that_has_to_do_with_it(
         status = place.cluster.answer(rollouts.USER, first.audit_id).status
 
         code, screen = at_terminal(plan, "mark 3")
-        assert code == -signal.SIGKILL and "somebody has begun to apply it" in screen and "Type `approve`" not in screen
+        assert (
+            code == -signal.SIGKILL
+            and "another process has begun to apply it" in screen
+            and "Type `approve`" not in screen
+        )
         second = plans.get(plan).steps
         # An API server that gave up since its client was gone may have carried out the first request, or may not.
         assert status < 300 or [step.state for step in second] == ["waiting"] * 3 or second[0].state == "done"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import hashlib
 import json
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import hypothesis
@@ -15,7 +18,9 @@ import pytest
 from hypothesis import strategies
 
 from kubescript import errors, redaction, types
-from kubescript.changes import attempts
+from kubescript.broker import operation
+from kubescript.changes import attempt, writer
+from kubescript.changes.rules import writes
 from kubescript.cluster import live
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
@@ -754,67 +759,80 @@ def test_two_changes_of_an_object_have_different_rows(engine: redaction.Engine, 
 # A real API server
 
 
+class Shared(live.Live):
+    """A cluster that others change too: each of `others` once, after a read."""
+
+    def __init__(self, kubeconfig: Path, others: list[Callable[[], object]]) -> None:
+        super().__init__(kubeconfig)
+        self._others = others
+
+    def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
+        """Answers a call, and lets another one change what it was about."""
+        response = super().perform(call, timeout_s, cancel)
+        if call.method == "GET" and self._others:
+            self._others.pop(0)()
+        return response
+
+
+def trying(cluster: live.Live, engine: redaction.Engine) -> writer.Writer:
+    """What tries writes under no rule."""
+    return writer.Writer(cluster, engine.changes, writes.Policy(), lambda text, _found, _check: text, "")
+
+
+def soon(call: request.Request) -> request.Request:
+    """The request with as much time as a test may take."""
+    return dataclasses.replace(call, deadline=time.monotonic() + 30)
+
+
 def test_an_object_that_somebody_makes_at_that_moment_is_told_from_no_dry_run(
     scratch: ControlPlane, namespace: str, engine: redaction.Engine
 ) -> None:
     """As far as one can tell. The next attempt sees it."""
-    cluster, tried = live.Live(scratch.kubeconfig), attempts.Attempts(engine.changes)
     raced = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "raced", "namespace": namespace}}
     path = ("api", "v1", "namespaces", namespace, "configmaps", "raced")
     asked = request.parse(
         exchanges.Call("PUT", path, body=msgspec.Raw(json.dumps(raced | {"data": {"a": "b"}}).encode()))
     )
-
-    def send(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-        return cluster.perform(what, 30, cancel)
-
-    def read(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-        answer = send(what, cancel)
-        Writer(scratch.kubeconfig).create(raced)
-        return answer
-
+    others: list[Callable[[], object]] = [lambda: Writer(scratch.kubeconfig).create(raced)]
+    cluster = Shared(scratch.kubeconfig, others)
+    tried = trying(cluster, engine)
     with pytest.raises(errors.PlanError, match=r"either somebody created it at this moment, or .* look at it before"):
-        tried.attempt(asked, read, send, lambda _: None, cancellation.Cancellation())
-    found = tried.attempt(asked, send, send, lambda _: None, cancellation.Cancellation())
-    assert isinstance(found, attempts.Attempt) and set(rows(found.changes)) == {"data.a"}
+        tried.try_again(soon(asked), operation.Operation())
+    assert not others
+    found = tried.try_again(soon(asked), operation.Operation())
+    assert isinstance(found, attempt.Attempt) and set(rows(found.changes)) == {"data.a"}
+    cluster.close()
 
 
 def test_a_write_is_tried_on_the_very_version_that_was_read(
     scratch: ControlPlane, namespace: str, engine: redaction.Engine
 ) -> None:
     """What somebody else has changed since is no change of the write's; who changes it each time is told."""
-    cluster, tried = live.Live(scratch.kubeconfig), attempts.Attempts(engine.changes)
     made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "moving", "namespace": namespace}}
     Writer(scratch.kubeconfig).create(made)
-    others = 1
 
     def patch(key: str, value: str) -> request.Request:
         body = msgspec.Raw(json.dumps({"data": {key: value}}).encode())
         path = ("api", "v1", "namespaces", namespace, "configmaps", "moving")
-        return request.parse(exchanges.Call("PATCH", path, (), body, "merge-patch"))
+        return soon(request.parse(exchanges.Call("PATCH", path, (), body, "merge-patch")))
 
-    def send(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-        return cluster.perform(what, 30, cancel)
+    def change(number: int) -> None:
+        cluster.perform(patch("theirs", str(number)), 30, cancellation.Cancellation()).close()
 
-    def read(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-        nonlocal others
-        answer = send(what, cancel)
-        if others:
-            others -= 1
-            send(patch("theirs", str(others)), cancel).close()
-        return answer
-
-    def attempt() -> attempts.Attempt:
-        found = tried.attempt(patch("ours", "1"), read, send, lambda _: None, cancellation.Cancellation())
-        assert isinstance(found, attempts.Attempt)
+    def try_ours() -> attempt.Attempt:
+        found = tried.try_again(patch("ours", "1"), operation.Operation())
+        assert isinstance(found, attempt.Attempt)
         return found
 
-    assert set(rows(attempt().changes)) == {"data.ours"}
-    others = 100
+    others: list[Callable[[], object]] = [functools.partial(change, 0)]
+    cluster = Shared(scratch.kubeconfig, others)
+    tried = trying(cluster, engine)
+    assert set(rows(try_ours().changes)) == {"data.ours"}
+    others.extend(functools.partial(change, number) for number in range(1, 100))
     with pytest.raises(errors.PlanError, match="changes faster than it can be read"):
-        attempt()
-    others = 0
-    assert set(rows(attempt().changes)) == {"data.ours"}
+        try_ours()
+    others.clear()
+    assert set(rows(try_ours().changes)) == {"data.ours"}
     cluster.close()
 
 
@@ -825,27 +843,24 @@ def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, en
     del made["status"]
     Writer(scratch.kubeconfig).create(made)
     cluster = live.Live(scratch.kubeconfig)
-    tried = attempts.Attempts(engine.changes)
+    tried = trying(cluster, engine)
 
-    def perform(what: request.Request, cancel: cancellation.Cancellation) -> types.Response:
-        return cluster.perform(what, 30, cancel)
-
-    def attempt(method: str, path: str, body: Any, form: str = "json") -> inspection.Changes:
+    def difference(method: str, path: str, body: Any, form: str = "json") -> inspection.Changes:
         where = ("apis", "apps", "v1", "namespaces", namespace, "deployments", *path.split())
         fields = {"method": method, "path": where, "query": (), "content_type": form}
         given = exchanges.Call(**fields, body=msgspec.Raw(json.dumps(body).encode()))  # type: ignore[arg-type]
-        found = tried.attempt(request.parse(given), perform, perform, lambda _: None, cancellation.Cancellation())
-        assert isinstance(found, attempts.Attempt)
+        found = tried.try_again(soon(request.parse(given)), operation.Operation())
+        assert isinstance(found, attempt.Attempt)
         return found.changes
 
     other = copy.deepcopy(made) | {"metadata": {"name": "other"}}
-    created = attempt("POST", "", other)
+    created = difference("POST", "", other)
     assert created.before is None
     assert "spec.template.spec.containers[web].imagePullPolicy" in by_server(created)
     assert not {"spec.replicas", "spec.template.spec.containers[web].image"} & by_server(created)
 
     patch = in_pod({"name": "log", "image": "fluent"}, {"name": "web", "env": [{"name": "TOKEN", "value": SECRET}]})
-    merged = attempt("PATCH", "web", patch, "strategic-merge-patch")
+    merged = difference("PATCH", "web", patch, "strategic-merge-patch")
     requested = {row.path: row.new for row in merged.rows if not row.by_server}
     env = "spec.template.spec.containers[web].env[TOKEN]"
     assert set(requested) - {"spec.template.spec.containers"} == {
@@ -856,8 +871,8 @@ def test_dry_runs_of_a_real_api_server(scratch: ControlPlane, namespace: str, en
     assert merged.before is not None and merged.after is not None
     assert merged.before.digest != merged.after.digest and merged.before.uid == merged.after.uid
 
-    assert attempt("PATCH", "web", {"spec": {"replicas": 2}}, "merge-patch").rows == ()
-    scaled = attempt("PATCH", "web scale", {"spec": {"replicas": 9}}, "merge-patch")
+    assert difference("PATCH", "web", {"spec": {"replicas": 2}}, "merge-patch").rows == ()
+    scaled = difference("PATCH", "web scale", {"spec": {"replicas": 9}}, "merge-patch")
     assert scaled.rows == (inspection.Row("spec.replicas", "2", "9"),)
     assert scaled.before == merged.before
     cluster.close()

@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import pytest
 
+from kubescript.broker import operation
 from kubescript.changes import dependents as kept
+from kubescript.changes import plan as kept_plan
 from kubescript_sandbox import runs
 from tests.kit import plan_mode
 from tests.kit.controlplane.server import ControlPlane
@@ -219,7 +221,10 @@ def test_a_namespace_is_read_once(plan: plan_mode.Planner) -> None:
 def test_what_is_cut_off_is_counted() -> None:
     """An approver must not take the first lines for all of them."""
     lines = [["x" * 500, *map(str, range(34))], ["one"]]
-    first, second = kept.read(runs.Outcome(result=json.dumps(lines).encode()), 2, str)
+    outcome = runs.Outcome(result=json.dumps(lines).encode())
+    gone = kept_plan.Request("DELETE", "/api/v1/namespaces/shop/pods/a")
+    steps = [kept_plan.Step(gone, "delete", "", "v1", "pods", "", "shop", name) for name in ("a", "b")]
+    first, second = kept.find(lambda _script, _operation: (outcome, str), operation.Operation(), "", steps)
     assert first[0] == "x" * 400 + " …" and first[29:] == ("28", "… and 5 more")
     assert second == ("one",)
 

@@ -269,7 +269,7 @@ def check_same(run: Run, event: audit.Event, step: plan.Step, version: str, plan
     """Fails unless this event is the recorded request with its precondition."""
     assert (event.verb, event.path, event.query) == (step.verb, step.request.path, step.request.query)
     recorded = call(step)
-    sent = requests.guarded(recorded, step.precondition.uid if step.precondition is not None else "", version)
+    sent = requests.guard(recorded, step.precondition.uid if step.precondition is not None else "", version)
     assert sent.body is not None
     assert step.verb == "create" or f'"{version or 1}"'.encode() in sent.body
     if step.verb == "patch":

@@ -95,4 +95,4 @@ def locked(operations: list[Object], metadata: Any) -> Any:
         "PATCH", "/api/v1/namespaces/shop/configmaps/locked", (), "patch", True, "", "v1", "configmaps", "", "shop",
         "locked", body=body, content_type="application/json-patch+json",
     )  # fmt: skip
-    return json.loads(requests.guarded(call, metadata.uid, metadata.resource_version).body or b"")
+    return json.loads(requests.guard(call, metadata.uid, metadata.resource_version).body or b"")

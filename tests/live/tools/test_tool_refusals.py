@@ -266,7 +266,7 @@ ALLOWED: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 def test_what_kubernetes_allows_passes(case: str) -> None:
     """The arguments come out as they went in, but for those that are null."""
     tool, given = ALLOWED[case]
-    passed = arguments.checked(tool, given, tuple(classic.SCHEMAS[tool]["properties"]))
+    passed = arguments.check(tool, given, tuple(classic.SCHEMAS[tool]["properties"]))
     assert passed == {name: value for name, value in given.items() if value is not None}
 
 
@@ -289,10 +289,10 @@ def test_a_hostile_text_is_checked_at_once(case: str) -> None:
         _try("kubectl_get", {"labels": dict.fromkeys((f"{number}{text[:50]}" for number in range(500)), text[:50])})
         _try("kubectl_get", {text: text})
     assert time.process_time() - started < 5
-    assert arguments.checked("kubectl_get", {"name": "web"}, ("name",)) == {"name": "web"}
+    assert arguments.check("kubectl_get", {"name": "web"}, ("name",)) == {"name": "web"}
 
 
 def _try(tool: str, given: dict[str, Any]) -> None:
     known = ("name", "namespace", "labelSelector", "since", "cluster", "filter", "labels")
     with contextlib.suppress(arguments.Refusal):
-        arguments.checked(tool, given, known)
+        arguments.check(tool, given, known)

@@ -18,7 +18,7 @@ from kubescript import config, errors, redaction
 from kubescript.inspection import expressions
 from kubescript.request import request
 from kubescript.wire import exchanges, inspection
-from kubescript_masking.engine.scanner import RuleError
+from kubescript_masking.rules.probes import RuleError
 
 WEB: dict[str, Any] = {
     "apiVersion": "apps/v1",

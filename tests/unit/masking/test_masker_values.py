@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from kubescript_masking.engine import linear, names, values
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import linear
 
 
 @pytest.mark.parametrize("row", values.HARMLESS, ids=lambda row: row["id"])

@@ -19,7 +19,8 @@ from hypothesis import strategies
 
 from kubescript import errors, redaction
 from kubescript.request import request
-from kubescript_masking.engine import completeness, pieces, spans
+from kubescript_masking.engine import completeness, pieces
+from kubescript_masking.text import spans
 from kubescript_masking.wire import masking
 from tests.kit import cases, reading
 

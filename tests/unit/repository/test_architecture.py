@@ -30,6 +30,8 @@ MASKER_ROOMS: Final = (
     "kubescript.kube",
     "kubescript.wire",
     "kubescript_masking.engine",
+    "kubescript_masking.rules",
+    "kubescript_masking.text",
     "kubescript_masking.wire",
     "kubescript_sandbox.confinement",
     "kubescript_sandbox.wire",
@@ -81,7 +83,7 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
         UNTRUSTED,
     ),
     "a host module imports a rule of the masker": (
-        [("kubescript.redaction.redactor", "kubescript_masking.engine.rules")],
+        [("kubescript.redaction.redactor", "kubescript_masking.rules.shapes")],
         MASKING,
     ),
     "the worker imports the masker": ([("kubescript.guest.entry", "kubescript_masking.engine.bodies")], MASKING),
@@ -92,6 +94,14 @@ BREACHES: Final[dict[str, tuple[list[tuple[str, str]], str]]] = {
     "what inspects imports a module of the host": ([("kubescript.inspection.facts", "kubescript.errors")], PLACES),
     "masking's wire knows its host": (
         [("kubescript_masking.wire.masking", "kubescript_masking.host.pool")],
+        "The masking house's imports point down this list",
+    ),
+    "a rule of masking knows what scans": (
+        [("kubescript_masking.rules.patterns", "kubescript_masking.engine.scanner")],
+        "The masking house's imports point down this list",
+    ),
+    "what reads text in masking knows what is secret": (
+        [("kubescript_masking.text.extents", "kubescript_masking.rules.values")],
         "The masking house's imports point down this list",
     ),
     "the masker imports a guard of the sandbox": (
@@ -196,10 +206,9 @@ def test_the_untrusted_process_imports_nothing_but_its_named_packages() -> None:
 def test_the_masking_process_imports_nothing_but_its_named_packages() -> None:
     """What reads hostile bytes has no HTTP client, no YAML and no template engine at hand."""
     graph = read_graph()
-    modules = {
-        module for module in graph.modules if module.startswith(("kubescript.inspection", "kubescript_masking.engine"))
-    }
-    assert len(modules) > 12
+    rooms = ("kubescript.inspection", *(f"kubescript_masking.{room}" for room in ("engine", "rules", "text")))
+    modules = {module for module in graph.modules if module.startswith(rooms)}
+    assert len(modules) > 40
     imported = {found for module in modules for found in graph.find_modules_directly_imported_by(module)}
     ours = {name for name in imported if name.startswith("kubescript")}
     assert all(name.startswith(MASKER_ROOMS) for name in ours)

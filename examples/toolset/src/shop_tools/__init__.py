@@ -23,7 +23,7 @@ table(top(rows, "restarts", 20)) if rows else "no restarts"
 def toolset(access: base.Access) -> base.Toolset:
     """Return the toolset. `access` runs scripts; it has no cluster, no settings and no credentials."""
     tools = (
-        base.scripted(
+        base.make_tool(
             access,
             "shop_images",
             "Images in use, with the number of containers of each",
@@ -31,7 +31,7 @@ def toolset(access: base.Access) -> base.Toolset:
             required=(),
             script=IMAGES,
         ),
-        base.scripted(
+        base.make_tool(
             access,
             "shop_restarts",
             "Containers that have restarted, the worst first",

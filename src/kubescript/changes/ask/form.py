@@ -35,5 +35,5 @@ def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:
 
 
 def line(text: str, most: int) -> str:
-    """Returns somebody's text as one line of at most so many characters, all of which can be seen."""
+    """Returns a client's text as one line of at most so many characters, all of which can be seen."""
     return " ".join(sanitizing.clean(text[: 4 * most]).split())[:most]

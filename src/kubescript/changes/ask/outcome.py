@@ -12,7 +12,7 @@ from dataclasses import replace
 from kubescript import errors, types
 from kubescript.changes.store import record
 
-__all__ = ["Quote", "added", "changes", "ended", "failed", "said"]
+__all__ = ["Quote", "add_answer", "add_end", "add_failure", "add_words", "changes"]
 
 log = logging.getLogger(__name__)
 
@@ -20,14 +20,14 @@ Quote = Callable[[str], types.Answer]
 """Masks and marks a text that may have words of the cluster."""
 
 
-def said(answer: types.Answer, text: str) -> types.Answer:
+def add_words(answer: types.Answer, text: str) -> types.Answer:
     """Returns the answer with more words of ours; its plan is settled."""
     return replace(answer, text=f"{answer.text}\n{text}".strip(), plan="")
 
 
-def added(answer: types.Answer, more: types.Answer) -> types.Answer:
+def add_answer(answer: types.Answer, more: types.Answer) -> types.Answer:
     """Returns the answer with the text of another one."""
-    return replace(said(answer, more.text), untrusted=answer.untrusted or more.untrusted)
+    return replace(add_words(answer, more.text), untrusted=answer.untrusted or more.untrusted)
 
 
 def changes(found: record.Record) -> str:
@@ -36,21 +36,21 @@ def changes(found: record.Record) -> str:
     return "1 change" if count == 1 else f"{count} changes"
 
 
-def ended(answer: types.Answer, found: record.Record, quote: Quote) -> types.Answer:
+def add_end(answer: types.Answer, found: record.Record, quote: Quote) -> types.Answer:
     """Returns the answer with what became of a plan."""
-    answer = said(answer, _outcome(found))
+    answer = add_words(answer, _outcome(found))
     # Attack: the message of a webhook that denies a write, with orders to the model, or with a secret in it.
-    return added(answer, quote(found.text)) if found.state == "stopped" and found.text else answer
+    return add_answer(answer, quote(found.text)) if found.state == "stopped" and found.text else answer
 
 
-def failed(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
+def add_failure(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
     """Returns the answer with why nothing more is done about its plan."""
     log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
     # Attack: a webhook's words, in the story of what was made before a plan was lost.
     if isinstance(error, errors.PlanError | errors.AuditError | errors.Busy) and not isinstance(error, errors.PlanLost):
-        answer = said(answer, f"error {error.code}: {error.message}; nothing more is changed")
+        answer = add_words(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:
-        answer = added(said(answer, f"error {error.code}; nothing more is changed"), quote(error.message))
+        answer = add_answer(add_words(answer, f"error {error.code}; nothing more is changed"), quote(error.message))
     return replace(answer, is_error=True, code=error.code)
 
 
@@ -66,13 +66,13 @@ def _outcome(found: record.Record) -> str:
     if found.state == "expired":
         return f"{name}: expired; nothing was changed"
     if found.state == "stopped":
-        return f"{name}: stopped; {_made(found)}"
+        return f"{name}: stopped; {_describe_changes(found)}"
     if found.state == "pending":
         return f"{name}: pending, since it needs another person's approval; nothing is changed yet"
     return f"{name}: approved{by}, and being applied; `kubescript plans show {found.plan.id}` tells how it ends"
 
 
-def _made(found: record.Record) -> str:
+def _describe_changes(found: record.Record) -> str:
     count = sum(step.state == "done" for step in found.steps)
     text = f"{count} of {len(found.steps)} changes were made"
     return text + (

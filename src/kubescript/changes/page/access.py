@@ -1,6 +1,6 @@
 """Who may open the page: keys that open once, the sessions they begin, and the tokens of its forms.
 
-A key is made by whoever knows the server's secret, and can be spent at that server only. Sessions live as long as the
+A key is made with the server's secret, and can be spent at that server only. Sessions live as long as the
 server. All of it is in memory, so nothing that was copied from a disk opens anything.
 """
 

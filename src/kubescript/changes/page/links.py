@@ -17,7 +17,7 @@ import msgspec
 from kubescript import errors, private_files
 from kubescript.changes.page import access
 
-__all__ = ["found", "publish"]
+__all__ = ["find", "publish"]
 
 _PREFIX: Final = "page-"
 _ANSWER_S: Final = 1.0
@@ -60,7 +60,7 @@ def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
     return withdraw
 
 
-def found(folder: Path, store: str) -> access.Link | None:
+def find(folder: Path, store: str) -> access.Link | None:
     """Returns what makes links to the page of a server that runs and keeps its plans in this store; None when there is
     none. Files of servers that were killed are removed."""
     for path in sorted(folder.glob(f"{_PREFIX}*.json")):

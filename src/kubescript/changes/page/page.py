@@ -93,7 +93,7 @@ class _Pages:
     def history(self, request: Request) -> Response:
         """Answers with the newest plans."""
         if not self._keys.reads(self._session(request)):
-            return self._closed(request)
+            return self._refuse(request)
         views = [view.summary(entry) for entry in self._store.newest(_NEWEST)]
         return self._page("plans.html", views=views, most=_NEWEST)
 
@@ -102,9 +102,9 @@ class _Pages:
         plan_id = request.path_params["id"]
         session = self._session(request)
         if "key" in request.query_params:
-            return self._opened(request, plan_id, session)
+            return self._open(request, plan_id, session)
         if not self._keys.reads(session):
-            return self._closed(request)
+            return self._refuse(request)
         return self._plan(request, self._store.get(plan_id))
 
     async def decide(self, request: Request) -> Response:
@@ -118,7 +118,7 @@ class _Pages:
         status = 404 if error.code == "plan.unknown" else 503
         return self._message(status, "This plan cannot be shown", error.explained)
 
-    def _opened(self, request: Request, plan_id: str, session: str) -> Response:
+    def _open(self, request: Request, plan_id: str, session: str) -> Response:
         # A browser that fetches ahead, or a program that only asks whether a link works, must not spend it.
         if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
             return Response(status_code=503)
@@ -139,7 +139,7 @@ class _Pages:
         )
         return answer
 
-    def _closed(self, request: Request) -> Response:
+    def _refuse(self, request: Request) -> Response:
         """Answers a browser that has no session."""
         # A link that was followed from another site opened the plan, but a browser sends a strict cookie only with what
         # a page of ours asks for. So one of ours asks.
@@ -212,7 +212,7 @@ class _Pages:
             form=form,
             alert=alert,
             open_all=opens_all,
-            closed=frozenset() if opens_all else _closed_changes(shown.changes),
+            closed=frozenset() if opens_all else _find_closed(shown.changes),
             following=is_following,
             refresh=_REFRESH_S if is_following else None,
             how_to_get_a_link=_how_to_get_a_link(shown.summary.id),
@@ -259,7 +259,7 @@ def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason
     return "" if reason else "A critical finding can be overridden only with a reason."
 
 
-def _closed_changes(changes: Sequence[model.Change]) -> frozenset[int]:
+def _find_closed(changes: Sequence[model.Change]) -> frozenset[int]:
     """Returns the numbers of the changes that are closed at first: their headings say how much is in them."""
     closed = set()
     left = _OPEN_ROWS_IN_ALL

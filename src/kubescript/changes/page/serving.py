@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kubescript import errors
-from kubescript.transports import connections
+from kubescript.transports import http_connections
 
 __all__ = ["Headers", "serve"]
 
@@ -36,7 +36,7 @@ def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]
     """Serves the application on a loopback port, in a thread; 0 is any that is free. Returns its URL and a function
     that ends it. Raises PlanError when the port cannot be had."""
     try:
-        listener = socket.create_server(("127.0.0.1", port), backlog=connections.BACKLOG)
+        listener = socket.create_server(("127.0.0.1", port), backlog=http_connections.BACKLOG)
     except OSError as error:
         raise errors.PlanError(
             f"the page for approvals cannot use port {port}: {os.strerror(error.errno or 0)}",
@@ -45,7 +45,7 @@ def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]
         ) from None
     options = uvicorn.Config(
         application,
-        http=connections.protocol(_CONNECTIONS),
+        http=http_connections.protocol(_CONNECTIONS),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -53,7 +53,7 @@ def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]
         timeout_graceful_shutdown=1,
     )
     started = threading.Event()
-    server = connections.Server(options, on_start=started.set)
+    server = http_connections.Server(options, on_start=started.set)
 
     def run() -> None:
         try:

@@ -48,7 +48,7 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
     """
     objections = list(_objections(call, changes, rules))
     denials = (
-        *_created(call, changes, rules),
+        *_deny_creation(call, changes, rules),
         *_targets(call, changes, rules),
         *_counts(changes, rules),
         *_images(changes, rules),
@@ -59,7 +59,9 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
     return Findings(denials, notices)
 
 
-def _created(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
+def _deny_creation(
+    call: request.Request, changes: inspection.Changes, rules: writes.Policy
+) -> Iterator[policy.Decision]:
     """Denies an apply that creates its object where only changes are permitted."""
     if changes.before is None and changes.after is not None:
         denied = writes.check_verb(call, "create", rules)
@@ -72,7 +74,7 @@ def _targets(call: request.Request, changes: inspection.Changes, rules: writes.P
     if matches is None or changes.before is None:
         return
     states = [changes.before]
-    # Attack: a change that takes the label away, after which the object is nobody's. A Scale has no labels.
+    # Attack: a change that takes the label away, after which the object has no owner by label. A Scale has no labels.
     if changes.after is not None and not call.subresource:
         states.append(changes.after)
     if not all(matches({"metadata": {"labels": state.labels}}) for state in states):

@@ -31,7 +31,7 @@ def is_from(image: str, registries: Iterable[str]) -> bool:
     if not repository:
         return False
     # Attack: registry.example.com.evil.org/x and registry.example.com/team-evil/x begin with what is permitted.
-    return any(f"{repository}/".startswith(f"{_lowered(prefix)}/") for prefix in registries)
+    return any(f"{repository}/".startswith(f"{_lower(prefix)}/") for prefix in registries)
 
 
 def is_registry(prefix: str) -> bool:
@@ -53,10 +53,10 @@ def _repository(image: str) -> str:
     colon = name.find(":", slash + 1)
     if colon >= 0 and not _TAG.fullmatch(name[colon + 1 :]):
         return ""
-    return _completed(name[:colon] if colon >= 0 else name)
+    return _complete(name[:colon] if colon >= 0 else name)
 
 
-def _completed(name: str) -> str:
+def _complete(name: str) -> str:
     """Returns the repository with its host; empty when one of the two is malformed."""
     host, slash, path = name.partition("/")
     if not slash or not _is_host(host):
@@ -76,6 +76,6 @@ def _is_host(first: str) -> bool:
     return "." in first or ":" in first or first == "localhost" or first != first.lower()
 
 
-def _lowered(prefix: str) -> str:
+def _lower(prefix: str) -> str:
     host, slash, path = prefix.partition("/")
     return f"{host.lower()}{slash}{path}"

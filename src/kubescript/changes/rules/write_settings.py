@@ -104,7 +104,7 @@ def _check_namespaces(patterns: Iterable[str]) -> None:
 
 def _check_resources(setting: str, names: Iterable[str]) -> None:
     """Refuses a name that no resource has: a rule for a misspelt one would restrict nothing."""
-    built_in = _built_in()
+    built_in = _list_built_in()
     for name in names:
         match = _RESOURCE.fullmatch(name)
         group = match["group"] if match is not None else ""
@@ -114,7 +114,7 @@ def _check_resources(setting: str, names: Iterable[str]) -> None:
             raise _wrong(f"`{setting}`: there is no resource {name[:80]!r}{config.nearest(name, built_in)}")
 
 
-def _built_in() -> set[str]:
+def _list_built_in() -> set[str]:
     return {kinds.full_name(group, name) for group, names in kinds.BUILT_IN.items() for name in names}
 
 

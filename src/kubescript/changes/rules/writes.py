@@ -18,7 +18,17 @@ from kubescript.policy import policy
 from kubescript.request import request
 
 __all__ = [
-    "COMMAND", "RULES", "Policy", "Rule", "by", "check_verb", "is_in", "operation", "permitted", "resource", "some",
+    "COMMAND",
+    "RULES",
+    "Policy",
+    "Rule",
+    "by",
+    "check_verb",
+    "find_objection",
+    "is_in",
+    "operation",
+    "resource",
+    "some",
 ]  # fmt: skip
 
 
@@ -100,7 +110,7 @@ class Policy:
     per_minute: int = 120
 
 
-def permitted(call: request.Request, rules: Policy) -> policy.Decision | None:
+def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
     """Returns why a write may not even be tried; None when it may."""
     return next(_denials(call, rules), None)
 
@@ -166,7 +176,7 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
     refused = check_verb(call, verb(call), rules)
     if refused is not None:
         yield refused
-    if call.verb not in _known_verbs(call):
+    if call.verb not in _list_verbs(call):
         yield _deny("writes.verbs", f"no API server lets one {call.verb} it by name", COMMAND)
 
 
@@ -187,7 +197,7 @@ def _always(call: request.Request) -> Iterator[policy.Decision]:
         yield _deny("writes.generate_name", "a plan names what it makes", "set metadata.name, not generateName")
 
 
-def _known_verbs(call: request.Request) -> frozenset[str]:
+def _list_verbs(call: request.Request) -> frozenset[str]:
     """Returns what API servers let one do to such an object. Anything else might do what no dry run shows."""
     if call.subresource == "eviction":
         return frozenset({"create"})

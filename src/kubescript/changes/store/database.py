@@ -21,7 +21,7 @@ from sqlalchemy import exc
 
 from kubescript import errors, private_files
 
-__all__ = ["PLANS", "Database", "opened", "unavailable"]
+__all__ = ["PLANS", "Database", "open_database", "unavailable"]
 
 _VERSION: Final = 1
 """Of the tables below and of the JSON in them."""
@@ -54,7 +54,7 @@ PLANS: Final = sqlalchemy.Table(
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _SCHEMA_LOCK: Final = 0x6B756265
-"""Of the two replicas that start first, one makes the tables. Any number that nobody else uses as a lock."""
+"""Of the two replicas that start first, one makes the tables. Any number that no other program uses as a lock."""
 _MAX_WHY: Final = 200
 _POSTGRES_CONNECTION: Final = {
     "connect_timeout": 5,
@@ -81,14 +81,14 @@ class Database:
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlalchemy.Connection]:
         """Yields a connection for one SELECT. Raises PlanError."""
-        with self._explained(), self._engine.connect() as connection:
+        with self._explain_errors(), self._engine.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlalchemy.Connection]:
         """Yields a connection in a transaction, which is on the disk when this ends without an error. Raises
         PlanError; then nothing was written, unless the connection broke while it was committed."""
-        with self._explained(), self._engine.begin() as connection:
+        with self._explain_errors(), self._engine.begin() as connection:
             # SQLite does not wait for a lock in a transaction that has already read.
             if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
@@ -114,7 +114,7 @@ class Database:
         self._engine.dispose()
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Turns an error of the database into a PlanError."""
         try:
             yield
@@ -151,7 +151,7 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
     )
 
 
-def opened(url: str) -> Database:
+def open_database(url: str) -> Database:
     """Opens a database, and makes it if there is none: a file's path, a PostgreSQL URL, or "" for the default file.
     Raises PlanError."""
     database = _postgres(url) if "://" in url else _sqlite(Path(url) if url else _default_file())
@@ -176,12 +176,12 @@ def _sqlite(path: Path) -> Database:
     _make_file(file)
     # Not made anew should it vanish: SQLite would make it readable by others.
     address = f"file:{urllib.parse.quote(str(file))}?mode=rw"
-    engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connected(address), poolclass=sqlalchemy.QueuePool)
+    engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connect(address), poolclass=sqlalchemy.QueuePool)
     remedy = "check the space on its disk, and whether the server's user may write to it and its folder"
     return Database(engine, str(file), remedy)
 
 
-def _connected(address: str) -> sqlite3.Connection:
+def _connect(address: str) -> sqlite3.Connection:
     """Returns a connection that keeps what was committed, also when the machine loses power."""
     connection = sqlite3.connect(
         address,
@@ -214,7 +214,7 @@ def _make_file(file: Path) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Checks that nobody else can put files beside the database: SQLite would read a journal of theirs into it."""
+    """Checks that no other user can put files beside the database: SQLite would read a planted journal into it."""
     try:
         private_files.check_folder(folder)
     except private_files.NotPrivate as error:

@@ -16,7 +16,7 @@ def check(found: record.Record, decision: record.Decision) -> None:
             f"plan {found.plan.id} is not the one that was shown, so the answer does not count; look at it again",
             code="plan.changed",
         )
-    # Whoever has approved a plan, or made it, may still decline it.
+    # The approver of a plan, and its author, may still decline it.
     if decision.approves:
         _check_approver(found, decision.approver)
         _check_overrides(found.plan, decision)

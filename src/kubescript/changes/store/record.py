@@ -14,8 +14,8 @@ State = Literal["pending", "approved", "declined", "expired", "applying", "appli
 """`stopped`: some of its requests may have been carried out, the others never will be."""
 
 StepState = Literal["waiting", "sending", "done", "failed", "unknown"]
-"""`sending` is written before the request is sent, and stays when the server dies; `unknown`: nobody knows whether it
-was carried out."""
+"""`sending` is written before the request is sent, and stays when the server dies; `unknown`: it is not known whether
+it was carried out."""
 
 
 class Decision(msgspec.Struct, frozen=True):

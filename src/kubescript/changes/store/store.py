@@ -1,6 +1,6 @@
 """The store of plans: what was planned, who decided, who applies it, and how far that has come.
 
-Whoever runs scripts, approves or applies asks here; several servers may share one store. A plan is used once: each
+Scripts, approvals and applications all go through it; several servers may share one store. A plan is used once: each
 change of its state is one UPDATE that names the state before, so that of any number of callers one succeeds. The
 UPDATE also locks the plan until its transaction ends, so what is read after it cannot change before it is written.
 """
@@ -55,7 +55,7 @@ class Store:
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         """Opens the store: a file's path, a PostgreSQL URL, or "" for the default file. `clock` gives seconds since
         the epoch; those of several servers must agree to a small part of a lease. Raises PlanError."""
-        self._database = database.opened(url)
+        self._database = database.open_database(url)
         self._clock = clock
 
     @property
@@ -94,7 +94,7 @@ class Store:
         query = select(_PLANS).order_by(_PLANS.c.created.desc(), _PLANS.c.id).limit(limit)
         return self._records(query)
 
-    def unreported(self, session: str) -> list[record.Record]:
+    def list_unreported(self, session: str) -> list[record.Record]:
         """Returns the ended plans of an author's session of which the model has not been told, the 20 oldest. Raises
         PlanError."""
         query = select(_PLANS).where(
@@ -102,8 +102,8 @@ class Store:
         )
         return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
 
-    def unfinished(self) -> list[str]:
-        """Returns the ids of plans whose application nobody carries on: its server has died. Raises PlanError."""
+    def list_unfinished(self) -> list[str]:
+        """Returns the ids of plans whose application has stopped because its server has died. Raises PlanError."""
         query = select(_PLANS.c.id).where(_is_abandoned(self._clock())).order_by(_PLANS.c.created)
         with self._database.reading() as connection:
             return list(connection.scalars(query))
@@ -116,7 +116,7 @@ class Store:
         now = self._clock()
         with self._database.writing() as connection:
             is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
-            found = self._locked(connection, plan_id, is_pending, id=_PLANS.c.id)
+            found = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
             decisions.check(found, decision)
             given = (*found.decisions, msgspec.structs.replace(decision, at=now))
             state: record.State = "pending"
@@ -137,10 +137,10 @@ class Store:
         is_approved = and_(_STATE == "approved", _PLANS.c.expires > now)
         claimed = {"state": "applying", "owner": owner, "lease_s": lease_s, "lease_until": now + lease_s}
         with self._database.writing() as connection:
-            found = self._locked(connection, plan_id, or_(is_approved, _is_abandoned(now)), **claimed)
+            found = self._lock_plan(connection, plan_id, or_(is_approved, _is_abandoned(now)), **claimed)
             approvals = [each for each in found.decisions if each.approves and each.hash == found.plan.hash]
             if len(approvals) < found.plan.approvals:
-                raise self._changed(plan_id)
+                raise self._describe_change(plan_id)
         return found
 
     def mark(self, plan_id: str, owner: str, index: int, application: record.Application) -> None:
@@ -148,7 +148,7 @@ class Store:
         PlanError: plan.unknown, .decided when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
             until = self._clock() + _PLANS.c.lease_s
-            found = self._locked(connection, plan_id, _is_held(owner), lease_until=until)
+            found = self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
             steps = list(found.steps)
             steps[index] = application
             _write(connection, msgspec.structs.replace(found, steps=tuple(steps)))
@@ -157,7 +157,7 @@ class Store:
         """Ends the application of a plan; `text` says how, for a person. Raises PlanError: plan.unknown, .decided when
         `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
-            found = self._locked(connection, plan_id, _is_held(owner), state=state, ended=self._clock())
+            found = self._lock_plan(connection, plan_id, _is_held(owner), state=state, ended=self._clock())
             _write(connection, msgspec.structs.replace(found, text=text))
 
     def report(self, plan_id: str) -> None:
@@ -191,7 +191,7 @@ class Store:
         is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
         connection.execute(delete(_PLANS).where(is_beyond, _has_ended(self._clock())))
 
-    def _locked(
+    def _lock_plan(
         self, connection: Connection, plan_id: str, condition: ColumnElement[bool], **values: Any
     ) -> record.Record:
         """Writes these values if the condition holds, and returns the plan, locked until the transaction ends. Raises
@@ -212,12 +212,12 @@ class Store:
     def _record(self, row: Row[Any]) -> record.Record:
         """Returns a row as a record. Raises PlanError when the plan in it is not the one that was written."""
         if hashlib.sha256(row.plan).hexdigest() != row.hash:
-            raise self._changed(row.id)
+            raise self._describe_change(row.id)
         try:
             found = _PLAN.decode(row.plan)
             progress = _PROGRESS.decode(row.progress)
         except msgspec.MsgspecError:
-            raise self._changed(row.id) from None
+            raise self._describe_change(row.id) from None
         # These columns decide in queries, so they must say what the plan says.
         if (row.id, row.session, row.created, row.expires) != (
             found.id,
@@ -225,7 +225,7 @@ class Store:
             found.created,
             found.expires,
         ):
-            raise self._changed(row.id)
+            raise self._describe_change(row.id)
         is_late = row.state in _OPEN and found.expires <= self._clock()
         return record.Record(
             plan=found,
@@ -236,7 +236,7 @@ class Store:
             reported=row.reported,
         )
 
-    def _changed(self, plan_id: str) -> errors.PlanError:
+    def _describe_change(self, plan_id: str) -> errors.PlanError:
         return errors.PlanError(
             f"plan {plan_id} is not as it was written, so nothing of it is sent; tell the operator of this server",
             code="plan.changed",

@@ -16,7 +16,7 @@ from typing import Final
 
 from kubescript.output import sanitizing
 
-__all__ = ["Shown", "lookalikes", "name", "shown", "skeleton"]
+__all__ = ["Shown", "lookalikes", "name", "show", "skeleton"]
 
 _MAX_MARKS: Final = 2
 """Combining marks on one letter that are still drawn. Attack: fifty of them cover the lines above and below."""
@@ -46,7 +46,7 @@ class Shown:
     """A text as it is shown."""
 
     pieces: tuple[tuple[str, bool], ...]
-    """Parts of the text; True: an escape such as `\\u202e`, which stands for characters that nobody would see."""
+    """Parts of the text; True: an escape such as `\\u202e`, which stands for invisible characters."""
     remarks: tuple[str, ...] = ()
     """What a reader should know of its characters."""
 
@@ -56,7 +56,7 @@ class Shown:
         return "".join(piece for piece, _ in self.pieces)
 
 
-def shown(text: str) -> Shown:
+def show(text: str) -> Shown:
     """Returns one line of text as it is shown."""
     if text.isascii() and text.isprintable():
         return Shown(((text, False),))
@@ -67,14 +67,14 @@ def shown(text: str) -> Shown:
 
 def name(text: str, imitated: Mapping[str, str]) -> Shown:
     """Returns a name as it is shown; `imitated` is what `lookalikes` says of it and the names around it."""
-    plain = shown(text)
+    plain = show(text)
     remarks = list(plain.remarks)
     foreign = sorted(char for char in set(text) if not char.isascii())
     if foreign:
         spelled = ", ".join(f"U+{ord(char):04X} {unicodedata.name(char, 'without a name')}" for char in foreign[:3])
         remarks.append("not plain ASCII: " + spelled + (" and others" if len(foreign) > 3 else ""))
     if text in imitated:
-        remarks.append(f"looks like {shown(imitated[text]).text}, which is another name in this plan")
+        remarks.append(f"looks like {show(imitated[text]).text}, which is another name in this plan")
     return Shown(plain.pieces, tuple(remarks))
 
 
@@ -87,8 +87,8 @@ def lookalikes(names: Iterable[str]) -> dict[str, str]:
 
 
 def skeleton(text: str) -> str:
-    """Returns what two texts have in common that look alike: without accents, case and what nobody sees, each letter as
-    the Latin one of its shape."""
+    """Returns what two texts have in common that look alike: without accents, case and invisible characters, each
+    letter as the Latin one of its shape."""
     if not text.isascii():
         # Marks go before too: the standard library sorts a run of them, which takes a minute for 100,000. Attack:
         # U+0F73, of class 0, which decomposes into two of them.
@@ -105,12 +105,12 @@ def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
     if not hidden and not marks:
         yield text, False, len(text)
         return
-    for is_hidden, pairs in itertools.groupby(_judged(text, hidden, marks), lambda pair: pair[1]):
+    for is_hidden, pairs in itertools.groupby(_judge(text, hidden, marks), lambda pair: pair[1]):
         piece = "".join(char for char, _ in pairs)
         yield (_escapes(piece) if is_hidden else piece), is_hidden, len(piece)
 
 
-def _judged(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool]]:
+def _judge(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool]]:
     """Yields each character with whether it must be spelled out."""
     count = 0
     for char in text:

@@ -18,22 +18,22 @@ def text(entry: record.Record, width: int = 100, now: float | None = None) -> st
     """Returns what is shown of a plan at a time, in seconds since the epoch: lines of at most so many characters, or of
     40, with no control character but the newline."""
     room = max(width, _LEAST_WIDTH)
-    return "\n".join(piece for line in _view(view.of(entry, now)) for piece in _folded(line, room)) + "\n"
+    return "\n".join(piece for line in _view(view.of(entry, now)) for piece in _fold(line, room)) + "\n"
 
 
-def _joined(words: model.Words) -> str:
-    return "".join(word if isinstance(word, str) else _noted(word) for word in words)
+def _join(words: model.Words) -> str:
+    return "".join(word if isinstance(word, str) else _add_remarks(word) for word in words)
 
 
 def _view(shown: model.View) -> Iterator[str]:
     yield f"Plan {shown.summary.id}: {shown.summary.title}"
-    yield _joined(shown.summary.sentence)
+    yield _join(shown.summary.sentence)
     if shown.outcome.text:
-        yield _noted(shown.outcome)
+        yield _add_remarks(shown.outcome)
     yield from _section("Findings", map(_finding, shown.findings))
     for change in shown.changes:
         yield from _change(change)
-    yield from _section("What the script read", map(_noted, shown.reads))
+    yield from _section("What the script read", map(_add_remarks, shown.reads))
     yield from _section(
         f"Decisions ({model.count(shown.approvals, 'approval')} needed)", map(_opinion, shown.summary.opinions)
     )
@@ -54,20 +54,20 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 def _finding(finding: model.Finding) -> str:
     level = "CRITICAL" if finding.is_critical else "warning"
     target = finding.target.text
-    return f"{level} {_noted(finding.rule)}: {_noted(finding.message)} (change {finding.change}, {target})"
+    return f"{level} {_add_remarks(finding.rule)}: {_add_remarks(finding.message)} (change {finding.change}, {target})"
 
 
 def _change(change: model.Change) -> Iterator[str]:
     yield ""
     turn = f", {change.turn}" if change.turn else ""
-    yield f"{change.number}. {change.action} {_noted(change.target)}{turn}: {change.counts}"
+    yield f"{change.number}. {change.action} {_add_remarks(change.target)}{turn}: {change.counts}"
     if change.state != "waiting":
-        yield f"   [{_MARKS[change.state]}] {change.state}: {_noted(change.outcome)}".rstrip(": ")
-    yield f"   {_noted(change.request)}"
+        yield f"   [{_MARKS[change.state]}] {change.state}: {_add_remarks(change.outcome)}".rstrip(": ")
+    yield f"   {_add_remarks(change.request)}"
     for warning in change.warnings:
-        yield f"   warning of the API server: {_noted(warning)}"
+        yield f"   warning of the API server: {_add_remarks(warning)}"
     for dependent in change.dependents:
-        yield f"   depends on it: {_noted(dependent)}"
+        yield f"   depends on it: {_add_remarks(dependent)}"
     if change.removes:
         yield "   the whole object goes"
         return
@@ -81,7 +81,7 @@ def _change(change: model.Change) -> Iterator[str]:
 
 def _row(row: model.Row) -> Iterator[str]:
     badges = f"  [{'; '.join(row.badges)}]" if row.badges else ""
-    yield f"   {_noted(row.path)}:{badges}"
+    yield f"   {_add_remarks(row.path)}:{badges}"
     if row.lines:
         for line in row.lines:
             yield f"     {line.sign} {line.text.text}" if line.sign else f"     … {line.text.text}"
@@ -96,16 +96,16 @@ def _opinion(opinion: model.Opinion) -> str:
     verdict = "approved" if opinion.approves else "declined"
     overrides = ", ".join(rule.text for rule in opinion.overrides)
     override = f"; overrides {overrides}" if overrides else ""
-    reason = f": {_noted(opinion.reason)}" if opinion.reason.text else ""
-    return f"{verdict} by {_noted(opinion.approver)} ({opinion.channel}) at {opinion.at}{override}{reason}"
+    reason = f": {_add_remarks(opinion.reason)}" if opinion.reason.text else ""
+    return f"{verdict} by {_add_remarks(opinion.approver)} ({opinion.channel}) at {opinion.at}{override}{reason}"
 
 
-def _noted(words: characters.Shown) -> str:
+def _add_remarks(words: characters.Shown) -> str:
     """Returns a text with what is to be said of its characters."""
     return words.text + (f" [{'; '.join(words.remarks)}]" if words.remarks else "")
 
 
-def _folded(line: str, width: int) -> Iterator[str]:
+def _fold(line: str, width: int) -> Iterator[str]:
     """Yields a line in pieces, broken at blanks where there are some. What follows the first piece is indented deeper,
     so that it looks like no line of ours."""
     margin = len(line) - len(line.lstrip(" "))

@@ -51,15 +51,15 @@ class Comparisons:
             yield from _lines(model.ADDED, new)
             return
         self._steps -= steps
-        yield from _skipped(old[:start], from_start=True)
+        yield from _skip(old[:start], from_start=True)
         matcher = difflib.SequenceMatcher(None, olds, news, autojunk=False)
         for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
             if tag == "equal":
-                yield from _skipped(olds[old_from:old_to])
+                yield from _skip(olds[old_from:old_to])
             else:
                 yield from _lines(model.REMOVED, olds[old_from:old_to])
                 yield from _lines(model.ADDED, news[new_from:new_to])
-        yield from _skipped(old[len(old) - end :], to_end=True)
+        yield from _skip(old[len(old) - end :], to_end=True)
 
 
 def change(
@@ -77,14 +77,14 @@ def change(
         action="Evict" if step.subresource == "eviction" else _ACTIONS.get(step.verb, "Send"),
         target=_target(step, imitated),
         turn=turn,
-        request=characters.shown(_request(step)),
+        request=characters.show(_request(step)),
         rows=tuple(_row(row, comparisons) for row in step.rows if not row.by_server),
         server_rows=tuple(_row(row, comparisons) for row in step.rows if row.by_server),
-        dependents=tuple(map(characters.shown, step.dependents)),
-        warnings=tuple(map(characters.shown, step.warnings)),
+        dependents=tuple(map(characters.show, step.dependents)),
+        warnings=tuple(map(characters.show, step.warnings)),
         findings=tuple(findings),
         state=application.state,
-        outcome=characters.shown(_outcome(application)),
+        outcome=characters.show(_outcome(application)),
     )
 
 
@@ -109,7 +109,7 @@ def _target(step: plan.Step, imitated: Mapping[str, str]) -> characters.Shown:
         for text in (step.namespace, step.name, step.resource, step.group)
         for remark in characters.name(text, imitated).remarks
     ]
-    return characters.Shown(characters.shown(step.target).pieces, tuple(dict.fromkeys(remarks)))
+    return characters.Shown(characters.show(step.target).pieces, tuple(dict.fromkeys(remarks)))
 
 
 def _outcome(application: record.Application) -> str:
@@ -119,7 +119,7 @@ def _outcome(application: record.Application) -> str:
 
 
 def _row(row: inspection.Row, comparisons: Comparisons) -> model.Row:
-    old, new = _shown(row.old), _shown(row.new)
+    old, new = _show(row.old), _show(row.new)
     lines: tuple[model.Line, ...] = ()
     if _is_long(row.old) or _is_long(row.new):
         olds, news = _value_lines(row.old, row.new)
@@ -135,8 +135,8 @@ def _sign(row: inspection.Row) -> str:
     return model.REMOVED if row.new is None else model.CHANGED
 
 
-def _shown(value: str | None) -> characters.Shown | None:
-    return None if value is None else characters.shown(value)
+def _show(value: str | None) -> characters.Shown | None:
+    return None if value is None else characters.show(value)
 
 
 def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.Shown | None) -> Iterator[str]:
@@ -211,10 +211,10 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
 
 def _lines(sign: str, lines: Iterable[str]) -> Iterator[model.Line]:
     for line in lines:
-        yield model.Line(sign, characters.shown(line))
+        yield model.Line(sign, characters.show(line))
 
 
-def _skipped(lines: Sequence[str], *, from_start: bool = False, to_end: bool = False) -> Iterator[model.Line]:
+def _skip(lines: Sequence[str], *, from_start: bool = False, to_end: bool = False) -> Iterator[model.Line]:
     """Yields lines that stay: those next to a change, and how many others there are."""
     first = 0 if from_start else _CONTEXT
     last = 0 if to_end else _CONTEXT
@@ -223,5 +223,5 @@ def _skipped(lines: Sequence[str], *, from_start: bool = False, to_end: bool = F
         yield from _lines(_EQUAL, lines)
         return
     yield from _lines(_EQUAL, lines[:first])
-    yield model.Line("", characters.shown(f"{left_out:,} lines that stay"))
+    yield model.Line("", characters.show(f"{left_out:,} lines that stay"))
     yield from _lines(_EQUAL, lines[len(lines) - last :] if last else [])

@@ -37,10 +37,10 @@ def of(entry: record.Record, now: float | None = None) -> model.View:
         hash=one.hash,
         findings=tuple(sorted(found, key=lambda finding: not finding.is_critical)),
         changes=tuple(_changes(entry, found)),
-        reads=tuple(map(characters.shown, one.reads)),
+        reads=tuple(map(characters.show, one.reads)),
         approvals=one.approvals,
-        outcome=characters.shown(entry.text),
-        script=characters.shown(one.script),
+        outcome=characters.show(entry.text),
+        script=characters.show(one.script),
     )
 
 
@@ -66,11 +66,11 @@ def findings(one: plan.Plan) -> list[model.Finding]:
         model.Finding(
             number=number,
             change=at,
-            rule=characters.shown(finding.rule),
+            rule=characters.show(finding.rule),
             rule_id=finding.rule,
             is_critical=finding.level == "critical",
-            message=characters.shown(finding.message),
-            target=characters.shown(step.target),
+            message=characters.show(finding.message),
+            target=characters.show(step.target),
         )
         for number, (at, step, finding) in enumerate(found)
     ]
@@ -95,7 +95,7 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
     yield f"{model.count(len(one.steps), 'change')} to {model.count(len(objects), 'object')} "
     yield from _where({step.namespace for step in one.steps})
     yield "of cluster "
-    yield characters.shown(one.place or one.context or one.cluster)
+    yield characters.show(one.place or one.context or one.cluster)
     yield ", asked for by "
     yield from _author(one.author)
     if one.approvals > 1:
@@ -112,7 +112,7 @@ def _where(namespaces: set[str]) -> Iterator[str | characters.Shown]:
         yield "in namespace " if len(named) == 1 else "in namespaces "
         for at, namespace in enumerate(named):
             yield ", " if at else ""
-            yield characters.shown(namespace)
+            yield characters.show(namespace)
         yield " "
     if "" in namespaces:
         yield "and outside namespaces " if named else "outside namespaces "
@@ -120,10 +120,10 @@ def _where(namespaces: set[str]) -> Iterator[str | characters.Shown]:
 
 def _author(author: plan.Author) -> Iterator[str | characters.Shown]:
     known = [part for part in (author.client, author.tool) if part]
-    yield characters.shown(" with ".join(known) or "a client without a name")
+    yield characters.show(" with ".join(known) or "a client without a name")
     if author.user:
         yield " for "
-        yield characters.shown(author.user)
+        yield characters.show(author.user)
 
 
 def _duration(seconds: float) -> str:
@@ -149,8 +149,8 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
 
 
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
-    """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, nobody
-    reads the second."""
+    """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, no
+    person reads the second."""
     counts = Counter(step.key for step in steps)
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for step in steps:
@@ -163,9 +163,9 @@ def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
 def _opinion(decision: record.Decision) -> model.Opinion:
     return model.Opinion(
         approves=decision.approves,
-        approver=characters.shown(decision.approver),
+        approver=characters.show(decision.approver),
         channel=decision.channel,
         at=moment(decision.at),
-        reason=characters.shown(decision.reason),
-        overrides=tuple(map(characters.shown, decision.overrides)),
+        reason=characters.show(decision.reason),
+        overrides=tuple(map(characters.show, decision.overrides)),
     )

@@ -51,7 +51,7 @@ def kubectl_get(
     found = listing.read(k8s, scope, named=output == "name")
     if scope.kind.model in event_rows.MODELS and (output in ("json", "wide") or len(found.rows) > MAX_ROWS):
         found = event_rows.sort_rows(found)
-    choice = states.chosen(found, scope.kind.model, MAX_ROWS)
+    choice = states.choose(found, scope.kind.model, MAX_ROWS)
     shown = found._replace(rows=choice.rows)
     notes = _notes(scope, found, choice)
     if output == "json":

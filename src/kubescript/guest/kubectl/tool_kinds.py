@@ -13,7 +13,7 @@ from kubescript.guest.sdk.values import builtin_kinds, exceptions, names
 from kubescript.kube import kinds, paths
 from kubescript.wire import messages
 
-__all__ = ["Kind", "built_in", "explain_unsupported", "find"]
+__all__ = ["Kind", "explain_unsupported", "find", "find_built_in"]
 
 _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
@@ -47,7 +47,7 @@ class Kind(NamedTuple):
 
 def find(k8s: client.K8s, resource: str) -> Kind:
     """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
-    if found := built_in(resource):
+    if found := find_built_in(resource):
         return Kind(found.group, found.version, found.plural, found.kind, found.namespaced, found.model)
     if _is_several(resource):  # no cluster serves it: none is asked
         raise explain_unsupported(k8s, resource)
@@ -58,7 +58,7 @@ def find(k8s: client.K8s, resource: str) -> Kind:
     return Kind(served.group, served.version, served.name, served.kind, served.namespaced)
 
 
-def built_in(resource: str) -> builtin_kinds.Kind | None:
+def find_built_in(resource: str) -> builtin_kinds.Kind | None:
     """Returns the kind of a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
     if versioned := _VERSIONED.fullmatch(resource):
         name, version, group = versioned.groups()

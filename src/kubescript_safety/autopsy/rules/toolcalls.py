@@ -42,9 +42,8 @@ def _manifests(run: facts.Facts) -> Iterator[facts.Finding]:
             continue
         beside = set(made.stray) | _beside(change, run.settings.goal)
         if beside:
-            text = (
-                f"{change.method} of {change.target} names fields that the task is not about: {findings.listed(beside)}"
-            )
+            stray = findings.shorten(beside)
+            text = f"{change.method} of {change.target} names fields that the task is not about: {stray}"
             yield facts.Finding("NO_BROAD_PARTIAL_MANIFESTS", index, text, made.call)
 
 

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from kubescript import errors, types
-from kubescript.broker import broker, call_log, records, summary
+from kubescript.broker import broker, operation, records, summary
+from kubescript.broker import call as broker_call
 from kubescript.output import notes
 from kubescript.policy import denied_resources, policy
 from kubescript.request import request
@@ -87,14 +88,14 @@ def complete(tally: summary.Summary) -> bool:
 
 
 def works(door: broker.Broker) -> None:
-    reply, response = door.handle(PODS, summary.Summary(), 5)
+    reply, response = door.handle(PODS, operation.Operation(), 5)
     assert reply.fault is None and response is not None and b"".join(response.chunks)
 
 
 def test_answer(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """An allowed call is performed, its bytes are counted, and one record tells of it when the body has ended."""
     tally = summary.Summary()
-    reply, response = door.handle(PODS, tally, 5)
+    reply, response = door.handle(PODS, operation.Operation(tally), 5)
     assert reply == exchanges.Reply(200, "", "application/json") and response is not None and not kept
     assert b"".join(response.chunks) == b'{"kind":"PodList","items":[]}'
     assert (tally.calls, tally.bytes, complete(tally), fake.closed > 0) == (1, 29, True, True)
@@ -109,7 +110,7 @@ def test_denied(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> 
     names."""
     tally = summary.Summary()
     for _ in range(2):
-        reply, response = door.handle(SECRETS, tally, 5)
+        reply, response = door.handle(SECRETS, operation.Operation(tally), 5)
         assert response is None and reply.status == 0 and reply.fault is not None
         assert reply.fault.code == "policy.denied_resource" and "look at what refers" in reply.fault.message
     assert counted(tally.denied) == {"get secrets in namespace a (policy.denied_resource)": 2} and not complete(tally)
@@ -132,7 +133,7 @@ def test_metadata_is_asked_for_in_no_other_form(
     door = broker.Broker(fake, policy.Policy(), record=kept.append)
     watched = msgspec.structs.replace(LISTED, query=(("watch", "true"),))
     for call, wanted in ((LISTED, f"{METADATA}List"), (SECRETS, METADATA), (watched, METADATA)):
-        reply, response = door.handle(msgspec.structs.replace(call, accept=accept), summary.Summary(), 5)
+        reply, response = door.handle(msgspec.structs.replace(call, accept=accept), operation.Operation(), 5)
         assert response is not None and reply.metadata_rule == "core/Secret"
         with pytest.raises(errors.RedactionError, match="withheld"):
             list(response.chunks)
@@ -154,7 +155,7 @@ def test_a_field_selector_is_no_oracle(fake: Fake, kept: list[records.Record], s
     """A field selector of anything but name, namespace and type is denied, and never reaches the cluster."""
     door, tally = reading.made(fake, policy.Policy(), record=kept.append), summary.Summary()
     call = msgspec.structs.replace(LISTED, query=(("fieldSelector", selector),))
-    reply, response = door.handle(call, tally, 5)
+    reply, response = door.handle(call, operation.Operation(tally), 5)
     assert response is None and reply.fault is not None and reply.fault.code == "policy.denied_resource"
     assert "select by labels" in reply.fault.message and not fake.seen and kept[-1].verdict == "deny"
     works(door)
@@ -167,14 +168,14 @@ def test_a_plan_nobody_carries_out_is_denied(fake: Fake) -> None:
         def decide(self, call: request.Request) -> policy.Decision:
             return policy.Decision("plan")
 
-    reply, _ = reading.made(fake, Planning()).handle(PODS, summary.Summary(), 5)
+    reply, _ = reading.made(fake, Planning()).handle(PODS, operation.Operation(), 5)
     assert reply.fault is not None and reply.fault.code == "writes.verbs" and not fake.seen
 
 
 def test_unparsable(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A call that makes no request is a fault, and noted: a script may swallow it and count what it did not get."""
     tally = summary.Summary()
-    reply, _ = door.handle(exchanges.Call("GET", ("api", "v1", "..", "secrets")), tally, 5)
+    reply, _ = door.handle(exchanges.Call("GET", ("api", "v1", "..", "secrets")), operation.Operation(tally), 5)
     assert reply.fault is not None and reply.fault.code == "request.path"
     assert counted(tally.failed) == {"request.path GET": 1} and not fake.seen and kept[0].call is None
     works(door)
@@ -196,7 +197,7 @@ def test_failures(door: broker.Broker, fake: Fake, error: Exception, code: str, 
     """A cluster that cannot be asked, or a bug, becomes a fault and a line of the receipt; the door stays open."""
     tally = summary.Summary()
     fake.answer = error
-    reply, response = door.handle(PODS, tally, 5)
+    reply, response = door.handle(PODS, operation.Operation(tally), 5)
     assert response is None and reply.fault is not None and reply.fault.code == code
     assert "secret detail" not in reply.fault.message and counted(tally.failed) == {note: 1}
     fake.answer = (200, [b'{"kind":"PodList","items":[]}'], {})
@@ -221,7 +222,7 @@ def test_statuses(door: broker.Broker, fake: Fake, status: int, call: exchanges.
     there."""
     tally = summary.Summary()
     fake.answer = (status, [b"{}"], {})
-    reply, _ = door.handle(call, tally, 5)
+    reply, _ = door.handle(call, operation.Operation(tally), 5)
     assert reply.status == status and reply.fault is None
     assert bool(tally.failed) is noted and not tally.denied
     assert all(str(note).startswith(str(status)) for note in tally.failed)
@@ -231,7 +232,7 @@ def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record])
     """A body that breaks off raises its code, is noted and recorded once."""
     tally = summary.Summary()
     fake.answer = (200, [b"{", errors.ClusterError("cut", code="cluster.broken")], {})
-    _, response = door.handle(PODS, tally, 5)
+    _, response = door.handle(PODS, operation.Operation(tally), 5)
     assert response is not None
     with pytest.raises(errors.ClusterError):
         b"".join(response.chunks)
@@ -243,7 +244,7 @@ def test_broken_off(door: broker.Broker, fake: Fake, kept: list[records.Record])
 def test_closed_early(door: broker.Broker, fake: Fake, kept: list[records.Record]) -> None:
     """A body nobody reads is closed and recorded, and counts as no failure."""
     tally = summary.Summary()
-    _, response = door.handle(PODS, tally, 5)
+    _, response = door.handle(PODS, operation.Operation(tally), 5)
     assert response is not None
     response.close()
     assert fake.closed == 1 and complete(tally) and [one.fault for one in kept] == ["closed"]
@@ -253,14 +254,14 @@ def test_warnings(door: broker.Broker, fake: Fake) -> None:
     """What the server warns of reaches the receipt."""
     tally = summary.Summary()
     fake.answer = (200, [b"{}"], {"warning": "only some namespaces"})
-    door.handle(PODS, tally, 5)
+    door.handle(PODS, operation.Operation(tally), 5)
     assert counted(tally.warnings) == {"only some namespaces": 1} and not complete(tally)
 
 
 def test_redaction(fake: Fake) -> None:
     """The redactor sees every body, errors included, and what it gives is all the script gets; what came is counted."""
 
-    def mask(call: request.Request, chunks: Iterator[bytes], found: call_log.Found) -> Iterator[bytes]:
+    def mask(call: request.Request, chunks: Iterator[bytes], found: broker_call.Found) -> Iterator[bytes]:
         for chunk in chunks:
             found("password")
             yield chunk.replace(b"hunter2", b"<1>")
@@ -269,7 +270,7 @@ def test_redaction(fake: Fake) -> None:
     tally = summary.Summary()
     kept: list[records.Record] = []
     _, response = reading.made(fake, policy.Policy(), redact=reading.changing(mask), record=kept.append).handle(
-        PODS, tally, 5
+        PODS, operation.Operation(tally), 5
     )
     assert response is not None and b"".join(response.chunks) == b"password <1>" and tally.bytes == 16
     assert tally.redacted == kept[0].redacted == {"password": 1}
@@ -278,13 +279,13 @@ def test_redaction(fake: Fake) -> None:
 def test_redaction_fails_closed(fake: Fake) -> None:
     """A redactor that trips withholds the body as a fault; it neither passes it nor ends it short."""
 
-    def trips(call: request.Request, chunks: Iterator[bytes], found: call_log.Found) -> Iterator[bytes]:
+    def trips(call: request.Request, chunks: Iterator[bytes], found: broker_call.Found) -> Iterator[bytes]:
         yield b"ok"
         raise ValueError(next(chunks))
 
     tally = summary.Summary()
     door = reading.made(fake, policy.Policy(), redact=reading.changing(trips))
-    _, response = door.handle(PODS, tally, 5)
+    _, response = door.handle(PODS, operation.Operation(tally), 5)
     assert response is not None
     with pytest.raises(errors.KubescriptError) as caught:
         b"".join(response.chunks)
@@ -296,7 +297,9 @@ def test_the_tally_is_bounded(door: broker.Broker) -> None:
     """A script that invents names cannot make the host remember them all."""
     tally = summary.Summary()
     for number in range(1_000):
-        door.handle(exchanges.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), tally, 5)
+        door.handle(
+            exchanges.Call("GET", ("api", "v1", "namespaces", f"n{number}", "secrets")), operation.Operation(tally), 5
+        )
     assert tally.calls == 1_000 and len(tally.denied) == 100
 
 
@@ -306,11 +309,13 @@ def test_log(fake: Fake, caplog: pytest.LogCaptureFixture) -> None:
     body = msgspec.Raw(b'{"secret":"hunter2"}')
     with caplog.at_level(logging.INFO, "kubescript.broker.broker"):
         _, response = door.handle(
-            exchanges.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), summary.Summary(), 5
+            exchanges.Call("GET", ("api", "v1", "pods"), (("labelSelector", "hunter2"),)), operation.Operation(), 5
         )
         assert response is not None
         b"".join(response.chunks)
-        door.handle(exchanges.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), summary.Summary(), 5)
+        door.handle(
+            exchanges.Call("POST", ("api", "v1", "namespaces", "a", "pods"), body=body), operation.Operation(), 5
+        )
     assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
     assert (
         caplog.records[0].__dict__["what"] == "list pods" and caplog.records[1].__dict__["rule"] == "policy.read_only"
@@ -325,8 +330,8 @@ def test_an_answer_that_masking_cannot_read_is_refused(form: str, accept: exchan
     door = reading.made(fake, policy.Policy())
     fake.content_type = form
     call = msgspec.structs.replace(PODS, accept=accept)
-    reply, response = door.handle(call, summary.Summary(), 5)
+    reply, response = door.handle(call, operation.Operation(), 5)
     assert reply.fault is not None and reply.fault.code == "cluster.broken" and "instead of JSON" in reply.fault.message
     assert response is None and fake.closed
     fake.content_type = "application/json"
-    assert door.handle(PODS, summary.Summary(), 5)[0].status == 200
+    assert door.handle(PODS, operation.Operation(), 5)[0].status == 200

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pytest
 
-from kubescript.broker import broker, pagination, summary
+from kubescript.broker import broker, listings, operation, summary
 from kubescript.cluster import live
 from kubescript.output import notes
 from kubescript.policy import policy
@@ -31,15 +31,15 @@ def door(kubeconfig: Path) -> Iterator[broker.Broker]:
     cluster.close()
 
 
-def counted(pages: pagination.Pages) -> dict[str, int]:
+def counted(pages: listings.Pages) -> dict[str, int]:
     """The notes as texts."""
-    return {str(note): count for note, count in pages.unfinished().items()}
+    return {str(note): count for note, count in pages.list_unfinished().items()}
 
 
 def page(door: broker.Broker, tally: summary.Summary, path: tuple[str, ...], limit: int, token: str = "") -> str:
     """Read one page; gives the token of the next."""
     query = (("limit", str(limit)), *((("continue", token),) if token else ()))
-    reply, response = door.handle(exchanges.Call("GET", path, query), tally, 10)
+    reply, response = door.handle(exchanges.Call("GET", path, query), operation.Operation(tally), 10)
     assert reply.fault is None and response is not None
     return str(json.loads(b"".join(response.chunks))["metadata"].get("continue", ""))
 
@@ -121,7 +121,7 @@ def test_only_the_lists_own_metadata_counts(name: str, size: int, limit: str) ->
     check = completeness.Check("table" if "table" in name else "list")
     chunks = (body[at : at + size] for at in range(0, len(body), size))
     assert b"".join(check.watch(chunks)) == body
-    pages, trailer = pagination.Pages(), check.trailer()
+    pages, trailer = listings.Pages(), check.trailer()
     assert trailer is not None
     pages.read(call, "", notes.Note("list pods"), trailer)
     assert bool(counted(pages)) == partial
@@ -147,14 +147,14 @@ def test_every_list_and_watch_of_an_api_server_is_whole(door: broker.Broker) -> 
                 watched = ("watch", "true"), ("timeoutSeconds", "1")
                 query = watched if accept == "json" and resource["name"] in {"pods", "leases"} else ()
                 call = exchanges.Call("GET", (*place, resource["name"]), query, accept=accept)
-                reply, response = door.handle(call, tally, 20)
+                reply, response = door.handle(call, operation.Operation(tally), 20)
                 assert response is not None, (call, reply)
                 assert b"".join(response.chunks) or query
     assert tally.calls > 200 and not tally.failed, tally.failed
 
 
 def _asked(door: broker.Broker, path: tuple[str, ...]) -> dict[str, Any]:
-    _, response = door.handle(exchanges.Call("GET", path), summary.Summary(), 10)
+    _, response = door.handle(exchanges.Call("GET", path), operation.Operation(), 10)
     assert response is not None
     found: dict[str, Any] = json.loads(b"".join(response.chunks))
     return found

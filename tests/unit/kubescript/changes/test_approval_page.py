@@ -314,24 +314,24 @@ def test_the_page_is_served_on_loopback_until_it_is_closed(tmp_path: Path) -> No
 
 
 def test_a_command_of_the_same_user_makes_a_link_to_the_page(served: approval_page.Served, tmp_path: Path) -> None:
-    assert links.found(tmp_path, "plans.db") is None
+    assert links.find(tmp_path, "plans.db") is None
     withdraw = links.publish(tmp_path, access.Link(served.url, served.keys.secret), "plans.db")
     (file,) = tmp_path.glob("page-*.json")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert links.found(tmp_path, "other.db") is None  # a server that does not have the plan
-    found = links.found(tmp_path, "plans.db")
+    assert links.find(tmp_path, "other.db") is None  # a server that does not have the plan
+    found = links.find(tmp_path, "plans.db")
     assert found is not None
     made = scaled(served)
     assert Visitor(served).get(found.to(made.id, made.expires)).status == 303
     withdraw()
-    assert links.found(tmp_path, "plans.db") is None
+    assert links.find(tmp_path, "plans.db") is None
 
 
 def test_what_a_server_left_behind_that_was_killed_is_removed(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     links.publish(tmp_path, access.Link(f"http://127.0.0.1:{port}", b"x" * 32), "plans.db")
-    assert links.found(tmp_path, "plans.db") is None
+    assert links.find(tmp_path, "plans.db") is None
     assert list(tmp_path.glob("page-*.json")) == []
 
 
@@ -341,4 +341,4 @@ def test_what_others_can_write_to_is_not_taken_for_a_server_of_ours(
     links.publish(tmp_path, access.Link(served.url, served.keys.secret), "plans.db")
     (file,) = tmp_path.glob("page-*.json")
     file.chmod(0o666)
-    assert links.found(tmp_path, "plans.db") is None
+    assert links.find(tmp_path, "plans.db") is None

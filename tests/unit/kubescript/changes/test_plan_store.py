@@ -299,12 +299,12 @@ def test_a_plan_is_applied_once(plans: store.Store) -> None:
 def test_what_a_dead_server_has_begun_another_takes_over(plans: store.Store, clock: Clock) -> None:
     new = claimed(plans, "one")
     plans.mark(new.id, "one", 0, SENDING)
-    assert plans.unfinished() == []
+    assert plans.list_unfinished() == []
     clock.now += LEASE_S
-    assert plans.unfinished() == [new.id]
+    assert plans.list_unfinished() == [new.id]
     taken = plans.claim(new.id, "two", LEASE_S)
     assert (taken.state, taken.steps) == ("applying", (SENDING, record.Application()))
-    assert plans.unfinished() == []
+    assert plans.list_unfinished() == []
     # The first one was not dead but slow: it has lost the plan.
     assert refused(plans.mark, new.id, "one", 0, DONE) == "plan.decided"
     assert refused(plans.finish, new.id, "one", "applied", "") == "plan.decided"
@@ -315,11 +315,11 @@ def test_every_mark_renews_the_lease(plans: store.Store, clock: Clock) -> None:
     new = claimed(plans, "one")
     for _ in range(3):
         clock.now += LEASE_S - 1
-        assert plans.unfinished() == []
+        assert plans.list_unfinished() == []
         assert refused(plans.claim, new.id, "two", LEASE_S) == "plan.decided"
         plans.mark(new.id, "one", 1, SENDING)
     clock.now += LEASE_S
-    assert plans.unfinished() == [new.id]
+    assert plans.list_unfinished() == [new.id]
 
 
 def test_the_owner_of_a_lease_that_is_over_goes_on_until_another_takes_the_plan(
@@ -328,7 +328,7 @@ def test_the_owner_of_a_lease_that_is_over_goes_on_until_another_takes_the_plan(
     new = claimed(plans, "one")
     clock.now += 2 * LEASE_S
     plans.mark(new.id, "one", 0, DONE)
-    assert plans.unfinished() == []
+    assert plans.list_unfinished() == []
     assert plans.get(new.id).steps == (DONE, record.Application())
 
 
@@ -348,7 +348,7 @@ def test_each_end_is_told_once_and_to_its_own_session(plans: store.Store, clock:
         plans.finish(new.id, "one", state, state)  # type: ignore[arg-type]
     clock.now = OVER
     plans.report(reported.id)
-    told = plans.unreported("mine")
+    told = plans.list_unreported("mine")
     assert [(each.plan.id, each.state, each.text) for each in told] == [
         (declined.id, "declined", ""),
         (applied.id, "applied", "applied"),
@@ -357,10 +357,10 @@ def test_each_end_is_told_once_and_to_its_own_session(plans: store.Store, clock:
     ]
     for each in told:
         plans.report(each.plan.id)
-    assert plans.unreported("mine") == []
+    assert plans.list_unreported("mine") == []
     assert plans.get(applied.id).reported
     clock.now += 1
-    assert [each.plan.id for each in plans.unreported("mine")] == [late.id]
+    assert [each.plan.id for each in plans.list_unreported("mine")] == [late.id]
 
 
 # What others have changed

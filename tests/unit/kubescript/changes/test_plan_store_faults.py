@@ -249,7 +249,7 @@ def test_a_dead_postgresql_is_told_and_its_plans_are_there_when_it_is_back(postg
         for call in (
             lambda: plans.get(new.id),
             lambda: plans.claim(new.id, "one", 60),
-            plans.unfinished,
+            plans.list_unfinished,
             lambda: store.Store(url),
         ):
             error = fault(call)

@@ -16,7 +16,7 @@ from kubescript import config, errors, redaction, types
 from kubescript.audit import recorded_changes, recorder
 from kubescript.audit import script_records as audit_record
 from kubescript.broker import records
-from kubescript.changes import attempts, draft, plan, review
+from kubescript.changes import attempt, draft, plan, review
 from kubescript.changes.rules.conduct import configuration, transcript
 from kubescript.kube import state
 from kubescript.request import request
@@ -132,7 +132,7 @@ def planned(engine: redaction.Engine, *writes: Write) -> tuple[plan.Step, ...]:
     for one in writes:
         before, after = (json.dumps(each).encode() if each else b"" for each in (one.before, one.after))
         difference = engine.changes(one.call, before, after, lambda _: None)
-        drafted.add(attempts.Attempt(one.call, difference, types.Response(200, "OK", "", iter(()), lambda: None)), "")
+        drafted.add(attempt.Attempt(one.call, difference, types.Response(200, "OK", "", iter(()), lambda: None)), "")
     return drafted.close()
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from kubescript import config, errors
-from kubescript.auth import access, user
+from kubescript.auth import access_rules, user
 
 
 @pytest.fixture(autouse=True)
@@ -218,5 +218,5 @@ def test_a_caller_whose_table_forbids_writes_has_an_openstack_that_writes_nothin
     table = {"allow_write": True}
     for most, may_write in (("off", False), ("plan", False), ("direct", True)):
         given = {"openstack": table, "openshift": table, "access": [{"writes": most}]}
-        own = access.narrowed(config.load(given, None), user.User("alice"))
+        own = access_rules.narrow(config.load(given, None), user.User("alice"))
         assert own.openstack.allow_write is may_write, most

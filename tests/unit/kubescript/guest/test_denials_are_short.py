@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from kubescript import contexts, errors, types
-from kubescript.broker import summary
+from kubescript.broker import operation, summary
 from kubescript.cluster import snapshot
 from kubescript.guest.advice import ADVICE
 from kubescript.output import fencing, render
@@ -72,7 +72,7 @@ def answer(rules: policy.Policy, script: str, bench: stage.Bench, folder: Path) 
     door = reading.made(snapshot.Snapshot(file), rules)
 
     def ask(call: exchanges.Call, left: float) -> tuple[exchanges.Reply, types.Response | None]:
-        return door.handle(call, tally, left)
+        return door.handle(call, operation.Operation(tally), left)
 
     bench.stage.answer = ask  # type: ignore[method-assign]
     outcome = bench.run(script)
@@ -100,7 +100,7 @@ def test_an_unknown_context_is_denied_in_few_words(bench: stage.Bench, tmp_path:
         {name: contexts.ClusterAccess(cluster, reading.made(cluster, READ_ONLY)) for name in names}
     )
     call = exchanges.Call("GET", ("api", "v1", "pods"), context="gke_my-project-123_europe-west9_prod")
-    reply, _ = known.handle(call, summary.Summary(), 1.0)
+    reply, _ = known.handle(call, operation.Operation(), 1.0)
     assert reply.fault is not None and "k8s.contexts()" in reply.fault.message
     assert tokens.count(f"ForbiddenException: 403 {reply.fault.code}: {reply.fault.message} (line 1)") <= MOST + 25
 

@@ -123,7 +123,7 @@ def _can_work(operation: operations.Operation) -> bool:
     except errors.RequestError:
         return False
     verdict = rules.decide(parsed).verdict
-    return verdict == "allow" or (verdict == "direct" and writes.permitted(parsed, lifted) is None)
+    return verdict == "allow" or (verdict == "direct" and writes.find_objection(parsed, lifted) is None)
 
 
 def test_the_documentation_stays_small() -> None:

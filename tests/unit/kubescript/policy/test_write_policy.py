@@ -38,7 +38,7 @@ def rules(**given: Any) -> writes.Policy:
 
 def denied(call: request.Request, **given: Any) -> str:
     """The rule that refuses the request; empty when none does."""
-    decision = writes.permitted(call, rules(**given))
+    decision = writes.find_objection(call, rules(**given))
     return "" if decision is None else short(call, decision)
 
 

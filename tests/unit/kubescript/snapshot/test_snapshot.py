@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from kubescript import errors, types
-from kubescript.broker import summary
+from kubescript.broker import operation, summary
 from kubescript.capture import capture
 from kubescript.cluster import snapshot
 from kubescript.kube import selectors
@@ -314,7 +314,9 @@ def test_capture_of_namespaces(tmp_path: Path) -> None:
     ) == ["n1"]
     assert "captured namespaces: a" in hole(cluster, "api/v1/namespaces/b/pods")
     tally = summary.Summary()
-    reading.made(cluster, policy.Policy()).handle(exchanges.Call("GET", ("api", "v1", "pods")), tally, 5)
+    reading.made(cluster, policy.Policy()).handle(
+        exchanges.Call("GET", ("api", "v1", "pods")), operation.Operation(tally), 5
+    )
     assert list(map(str, tally.warnings)) == ["the snapshot holds pods of these namespaces only: a"]
 
 

@@ -1,1 +1,1 @@
-"""Rules about how a cluster is changed: pure functions over a transcript of changes, which ask nobody."""
+"""Rules about how a cluster is changed: pure functions over a transcript of changes."""

@@ -1,6 +1,6 @@
 """CANARY_CONTAMINATION: a healthy canary stays as it is while its stable twin is changed.
 
-A canary is a workload with a label that says so, or with the word in its name. Changes of a canary alone are nobody's
+A canary is a workload with a label that says so, or with the word in its name. Changes of a canary alone are no
 concern here; nor is shifting replicas between the two, nor promoting what the canary runs.
 """
 
@@ -91,13 +91,13 @@ def _are_twins(canary: transcript.Change, other: transcript.Change, settings: co
         return False
     if stem(name) == stem(other_name):
         return True
-    labels = _shared(canary.labels, settings)
+    labels = _share_labels(canary.labels, settings)
     is_same_program = bool(programs & other_programs)
     # Labels alone would make twins of all workloads of a team.
-    return is_same_program and bool(labels) and labels == _shared(other.labels, settings)
+    return is_same_program and bool(labels) and labels == _share_labels(other.labels, settings)
 
 
-def _shared(labels: Mapping[str, str] | None, settings: configuration.Configuration) -> dict[str, str]:
+def _share_labels(labels: Mapping[str, str] | None, settings: configuration.Configuration) -> dict[str, str]:
     """Returns the labels that twins have in common."""
     own = settings.canary_labels.keys() | _OF_A_VERSION
     return {key: value for key, value in (labels or {}).items() if key not in own}

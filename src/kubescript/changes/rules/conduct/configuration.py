@@ -130,7 +130,7 @@ def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
     seen = set()
     for one in given:
         if one.id not in rules:
-            raise errors.ConfigError(f"unknown safety rule `{one.id[:80]}`{_known(one.id, rules)}")
+            raise errors.ConfigError(f"unknown safety rule `{one.id[:80]}`{_suggest(one.id, rules)}")
         if one.id in seen:
             raise errors.ConfigError(f"the safety rule `{one.id}` is given twice")
         seen.add(one.id)
@@ -143,7 +143,7 @@ def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
     return tuple(rules.values())
 
 
-def _known(name: str, known: Iterable[str]) -> str:
+def _suggest(name: str, known: Iterable[str]) -> str:
     """Returns the end of the message about an unknown rule: the nearest one, or all there are."""
     close = difflib.get_close_matches(name[:80].upper(), list(known), n=1, cutoff=0.5)
     if close:

@@ -29,7 +29,7 @@ _PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
 """The fields by which two objects of a kind do the same job. Two Services of one selector are ordinary: one may be
 headless, or for the outside. Two NetworkPolicies are: they add up."""
 _ASSIGNED: Final = frozenset({"spec.clusterIP", "spec.clusterIPs", "spec.ports.nodePort"})
-"""Fields that the API server fills in; only `None`, which makes a Service headless, is somebody's choice."""
+"""Fields that the API server fills in; only `None`, which makes a Service headless, is a choice of the request."""
 _HEADLESS: Final = frozenset({'"None"', '["None"]'})
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from kubescript.changes.rules.conduct import configuration
 
-__all__ = ["Finding", "Gap", "Remarks", "Report", "Unknown", "Violation", "listed"]
+__all__ = ["Finding", "Gap", "Remarks", "Report", "Unknown", "Violation", "shorten"]
 
 _MAX_LISTED: Final = 5
 
@@ -62,7 +62,7 @@ class Report(msgspec.Struct, frozen=True):
     gaps: tuple[Gap, ...] = ()
 
 
-def listed(texts: Collection[str]) -> str:
+def shorten(texts: Collection[str]) -> str:
     """Returns the first five of the texts, and how many more there are."""
     ordered = sorted(texts)
     shown = ", ".join(ordered[:_MAX_LISTED])

@@ -2,7 +2,7 @@
 
 Naming fields that do not change is harmless in the apply of a whole manifest: that is what manifests in Git are for. It
 is harmful in a patch, and in a replace that says nothing of the version it was written for: both put back whatever
-somebody else has changed since the object was read. Where the task's fields are known (`goalFields`), every other
+another client has changed since the object was read. Where the task's fields are known (`goalFields`), every other
 field counts.
 """
 
@@ -50,7 +50,7 @@ def _beside_goal(change: transcript.Change, settings: configuration.Configuratio
             beside.add(bare)
     if not beside:
         return ""
-    return f"{change.method} of {change.target} names fields that the task is not about: {findings.listed(beside)}"
+    return f"{change.method} of {change.target} names fields that the task is not about: {findings.shorten(beside)}"
 
 
 def _drops(change: transcript.Change) -> str:
@@ -61,7 +61,7 @@ def _drops(change: transcript.Change) -> str:
         return ""
     return (
         f"{change.method} of {change.target} names {len(named)} fields and drops {len(dropped)} that it leaves out: "
-        f"{findings.listed(dropped)}; patch what is to change"
+        f"{findings.shorten(dropped)}; patch what is to change"
     )
 
 
@@ -77,8 +77,8 @@ def _is_broad(change: transcript.Change) -> str:
     if len(places) < _PLACES or len(places) < _SHARE * len(needed | places):
         return ""
     return (
-        f"{change.method} of {change.target} changes {findings.listed(changed)} and also names {len(beside)} fields "
-        f"that stay as they are, in {findings.listed(places)}: what others change there meanwhile is put back; send a "
+        f"{change.method} of {change.target} changes {findings.shorten(changed)} and also names {len(beside)} fields "
+        f"that stay as they are, in {findings.shorten(places)}: what others change there meanwhile is put back; send a "
         "patch of the changed fields"
     )
 

@@ -20,7 +20,7 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
         elif settings.labels and change.labels is not None:
             wrong = [key for key, value in settings.labels.items() if change.labels.get(key) != value]
             if wrong:
-                yield findings.Violation(index, _unlabelled(change, settings, wrong))
+                yield findings.Violation(index, _describe_missing_labels(change, settings, wrong))
 
 
 def _is_allowed(change: transcript.Change, patterns: tuple[str, ...]) -> bool:
@@ -35,12 +35,12 @@ def _outside(change: transcript.Change, patterns: tuple[str, ...]) -> str:
     return f"{change.method} of {change.target}, which is in {where}; allowed: {allowed}"
 
 
-def _unlabelled(change: transcript.Change, settings: configuration.Configuration, wrong: list[str]) -> str:
+def _describe_missing_labels(change: transcript.Change, settings: configuration.Configuration, wrong: list[str]) -> str:
     has = change.labels or {}
-    wanted = _listed(settings.labels, wrong)
-    own = _listed(has, [key for key in wrong if key in has]) or "no such label"
+    wanted = _enumerate(settings.labels, wrong)
+    own = _enumerate(has, [key for key in wrong if key in has]) or "no such label"
     return f"{change.method} of {change.target}, which lacks {wanted} (it has {own})"
 
 
-def _listed(labels: Mapping[str, str], keys: list[str]) -> str:
+def _enumerate(labels: Mapping[str, str], keys: list[str]) -> str:
     return ", ".join(f"{key}={labels[key]}" for key in keys)

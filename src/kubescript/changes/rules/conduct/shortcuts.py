@@ -32,8 +32,8 @@ _COSTLY: Final = frozenset({
     "daemonsets", "deployments", "gateways", "ingresses", "pods", "replicasets", "replicationcontrollers", "rollouts",
     "services", "statefulsets",
 })  # fmt: skip
-"""What serves nobody between its deletion and its creation, and may get another address. A Job can only be run again by
-creating it anew, and a RoleBinding only so gets another role."""
+"""What is out of service between its deletion and its creation, and may get another address. A Job can only be run
+again by creating it anew, and a RoleBinding only so gets another role."""
 _CONFIGURES: Final = frozenset({
     "clusterrolebindings", "clusterroles", "configmaps", "limitranges", "networkpolicies", "nodes",
     "persistentvolumeclaims", "persistentvolumes", "priorityclasses", "resourcequotas", "rolebindings", "roles",
@@ -120,7 +120,7 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     """Says whether an earlier change is one of what the deleted object depends on."""
     if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
         return False
-    if one.resource == "nodes":  # a drain; a pod that nobody makes anew is lost by it, as kubectl drain knows
+    if one.resource == "nodes":  # a drain; a pod without a controller is lost by it, as kubectl drain knows
         return deleted.resource == "pods" and deleted.node in {"", one.name} and deleted.owners != ()
     if (one.resource, one.name) in makers:
         return True
@@ -182,4 +182,4 @@ def _finalizers(change: transcript.Change) -> str:
     held = [name for name in change.finalizers if name.startswith(_PROTECTION) or not change.terminating]
     if not held:
         return ""
-    return f"removes finalizers of {change.target}: {findings.listed(held)}; what they stand for is not cleaned up"
+    return f"removes finalizers of {change.target}: {findings.shorten(held)}; what they stand for is not cleaned up"

@@ -220,7 +220,7 @@ def _write_events(about: subject.Subject, out: text_writer.Writer) -> None:
 
 def _kind(k8s: client.K8s, resource: str) -> _Kind:
     """Returns the kind of a name that kubectl knows: a built-in one without a call, any other one from discovery."""
-    known = tool_kinds.built_in(resource)
+    known = tool_kinds.find_built_in(resource)
     method = _reader(k8s, known) if known is not None else None
     if known is not None and method is not None:
         return _Kind(known.kind, known.group, method.name.startswith("read_namespaced_"), method)

@@ -189,7 +189,7 @@ def _csi(out: text_writer.Writer, csi: texts.Object) -> None:
     out.labels("VolumeAttributes", csi.get("volumeAttributes"), 2)
 
 
-def _projected(out: text_writer.Writer, projected: texts.Object) -> None:
+def _write_projected(out: text_writer.Writer, projected: texts.Object) -> None:
     out.field("Type", _PROJECTED, 2)
     for each in projected.get("sources") or ():
         for key, name in (("secret", "SecretName"), ("configMap", "ConfigMapName")):
@@ -219,7 +219,7 @@ def _ephemeral(out: text_writer.Writer, ephemeral: texts.Object) -> None:
 
 _OF_THEIR_OWN: Final = {
     "csi": _csi,
-    "projected": _projected,
+    "projected": _write_projected,
     "downwardAPI": _downward,
     "ephemeral": _ephemeral,
 }

@@ -50,13 +50,13 @@ def as_json(found: listing.Listing, *, namespaces: bool) -> list[dict[str, Any]]
     """Returns a map for each row, without cells that say nothing."""
     keys: dict[str, int] = {}
     for place, column in enumerate(found.columns):
-        if not _hidden(column):
+        if not _is_hidden(column):
             # Attack: a CRD's column "name", in which each object has the name of another one.
             keys.setdefault(_key(column.name), place)
     return [_map(row, keys, namespaces=namespaces) for row in found.rows]
 
 
-def _hidden(column: columns.Column) -> bool:
+def _is_hidden(column: columns.Column) -> bool:
     return column.wide and column.name in _LEFT_OUT
 
 

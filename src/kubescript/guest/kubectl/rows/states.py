@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl.rows import listing
 
-__all__ = ["Choice", "chosen"]
+__all__ = ["Choice", "choose"]
 
 _ENDED_WELL: Final = ("Completed", "Succeeded")
 _NOT_READY: Final = ("False", "Unknown")
@@ -37,7 +37,7 @@ class _Rule(NamedTuple):
     broken: Callable[[Cells], bool]
 
 
-def chosen(found: listing.Listing, model: str, limit: int) -> Choice:
+def choose(found: listing.Listing, model: str, limit: int) -> Choice:
     """Returns all rows in their order or, of more than `limit`, first of all those that are not as they should be."""
     if len(found.rows) <= limit:
         return Choice(found.rows, [])

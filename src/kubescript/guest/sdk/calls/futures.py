@@ -32,7 +32,7 @@ class Future:
 
     def result(self, timeout: float | None = None) -> Any:
         """The value, or the exception raised."""
-        value, error = self._waited()
+        value, error = self._await_outcome()
         if error is not None:
             raise error
         return value
@@ -41,23 +41,23 @@ class Future:
 
     def exception(self, timeout: float | None = None) -> Exception | None:
         """The exception, or None."""
-        return self._waited()[1]
+        return self._await_outcome()[1]
 
     def wait(self, timeout: float | None = None) -> None:
         """Run all pending tasks, this one among them."""
-        self._waited()
+        self._await_outcome()
 
     def done(self) -> bool:
         """True, always: the task is run when a script asks."""
         # Nothing runs beside the script, so the task runs here.
-        self._waited()
+        self._await_outcome()
         return True
 
     ready = done
 
     def successful(self) -> bool:
         """Whether it raised nothing."""
-        return self._waited()[1] is None
+        return self._await_outcome()[1] is None
 
     def running(self) -> bool:
         """False, always: nothing runs beside the script."""
@@ -89,7 +89,7 @@ class Future:
         for function in self._callbacks:
             function(self)
 
-    def _waited(self) -> batching.Outcome:
+    def _await_outcome(self) -> batching.Outcome:
         if self._outcome is None:
             complete(self._link)
         while self._outcome is None:

@@ -40,12 +40,12 @@ class Method(Watchable):
             call_arguments.bind(self._operation, args, kwargs)
             return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
         if kwargs.pop("_preload_content", True) is False:
-            return self._undecoded(args, kwargs)
+            return self._fetch(args, kwargs)
         call = call_arguments.bind(self._operation, args, kwargs)
         value, reply = self._perform(call)
         return (value, reply.status, dict(reply.headers)) if self._info else value
 
-    def _undecoded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAnswer:
+    def _fetch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAnswer:
         call = call_arguments.bind(self._operation, args, kwargs)
         follows = ("follow", "true") in call.query
         return HttpAnswer(self._session, call, follows=follows)

@@ -40,12 +40,12 @@ class Budget(Mapping[str, int]):
         return self
 
     def __getattr__(self, name: str) -> int:
-        if not name.startswith("_") and (found := _meant(name)):
+        if not name.startswith("_") and (found := _find_meaning(name)):
             return self[found]
         raise AttributeError(f"ctx.budget has no {name!r}; it has {', '.join(_NAMES)}")
 
     def __getitem__(self, key: str) -> int:
-        name = _meant(key)
+        name = _find_meaning(key)
         if name is None:
             raise KeyError(f"{key!r}; there are {', '.join(_NAMES)}")
         if name == "remaining_ms":
@@ -70,7 +70,7 @@ class Budget(Mapping[str, int]):
         return f"<left: {self.api_calls} API calls, {mib} MiB of answers, {kib} KiB of output, {self.remaining_ms} ms>"
 
 
-def _meant(word: object) -> str | None:
+def _find_meaning(word: object) -> str | None:
     """Returns the name for a word that scripts use, such as `calls_left` or `remaining_bytes`."""
     folded = names.fold(str(word))
     return _WORDS.get(folded) or _WORDS.get(folded.replace("left", "").replace("remaining", "") or "ms")

@@ -1,0 +1,74 @@
+"""What a caller may do of all that a server offers: the first of the `[[access]]` tables that fits."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from kubescript import config, errors
+from kubescript.auth import user
+
+__all__ = ["matches", "narrow", "reduce", "scopes"]
+
+
+def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
+    """Returns the settings as they are for this caller. Raises AuthError when no table fits."""
+    if not settings.access:
+        return settings
+    fitting = (rule for rule in settings.access if _fits(rule, caller))
+    rule = next(fitting, None)
+    if rule is None:
+        raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
+    updates: dict[str, object] = {"access": ()}
+    if rule.toolsets is not None:
+        updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
+    updates |= _contexts(settings, rule.contexts)
+    chosen = settings.model_copy(update=updates)
+    if rule.writes is None:
+        return chosen
+    return _lower(chosen, rule.writes)
+
+
+def scopes(settings: config.Settings) -> frozenset[str]:
+    """Returns the scopes that some rule or setting asks for."""
+    of_rules = (rule.scopes for rule in settings.access)
+    return frozenset(settings.auth.scopes).union(*of_rules)
+
+
+def reduce(settings: config.Settings, caller: user.User) -> user.User:
+    """Returns the caller without the scopes that no rule or setting asks for. Attack: a user who gets token after token
+    with other scopes, to be another caller each time, with limits of its own."""
+    return replace(caller, scopes=caller.scopes & scopes(settings))
+
+
+def _fits(rule: config.Access, caller: user.User) -> bool:
+    if rule.users and not matches((caller.name,), rule.users):
+        return False
+    if rule.groups and not matches(caller.groups, rule.groups):
+        return False
+    return caller.scopes.issuperset(rule.scopes)
+
+
+def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
+    """Says whether one of the names matches one of the patterns; `*` stands for anything."""
+    return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[str, object]:
+    """Returns the settings of the clusters that remain. Raises AuthError when none does."""
+    if names is None:
+        return {}
+    kept = {name: own for name, own in settings.contexts.items() if name in names}
+    if not kept:
+        raise errors.AuthError("you may use none of this server's clusters", code="auth.access")
+    context = settings.context if settings.context in kept else None
+    return {"contexts": kept, "context": context}
+
+
+def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
+    """Returns the settings with every cluster's mode at `most`, and `openstack` that writes only with `direct`."""
+    mode = config.lower(settings.mode, most)
+    # `read_only` counts beside `writes`, so it must say the same as the mode.
+    updates = {"contexts": settings.lower_contexts(most), "writes": mode, "read_only": mode == "off"}
+    return settings.model_copy(update=updates | settings.lower_commands(most))

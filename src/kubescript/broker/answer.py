@@ -1,0 +1,185 @@
+"""An answer on its way from a cluster to a script: whether an API server gives such a one, and its body.
+
+The broker asks `find_fault` before a script sees anything of an answer: a login page, or an answer without content,
+must not look like an empty log or cluster. It makes one `Body` for each answer, which is masked and counted, and whose
+end is recorded once. A body that cannot be masked is withheld. A body that breaks off, or of which the masking process
+does not say that it is whole, ends with an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from typing import Final
+
+from kubescript import errors, redaction, types
+from kubescript.broker import call, logview
+from kubescript.request import request
+from kubescript_masking.wire import masking
+
+__all__ = ["NO_API_SERVER", "Body", "Masked", "Redactor", "find_fault", "find_form", "is_log"]
+
+log = logging.getLogger(__name__)
+
+Masked = Generator[bytes, None, masking.Trailer | None]
+Redactor = Callable[[request.Request, Iterator[bytes], redaction.Report], Masked]
+"""Masks secret values in a body on its way to the script, decompresses it when the request says `gzip`, and returns
+what a process without credentials has found the body to be."""
+
+_JSON: Final = "application/json"
+_TEXT: Final = "text/plain"
+_DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
+"""Media types of what is no resource. kube-apiserver calls /openapi/v3 text, and the masking process finds it JSON."""
+_HEALTH: Final = ("/healthz", "/livez", "/readyz")
+"""How the paths of the only documents begin that are no JSON."""
+_DONE: Final = frozenset({200, 201, 202})
+_ENCODINGS: Final = ("yaml", "protobuf", "cbor")
+"""Forms that API servers know and no request of ours asks for."""
+NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
+"""What to do about an answer that no API server gives."""
+
+
+class Body:
+    """Counts a body's bytes as they come, and logs once how the body ended."""
+
+    def __init__(self, call: call.Call, response: types.Response) -> None:
+        self._call = call
+        self._response = response
+        self._received = 0
+        self._unpacked = 0
+        """Bytes by the masking process's account, which alone decompresses."""
+        self._size = 0
+        """Bytes that are counted: the larger one of both."""
+        self._redacted: dict[str, int] = {}
+        self._has_error = False
+        self._trailer: masking.Trailer | None = None
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def close(self) -> None:
+        """Ends a pending read. Any thread may call it, any number of times."""
+        self._response.close()
+        with contextlib.suppress(errors.AuditError):  # the journal knows that it lost a call, and withholds the answer
+            self._end(call.CLOSED)
+
+    def mask(self, redact: Redactor) -> Iterator[bytes]:
+        """Yields the masked body; of a log the lines that the script asked for. Raises KubescriptError when the body
+        breaks off or cannot be masked."""
+        form = find_form(self._call.request, self._response)
+        about = replace(self._call.sent, gzip=self._response.gzip, form=form)
+        try:
+            masked = redact(about, self._read_chunks(), self)
+            whole = self._check_whole(masked)
+            yield from logview.shape(self._call.request, whole, self._response.date) if form == "log" else whole
+        except errors.KubescriptError as error:
+            self._end(error.code)
+            raise
+        except Exception:
+            # Fail closed: a body on which a redactor fails must neither pass unmasked nor look like a short one.
+            log.exception("a body could not be redacted", extra={"event": "broker.bug"})
+            self._end("redaction.failed")
+            raise errors.RedactionError("the answer could not be redacted and was withheld") from None
+        else:
+            self._end("")
+        finally:
+            self.close()
+
+    def found(self, kind: str) -> None:
+        """Counts a value that was masked."""
+        self._redacted[kind] = self._redacted.get(kind, 0) + 1
+
+    def read(self, size: int) -> None:
+        """Counts bytes that the masking process has read. Raises LimitExceeded."""
+        self._unpacked += size
+        self._count()
+
+    def event_error(self, status: int) -> None:
+        """Notes once that a watch has ended with an error, which a script may swallow."""
+        if not self._has_error:
+            self._has_error = True
+            self._call.note_event_error(status)
+
+    def _read_chunks(self) -> Iterator[bytes]:
+        """Yields the body as it comes from the cluster."""
+        for chunk in self._response.chunks:
+            self._received += len(chunk)
+            self._count()
+            yield chunk
+
+    def _count(self) -> None:
+        # Attack: a list of 700 MB of which masking, metadata or the end of a log leave a few bytes, again and again.
+        size = max(self._received, self._unpacked)
+        more, self._size = size - self._size, size
+        self._call.operation.summary.take(more)
+
+    def _check_whole(self, masked: Masked) -> Iterator[bytes]:
+        self._trailer = yield from masked
+        if self._trailer is None:  # Attack: nothing has read the body to its end, and it passes for a whole one
+            raise errors.ClusterError("nothing has checked whether the answer is whole", code="cluster.broken")
+
+    def _end(self, fault: str) -> None:
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+        self._call.end(self._response.status, fault, self._size, self._redacted, self._trailer)
+
+
+def find_fault(asked: request.Request, response: types.Response) -> errors.ClusterError | None:
+    """Returns what is wrong with the answer; None when nothing is."""
+    if not _answers(asked, response.status):
+        text = f"the API server answered {response.status}, which is not an answer to {asked.verb}"
+        return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
+    is_promised = response.status < 300 and response.status != 204
+    if (is_promised and not response.content_type.startswith(_types(asked))) or _is_encoded(response):
+        media_type = response.content_type.partition(";")[0][:50] or "nothing"
+        text = f"the API server answered with {media_type} instead of {'text' if is_log(asked) else 'JSON'}"
+        return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
+    return None
+
+
+def find_form(asked: request.Request, response: types.Response) -> masking.Form:
+    """Returns what the body must be, to be whole."""
+    # An error may come from a proxy, in words of its own; 204 comes with nothing.
+    if response.status >= 300 or response.status == 204:
+        return "text"
+    if is_log(asked):
+        return "log"
+    if not asked.is_resource:
+        return "text" if asked.path.startswith(_HEALTH) else "json"
+    if asked.method == "GET" and asked.verb == "list":
+        return "table" if "as=Table" in asked.accept else "list"
+    return "watch" if asked.verb == "watch" else "object"
+
+
+def is_log(asked: request.Request) -> bool:
+    """Says whether the request is for the log of a container."""
+    return asked.is_resource and asked.verb == "get" and asked.subresource == "log"
+
+
+def _types(asked: request.Request) -> tuple[str, ...]:
+    """Returns the media types that the answer to this request may have."""
+    # Attack: a login page, or an empty one, which would pass for a log or a watch without anything to tell.
+    if not asked.is_resource:
+        return _DOCUMENTS
+    return (_TEXT,) if is_log(asked) else (_JSON,)
+
+
+def _answers(asked: request.Request, status: int) -> bool:
+    """Says whether a request can end with this status."""
+    # Attack: 302, 304 or 101 where a log or a watch was asked for, whose body is empty.
+    if status >= 400:
+        return True
+    if asked.method != "GET":
+        return status in _DONE
+    # A pod that runs nowhere yet has a log without content.
+    return status == 200 or (status == 204 and is_log(asked))
+
+
+def _is_encoded(response: types.Response) -> bool:
+    """Says whether the body is in a form in which masking cannot find what JSON and text show."""
+    media_type = response.content_type.partition(";")[0].lower()
+    return any(form in media_type for form in _ENCODINGS)

@@ -1,0 +1,283 @@
+"""One call on its way: what is known of it so far, and what is noted, logged and recorded of it.
+
+The broker makes one `Call` for each call of a script and fills it in; the writer makes one for each request of its own.
+It masks everything that it writes, and names the cluster when the server has several. The thread that ends the body
+writes the record; it may be another thread than the one before.
+"""
+
+from __future__ import annotations
+
+import http
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+from kubescript import errors, redaction, types
+from kubescript.broker import operation, records
+from kubescript.broker.summary import IN_NAMESPACE
+from kubescript.kube import kinds
+from kubescript.output import notes
+from kubescript.policy import policy
+from kubescript.request import request
+from kubescript.wire import exchanges
+from kubescript_masking.wire import masking
+from kubescript_sandbox.host import cancellation
+
+__all__ = ["CLOSED", "Call", "Check", "Found", "Log", "Mask", "is_absence"]
+
+log = logging.getLogger(__name__)
+
+Found = Callable[[str], None]
+"""Called with the kind of each value that was masked."""
+Check = Callable[[], None]
+"""Raises KubescriptError when the text is not waited for any more."""
+Mask = Callable[[str, Found, Check], str]
+"""Masks secret values in a text that leaves the server, and reports the kind of each. Raises what the check raises."""
+Log = Callable[[records.Record], None]
+"""Writes a line about a call that has ended to the server's log."""
+
+CLOSED: Final = "closed"
+"""The end of a body whose reader stopped early by choice; nothing failed."""
+# These statuses say what is wrong with a write, of which nothing was to be seen.
+_UNDECIDED: Final = policy.Decision("deny")
+_REFUSED_WRITE: Final = frozenset({400, 404, 405, 409, 415, 422})
+_NOTHING: Final[Mapping[str, int]] = {}
+_HARMLESS: Final = frozenset(
+    {"", "application/json", "application/json;stream=watch", "text/plain", "text/plain; charset=utf-8"}
+    | {status.phrase for status in http.HTTPStatus}
+)
+"""Texts with which nearly every answer of an API server begins; they hold nothing, and need not go to a masker."""
+# Seconds that masking one header or error text may take. These texts are short, unless an attacker made one that is
+# expensive to mask.
+_MASKING_S: Final = 1.0
+# Characters of one masked header or error text. Attack: a masker that was taken over answers with so much that the
+# reply fits into no frame, for which the worker would be blamed.
+_MAX_TEXT: Final = 4_000
+_PLAIN_CODES: Final = errors.PLAIN_CODES | {"plan.changed", "plan.closed", "plan.nobody", "plan.too_large"}
+"""Of faults whose text quotes nothing of the cluster, and no name of the call."""
+_READS: Final = frozenset({"get", "list", "watch"})
+_DISCOVERY: Final = ("/api", "/version")
+"""How the paths begin of documents that say what there is: without one of a group, its kinds are not seen."""
+_METRICS: Final = frozenset({("metrics.k8s.io", "nodes"), ("metrics.k8s.io", "pods")})
+"""Resources that are not built in and that the SDK itself asks for."""
+_SUBRESOURCES: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | kinds.SUBRESOURCE_KINDS.keys()
+
+
+class Call:
+    """One call: its request, what was decided and answered, and its notes and record."""
+
+    def __init__(
+        self, request: request.Request, operation: operation.Operation, log: Log, mask: Mask, cluster: str = ""
+    ) -> None:
+        """`cluster` names the cluster when the server has several."""
+        self.operation = operation
+        self.cluster = cluster
+        self.request = request
+        """As it is judged and recorded."""
+        self.sent = request
+        """As it is sent for this one: of a log, or of a release of Helm's."""
+        self.decision: policy.Decision = _UNDECIDED
+        self.response: types.Response | None = None
+        """As the cluster gives it, once it has begun to."""
+        self.is_planned = False
+        """Whether the answer is that of a write's dry run: the write waits in a plan."""
+        self.verdict: policy.Verdict = "allow"
+        """What became of a call that was performed: a write may be planned only."""
+        self._log = log
+        self._mask = mask
+        self._started = time.monotonic()
+        self._is_recorded = False
+        self._refusal: notes.Note | None = None
+        """What `deny` told the script."""
+
+    @property
+    def is_parsed(self) -> bool:
+        """Whether its request is known, which has a path then."""
+        return bool(self.request.path)
+
+    @property
+    def what(self) -> notes.Note:
+        """Describes the call without the name of its object."""
+        # Without the name, the same failure for a hundred pods is one note.
+        return _describe(replace(self.request, name="")) if self.is_parsed else notes.Note("")
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the answer is of no use any more."""
+        return max(0.001, self.request.deadline - time.monotonic())
+
+    def close(self) -> None:
+        """Ends what the cluster still sends."""
+        if self.response is not None:
+            self.response.close()
+
+    def derive(self, request: request.Request) -> Call:
+        """Returns a call that kubescript makes for this one, on a record of its own."""
+        # The notes say what the script has asked for, and the script has not asked for this one.
+        return Call(request, self.operation.aside(), self._log, self._mask, self.cluster)
+
+    # The ways in which a call can end. Each method raises AuditError when the call cannot be recorded.
+
+    def misdirect(self, code: str) -> None:
+        """Notes and records a call that names no known cluster."""
+        method = self.request.method
+        self._note(self.operation.summary.denied, notes.Note(f"{method} ({code})"))
+        self._record(records.Record(f"unparsed {method}", "deny", code, fault=code))
+
+    def deny(self, decision: policy.Decision) -> errors.PolicyDenied:
+        """Notes and records that the policy does not allow the call; returns the error for the script."""
+        rule = decision.rule or "policy.denied"
+        self._note(self.operation.summary.denied, self.what.within("", f" ({rule})"))
+        what = request.describe(self.request)
+        self._record(records.Record(what, decision.verdict, rule, fault=rule, call=self.request))
+        reason = "; ".join(filter(None, (decision.reason, decision.instead)))
+        self._refusal = _describe(self.request).within("", f": {reason}")
+        return errors.PolicyDenied(str(self._refusal), code=rule)
+
+    def fail(self, error: errors.KubescriptError) -> None:
+        """Notes and records a call without an answer, unless it is on record already."""
+        if self._is_recorded:
+            return
+        if not self.is_parsed:
+            method = self.request.method
+            self._note(self.operation.summary.failed, notes.Note(f"{error.code} {method}"))
+            self._record(records.Record(f"unparsed {method}", "refuse", fault=error.code))
+            return
+        self._note(self.operation.summary.failed, self.what.within(f"{error.code} "))
+        if error.remedy:
+            about = {"event": "cluster.remedy", "context": self.cluster}
+            log.warning("%s: %s", self.mask(error.message), error.remedy, extra=about)
+        self._record(self._describe_end(fault=error.code))
+
+    def note_answer(self, response: types.Response) -> None:
+        """Notes the head of an answer; the body comes later."""
+        if response.status >= 400 and not _is_harmless(self.request, response):
+            self._note(self.operation.summary.failed, self.what.within(f"{response.status} "))
+        if "warning" in response.headers:
+            warning = notes.of([(self.mask(response.headers["warning"]), False)])
+            self._note(self.operation.summary.warnings, warning)
+
+    def note_event_error(self, status: int) -> None:
+        """Notes that a watch has ended with an error."""
+        self._note(self.operation.summary.failed, self.what.within(f"{status} "))
+
+    def end(
+        self,
+        status: int,
+        fault: str = "",
+        size: int = 0,
+        redacted: Mapping[str, int] = _NOTHING,
+        trailer: masking.Trailer | None = None,
+    ) -> None:
+        """Records how the body ended; `trailer` says what it was, when it was read to its end."""
+        summary = self.operation.summary
+        if fault not in {"", CLOSED}:
+            self._note(summary.failed, self.what.within(f"{fault} "))
+        for kind, count in redacted.items():
+            summary.found(kind, count)
+        if trailer is not None and status == 200:
+            self._note_listing(trailer)
+        record = self._describe_end(status=status, fault=fault, size=size)
+        self._record(replace(record, redacted=redacted))
+
+    def _note_listing(self, trailer: masking.Trailer) -> None:
+        """Notes what a read has shown."""
+        request, summary = self.request, self.operation.summary
+        if request.namespace and request.verb in _READS:
+            is_empty = request.verb != "get" and not trailer.items
+            summary.listed_namespaces.note(self.cluster, request.namespace, empty=is_empty)
+        if request.verb == "list":
+            summary.pages.read(request, self.cluster, self._locate(self.what), trailer)
+
+    # Masking of the texts of a call
+
+    def mask(self, text: str) -> str:
+        """Returns the text masked; withholds one whose masking takes too long."""
+        if text in _HARMLESS:
+            return text
+        patience = cancellation.Patience(_MASKING_S, self.request.cancelled)
+        try:
+            return self._mask(text, self.operation.summary.found, patience)[:_MAX_TEXT]
+        except (errors.LimitExceeded, errors.RedactionError):
+            return redaction.WITHHELD
+
+    def mask_reply(self, reply: exchanges.Reply) -> exchanges.Reply:
+        """Returns the reply with every text masked."""
+        # The reason phrase, the headers and the error texts come from the API server just as its bodies do.
+        fault = reply.fault
+        if fault is not None:
+            fault = msgspec.structs.replace(fault, message=self.mask(fault.message))
+            ours = notes.Note(fault.message) if fault.code in _PLAIN_CODES else self._refusal
+            if ours is not None:
+                self.operation.summary.report_denial(fault.code, fault.message, ours)
+        return msgspec.structs.replace(
+            reply,
+            reason=self.mask(reply.reason),
+            content_type=self.mask(reply.content_type),
+            headers={name: self.mask(value) for name, value in reply.headers.items()},
+            fault=fault,
+        )
+
+    def _locate(self, note: notes.Note) -> notes.Note:
+        """Returns the note with the cluster's name before it when the server has several."""
+        return note.within(f"{self.cluster}: ") if self.cluster else note
+
+    def _note(self, noted: dict[notes.Note, int], note: notes.Note) -> None:
+        self.operation.summary.note(noted, self._locate(note))
+
+    def _describe_end(self, *, status: int = 0, fault: str = "", size: int = 0) -> records.Record:
+        """Returns the record of a call that was allowed and has ended."""
+        return records.Record(
+            request.describe(self.request),
+            self.verdict,
+            self.request.metadata_rule,
+            status=status,
+            fault=fault,
+            ms=round((time.monotonic() - self._started) * 1000, 1),
+            bytes=size,
+            call=self.request,
+        )
+
+    def _record(self, record: records.Record) -> None:
+        """Writes the record to the log and the journal. Raises AuditError."""
+        self._is_recorded = True
+        record = replace(record, context=self.cluster)
+        self.operation.summary.add_record(record)
+        self._log(record)
+        self.operation.journal.record(record)
+
+
+def _describe(call: request.Request) -> notes.Note:
+    """Returns `request.describe`, with a place for each name that is not Kubernetes' own."""
+    if not call.is_resource:
+        return notes.of([(f"{call.method} ", True), (call.path, False)])
+    is_known = (call.group, call.resource) in _METRICS or kinds.kind_of(call.group, call.resource) is not None
+    parts = [(f"{call.verb} ", True), (call.resource, is_known)]
+    if call.subresource:
+        parts += [("/", True), (call.subresource, call.subresource in _SUBRESOURCES)]
+    if call.group:
+        parts += [(".", True), (call.group, is_known or call.group in kinds.BUILT_IN)]
+    if call.name:
+        parts += [(" ", True), (call.name, False)]
+    if call.namespace and call.resource != "namespaces":
+        parts += [(IN_NAMESPACE, True), (call.namespace, False)]
+    return notes.of(parts)
+
+
+def _is_harmless(call: request.Request, response: types.Response) -> bool:
+    """Says whether a script that swallows this error has missed nothing."""
+    if call.method == "GET":  # an object or a document that does not exist has nothing to be seen
+        return is_absence(call, response)
+    return response.status in _REFUSED_WRITE
+
+
+def is_absence(call: request.Request, response: types.Response) -> bool:
+    """Says whether an error means that the object or document of this request does not exist."""
+    # Attack: a proxy's own page with the status 404, where there may well be such an object.
+    if response.status != 404 or not response.content_type.startswith(("application/json", "text/plain")):
+        return False
+    return call.verb == "get" and (bool(call.name) if call.is_resource else not call.path.startswith(_DISCOVERY))

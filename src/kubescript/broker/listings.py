@@ -1,0 +1,119 @@
+"""What a script listed: whether it read the last page of each list, and namespaces that it found empty and that may not
+exist.
+
+A script that asks for `limit=500` and never asks for the next page has seen a part, and may take it for the whole. An
+API server may also send a page to a script that has asked for none. And it answers a list in a namespace that does not
+exist as it answers a list in an empty namespace, so a misspelt name would look like a healthy cluster: after each
+script, at most three of the namespaces in which the script saw nothing are looked up, through the same broker, so that
+policy and audit treat these calls like the script's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import threading
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from kubescript import types
+from kubescript.output import notes
+from kubescript.request import request
+from kubescript.wire import exchanges
+from kubescript_masking.wire import masking
+
+__all__ = ["Handle", "Namespaces", "Pages"]
+
+Handle = Callable[[exchanges.Call, float], tuple[exchanges.Reply, types.Response | None]]
+_MAX_OPEN: Final = 100
+"""Lists that are remembered as unfinished."""
+_OTHERS: Final = notes.Note("others")
+_MAX_ASKED: Final = 3
+_MAX_REMEMBERED: Final = 1_000
+_TIMEOUT_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """The page of a list that was read last, when more pages follow it."""
+
+    what: notes.Note
+    number: int
+    limit: str
+    remaining: int
+
+
+class Pages:
+    """The unfinished lists of one script. The threads that answer its calls share it."""
+
+    def __init__(self) -> None:
+        self._open: dict[tuple[str, ...], _Page] = {}
+        """Where a list was read, and the digest of the token of its next page → page."""
+        self._has_others = False
+        """Whether there were more than are remembered."""
+        self._lock = threading.Lock()
+
+    def read(self, call: request.Request, context: str, what: notes.Note, trailer: masking.Trailer) -> None:
+        """Notes what a list of a cluster says of the page that follows it."""
+        query = dict(call.query)
+        # Two lists may have one token: kube-apiserver makes it of a revision and the last object's name alone.
+        place = (context, call.path, query.get("labelSelector", ""), query.get("fieldSelector", ""))
+        token = hashlib.sha256(query.get("continue", "").encode()).hexdigest()
+        with self._lock:
+            before = self._open.pop((*place, token), None)
+            if not trailer.next or call.is_look_up:
+                return
+            if len(self._open) >= _MAX_OPEN:
+                self._has_others = True
+                return
+            number = before.number + 1 if before else 1
+            self._open[(*place, trailer.next)] = _Page(what, number, query.get("limit", ""), trailer.remaining)
+
+    def list_unfinished(self) -> dict[notes.Note, int]:
+        """Returns the lists that were not read to their end → how often."""
+        with self._lock:
+            found = Counter(_note(page) for page in self._open.values())
+            return {**found, _OTHERS: 1} if self._has_others else found
+
+
+def _note(page: _Page) -> notes.Note:
+    read = "first page" if page.number == 1 else f"{page.number} pages"
+    size = f" of {page.limit}" if page.limit else ""
+    more = f", {page.remaining} more" if page.remaining else ", there is more"
+    return page.what.within("", f" ({read}{size} only{more})")
+
+
+class Namespaces:
+    """The namespaces that one script listed. The threads that answer its calls share it."""
+
+    def __init__(self) -> None:
+        self._has_content: dict[tuple[str, str], bool] = {}
+        """(cluster, namespace) → whether any list showed an object in it."""
+        self._lock = threading.Lock()
+
+    def note(self, context: str, namespace: str, *, empty: bool) -> None:
+        """Notes that a list in a namespace was answered."""
+        key = context, namespace
+        with self._lock:
+            if key in self._has_content or len(self._has_content) < _MAX_REMEMBERED:
+                self._has_content[key] = self._has_content.get(key, False) or not empty
+
+    def doubtful(self, handle: Handle) -> list[tuple[str, str, bool]]:
+        """Looks up the namespaces in which nothing was seen. Returns cluster and name of each that is not known to
+        exist, and whether it is known not to."""
+        with self._lock:
+            empty = [key for key, has_content in self._has_content.items() if not has_content]
+        asked = [(*key, _exists(*key, handle)) for key in sorted(empty[:_MAX_ASKED])]
+        return [(context, name, exists is False) for context, name, exists in asked if not exists]
+
+
+def _exists(context: str, namespace: str, handle: Handle) -> bool | None:
+    """Says whether the cluster has such a namespace; None when the policy, RBAC or a fault keeps it from telling."""
+    call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace), accept="metadata", context=context)
+    _, response = handle(call, _TIMEOUT_S)
+    if response is None:
+        return None
+    with contextlib.closing(response):
+        return {200: True, 404: False}.get(response.status)

@@ -1,0 +1,146 @@
+"""A client that reads whole answers and whole lists through a broker, as a script reads them. `capture` and
+`container_logs` use it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from kubescript import errors, types
+from kubescript.broker import broker, operation, records
+from kubescript.cluster import collection
+from kubescript.kube import paths
+from kubescript.wire import exchanges
+
+__all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decode"]
+
+# Objects in one page. Pages bound the memory, and all pages of one list show the cluster at the same moment.
+_PAGE: Final = 500
+_CALL_S: Final = 120.0
+"""Seconds for one page of a list."""
+# Seconds for a discovery document and for one log: a silent cluster or kubelet must not delay the rest.
+SMALL_S: Final = 15.0
+# Bytes of one answer. Attack: a body without end, which is held whole.
+_MAX_BODY: Final = 256 << 20
+NO_LIST: Final = "the answer was not a list"
+_ENDLESS: Final = "its pages do not end"
+_Shape = TypeVar("_Shape")
+
+
+class _PageMetadata(msgspec.Struct):
+    next: str = msgspec.field(default="", name="continue")
+
+
+class _Page(msgspec.Struct):
+    metadata: _PageMetadata
+    items: list[msgspec.Raw] | None = None
+
+
+class ReadFailed(Exception):
+    """One call got no usable answer; its text says why."""
+
+    def __init__(self, why: str, *, unreachable: bool = False) -> None:
+        super().__init__(why)
+        self.unreachable = unreachable
+        """Whether the server that should have answered seems to be unreachable."""
+
+
+class Client:
+    """Sends GET requests through one broker."""
+
+    def __init__(self, broker_: broker.Broker, journal: records.Journal | None) -> None:
+        self._broker = broker_
+        if journal is None:
+            journal = records.NOWHERE
+        self._journal = journal
+        self.metadata_rule = ""
+        """The rule by which the last answer was metadata alone; empty when its objects were whole."""
+
+    def get(
+        self,
+        path: tuple[str, ...],
+        query: tuple[tuple[str, str], ...] = (),
+        accept: exchanges.Accept = "json",
+        timeout_s: float = _CALL_S,
+    ) -> bytes:
+        """Returns the whole body of one GET. Raises ReadFailed."""
+        call = exchanges.Call("GET", path, query, accept=accept)
+        reply, response = self._broker.handle(call, operation.Operation(journal=self._journal), timeout_s)
+        self.metadata_rule = reply.metadata_rule
+        if reply.fault is not None:
+            raise ReadFailed(reply.fault.message, unreachable=reply.fault.code == "cluster.timeout")
+        if response is None:
+            raise ReadFailed("no answer", unreachable=True)
+        with contextlib.closing(response):
+            return _read(response, reply.reason)
+
+    def is_missing_namespace(self, namespace: str) -> bool:
+        """Says whether the cluster has no such namespace; False when the cluster does not say."""
+        call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
+        _, response = self._broker.handle(call, operation.Operation(journal=self._journal), SMALL_S)
+        if response is None:
+            return False
+        with contextlib.closing(response):
+            return response.status == 404
+
+    def items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[msgspec.Raw]:
+        """Yields every object of a list, page after page. Raises ReadFailed."""
+        path = paths.join(group, version, plural, namespace)
+        query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
+        token = ""
+        room = collection.MAX_BYTES  # of one file of a snapshot
+        while True:
+            page_query = (*query, ("continue", token)) if token else query
+            body = self.get(path, page_query)
+            try:
+                page = msgspec.json.decode(body, type=_Page)
+            except msgspec.MsgspecError:
+                raise ReadFailed(NO_LIST) from None
+            yield from page.items or ()
+            # Attack: pages without end, of which each names another.
+            room -= len(body)
+            before, token = token, page.metadata.next
+            if not token:
+                return
+            if token == before or not page.items or room < 0:
+                raise ReadFailed(_ENDLESS)
+
+
+def _read(response: types.Response, reason: str) -> bytes:
+    """Returns the body of a 200. Raises ReadFailed with the server's own message for every other status."""
+    try:
+        body = _whole(response.chunks)
+    except errors.KubescriptError as error:
+        raise ReadFailed(error.message, unreachable=error.code == "cluster.timeout") from None
+    if response.status == 200:
+        return body
+    if response.status == 204:
+        raise ReadFailed("there is nothing yet")
+    message = ""
+    with contextlib.suppress(msgspec.MsgspecError):
+        status = msgspec.json.decode(body, type=dict[str, Any])
+        message = str(status.get("message", ""))[:300]
+    why = f"{response.status} {reason}: {message}"
+    raise ReadFailed(why.rstrip(": "), unreachable=response.status >= 500)
+
+
+def _whole(chunks: Iterator[bytes]) -> bytes:
+    body = bytearray()
+    for chunk in chunks:
+        body += chunk
+        if len(body) > _MAX_BODY:
+            raise errors.ClusterError(f"the answer has more than {_MAX_BODY >> 20} MiB", code="cluster.too_large")
+    return bytes(body)
+
+
+def decode(document: bytes, shape: type[_Shape]) -> _Shape:
+    """Decodes a discovery document. Raises ReadFailed for anything else, for example a login page."""
+    try:
+        return msgspec.json.decode(document, type=shape)
+    except (msgspec.MsgspecError, RecursionError):
+        raise ReadFailed(
+            "the answer is not a discovery document; is `server` in the kubeconfig an API server?"
+        ) from None

@@ -1,0 +1,156 @@
+"""The last lines of every container's log. `capture` saves them.
+
+The logs of the current run and, where there was one, of the previous run are saved: a container that crashes again and
+again gives its reason in the log of its previous run.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from kubescript.capture import cluster_client, directory
+
+__all__ = ["PodLogs"]
+
+_MAX_UNANSWERED: Final = 3
+"""Logs of one node that may stay unanswered before the node counts as unreachable."""
+_NAMES: Final = re.compile(r'"[^"]*"')
+"""Matches the parts in which failures of the same kind differ: addresses, pods, containers."""
+_MAX_NAMED: Final = 3
+"""Logs that one line names."""
+
+
+class _Container(msgspec.Struct):
+    name: str
+
+
+class _ContainerStatus(msgspec.Struct, rename="camel"):
+    name: str
+    last_state: dict[str, msgspec.Raw] | None = None
+
+
+class _Status(msgspec.Struct, rename="camel"):
+    container_statuses: list[_ContainerStatus] | None = None
+    init_container_statuses: list[_ContainerStatus] | None = None
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    init_containers: list[_Container] | None = None
+    containers: list[_Container] | None = None
+    node_name: str | None = None
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    namespace: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """One log to save."""
+
+    namespace: str
+    pod: str
+    node: str
+    container: str
+    previous: bool
+
+    def __str__(self) -> str:
+        """Returns the name of the log in the report."""
+        name = f"{self.namespace}/{self.pod} {self.container}"
+        return f"{name} (previous)" if self.previous else name
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The path at which the API server serves it."""
+        pod = ("api", "v1", "namespaces", self.namespace, "pods", self.pod)
+        return (*pod, "log")
+
+    @property
+    def file(self) -> tuple[str, ...]:
+        """The file of the snapshot that has it, see `cluster.store`."""
+        ending = ".previous.log" if self.previous else ".log"
+        return ("logs", self.namespace, self.pod, self.container + ending)
+
+
+@dataclass(slots=True)
+class PodLogs:
+    """The logs of a cluster's pods."""
+
+    saved: int = 0
+    missing: dict[str, str] = field(default_factory=dict)
+    """`shop/web-1 nginx` → why it is missing."""
+    _pending: dict[_Log, None] = field(default_factory=dict)
+    _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
+    """Node → number of its logs that stayed unanswered."""
+
+    def add(self, raw: msgspec.Raw) -> None:
+        """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
+        pod = msgspec.json.decode(raw, type=_Pod)
+        self._pending |= dict.fromkeys(_logs(pod))
+
+    def save(self, source: cluster_client.Client, folder: directory.Directory, lines: int) -> None:
+        """Saves the last `lines` lines of each log."""
+        for log in self._pending:
+            try:
+                text = self._read(source, log, lines)
+            except cluster_client.ReadFailed as error:
+                self._unanswered[log.node] += error.unreachable
+                self.missing[str(log)] = str(error)
+            else:
+                folder.write(log.file, text)
+                self.saved += 1
+
+    def summary(self) -> Iterator[str]:
+        """Yields what is missing and why; logs that are missing for the same reason share a line."""
+        by_reason: dict[str, list[str]] = {}
+        for log, why in self.missing.items():
+            reason = _NAMES.sub("…", why)
+            by_reason.setdefault(reason, []).append(log)
+        for reason, logs in by_reason.items():
+            count = f"{len(logs)} {'logs' if len(logs) > 1 else 'log'}"
+            names = ", ".join(logs[:_MAX_NAMED])
+            if len(logs) > _MAX_NAMED:
+                names += f" and {len(logs) - _MAX_NAMED} more"
+            yield f"{count} ({names}): {reason}"
+
+    def _read(self, source: cluster_client.Client, log: _Log, lines: int) -> bytes:
+        """Returns the log. Raises ReadFailed; does not ask when the pod's node has not answered for other logs."""
+        if self._unanswered[log.node] >= _MAX_UNANSWERED:
+            node = log.node or "(none)"
+            why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
+            raise cluster_client.ReadFailed(why)
+        # Timestamps are saved, because `sinceTime` needs them when the snapshot is served.
+        query = [("container", log.container), ("tailLines", str(lines)), ("timestamps", "true")]
+        if log.previous:
+            query.append(("previous", "true"))
+        return source.get(log.path, tuple(query), "text", cluster_client.SMALL_S)
+
+
+def _logs(pod: _Pod) -> Iterator[_Log]:
+    """Yields the logs of one pod."""
+    spec = pod.spec or _Spec()
+    namespace, name, node = pod.metadata.namespace, pod.metadata.name, spec.node_name or ""
+    restarted = _find_restarted(pod.status or _Status())
+    for container in (*(spec.init_containers or ()), *(spec.containers or ())):
+        yield _Log(namespace, name, node, container.name, previous=False)
+        if container.name in restarted:
+            yield _Log(namespace, name, node, container.name, previous=True)
+
+
+def _find_restarted(status: _Status) -> set[str]:
+    """Returns the names of the containers that have run before, and so have a previous log."""
+    every = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
+    return {container.name for container in every if "terminated" in (container.last_state or {})}

@@ -1,0 +1,149 @@
+"""A question to the person at a client about a plan: the call that it belongs to, its state, and what a form shows.
+
+Since 2026-07-28 a call ends with its question, and the client sends it again with the answer and the question's state.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import anyio
+import mcp_types
+import msgspec
+from mcp.server import request_state
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from kubescript import errors, types
+from kubescript.changes.store import record
+from kubescript.changes.view import plain
+from kubescript.transports import retained, scope_keys
+
+__all__ = [
+    "Call", "State", "compose_form", "end_call", "read_response", "read_state", "state_guard", "wait_for_response",
+]  # fmt: skip
+
+log = logging.getLogger(__name__)
+
+_NAME: Final = "approval"
+_MODERN: Final = "2026-07-28"
+_MOST: Final = 4_000
+"""Characters of a plan that a client's form shows. A longer one is decided on the page or in the terminal: what is not
+shown cannot be approved."""
+_MOST_RAW: Final = 25 * _MOST
+"""Characters of its rows from which on a plan is not even made into text for a form. There are more of them than of the
+text: of a long value, lines that stay are left out."""
+_WIDTH: Final = 100
+_STATE_S: Final = 86_400.0
+"""Seconds for which the state of a question is valid: those of the longest plan. Most plans expire before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool, by the client that sent it."""
+
+    ctx: ServerRequestContext[Any, Any]
+    params: mcp_types.CallToolRequestParams
+    caller: types.Caller
+    on_progress: types.OnProgress | None
+
+    @property
+    def ends_with_question(self) -> bool:
+        """Whether its client asks by itself, and sends the call again with the answer."""
+        return self.ctx.protocol_version >= _MODERN
+
+    @property
+    def budget(self) -> retained.Budget | None:
+        """The budget of the caller's bytes; None over stdio."""
+        request = self.ctx.request
+        part: retained.Part | None = request.scope.get(scope_keys.PART) if request is not None else None
+        return part.budget if part is not None else None
+
+    @property
+    def digest(self) -> str:
+        """What tells one call from another: its tool and arguments."""
+        content = json.dumps([self.params.name, self.params.arguments or {}], sort_keys=True)
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class State(msgspec.Struct, frozen=True):
+    """The state of a question with which a call has ended. It comes again with the answer."""
+
+    plan: str
+    session: str
+    """Of the call: over HTTP it may be of that call alone."""
+    call: str
+    """Digest of the call."""
+    is_link: bool
+
+    def check(self, call: Call, found: record.Record) -> types.Caller:
+        """Returns the caller, as the one who was asked. Raises PlanError when the answer comes with another call."""
+        # Attack: another session, or another script, that sends the state of this one.
+        is_same_session = call.caller.session == self.session or not call.caller.lasts
+        if found.plan.author.session != self.session or not is_same_session or self.call != call.digest:
+            raise errors.PlanError("this approval belongs to another call", code="plan.session")
+        return replace(call.caller, session=self.session)
+
+
+# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+_STATE: Final = msgspec.json.Decoder(State)
+
+
+def state_guard(name: str) -> request_state.RequestStateBoundary:
+    """Returns what seals the state of a question, so that no client can make one up."""
+    security = request_state.RequestStateSecurity.ephemeral(ttl=_STATE_S)
+    return request_state.RequestStateBoundary(security, default_audience=name)
+
+
+def compose_form(found: record.Record) -> str:
+    """Returns what a form shows of a plan; empty when a form cannot decide about it."""
+    rows = (row for step in found.plan.steps for row in step.rows)
+    raw = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in rows)
+    if found.plan.critical or found.plan.approvals != 1 or raw > _MOST_RAW:
+        return ""
+    text = plain.text(found, _WIDTH)
+    return text if len(text) <= _MOST else ""
+
+
+def end_call(
+    call: Call, plan_id: str, params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams
+) -> mcp_types.InputRequiredResult:
+    """Returns the end of a call whose client asks by itself, and sends the call again."""
+    is_link = isinstance(params, mcp_types.ElicitRequestURLParams)
+    state = State(plan_id, call.caller.session, call.digest, is_link)
+    return mcp_types.InputRequiredResult(
+        input_requests={_NAME: mcp_types.ElicitRequest(params=params)},
+        request_state=msgspec.json.encode(state).decode(),
+    )
+
+
+def read_state(call: Call) -> State:
+    """Returns the state with which a call comes again."""
+    return _STATE.decode(call.params.request_state or "")  # no client can make one up: see `state_guard`
+
+
+def read_response(call: Call) -> mcp_types.ElicitResult:
+    """Returns the decision with which a call comes again. Raises PlanError when it has none."""
+    response = (call.params.input_responses or {}).get(_NAME)
+    if not isinstance(response, mcp_types.ElicitResult):
+        raise errors.PlanError("the client sent no decision", code="plan.nobody")
+    return response
+
+
+async def wait_for_response(asking: Awaitable[mcp_types.ElicitResult], seconds: float) -> mcp_types.ElicitResult:
+    """Waits for the person. No answer in time, and a client that cannot ask, decline."""
+    try:
+        with anyio.fail_after(seconds):
+            return await asking
+    except TimeoutError:
+        pass
+    except MCPError as error:
+        log.warning("the client did not ask: %s", error)
+    except ValueError:  # the SDK's own check of the answer; its text quotes what the client has sent
+        log.warning("the client's answer is not one of the protocol")
+    return mcp_types.ElicitResult(action="cancel")

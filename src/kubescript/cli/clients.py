@@ -1,0 +1,210 @@
+"""`kubescript client NAME`: what an MCP client needs to be told to start this server, printed or written to its
+configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kubescript import errors
+
+if TYPE_CHECKING:
+    from kubescript import config
+
+__all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet", "warnings", "without_passwords"]
+
+_PASSWORD: Final = re.compile(r"://[^/\s]*@")
+"""User and password in a URL, such as that of a receiver of telemetry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """The way in which a client reaches the server: a program that the client starts, or the URL of one that is kept
+    running."""
+
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
+    url: str = ""
+
+    def entry(self, *, typed: bool) -> dict[str, Any]:
+        """Returns the server's entry in a configuration file; `typed` adds the name of the transport."""
+        entry: dict[str, Any] = {}
+        if typed:
+            entry["type"] = "http" if self.url else "stdio"
+        if self.url:
+            return entry | {"url": self.url}
+        program, *arguments = self.command
+        entry |= {"command": program, "args": arguments}
+        if self.environment:
+            entry["env"] = dict(self.environment)
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that MCP servers are configured for, and where."""
+
+    title: str
+    file: Callable[[], Path]
+    """The configuration of the user, for all projects."""
+    key: str = "mcpServers"
+    typed: bool = False
+    over_http: bool = True
+
+
+def _home() -> Path:
+    return Path(os.path.expanduser("~"))  # noqa: PTH111  it raises nothing for a home that is not known
+
+
+def _application_folder() -> Path:
+    """Returns the folder in which programs with windows keep their settings."""
+    if sys.platform == "darwin":
+        return _home() / "Library" / "Application Support"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config")
+
+
+def _claude_code() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or _home()) / ".claude.json"
+
+
+CLIENTS: Final = {
+    "claude-code": Client("Claude Code", _claude_code, typed=True),
+    "claude-desktop": Client(
+        "Claude Desktop", lambda: _application_folder() / "Claude" / "claude_desktop_config.json", over_http=False
+    ),
+    "cursor": Client("Cursor", lambda: _home() / ".cursor" / "mcp.json"),
+    "vscode": Client(
+        "VS Code", lambda: _application_folder() / "Code" / "User" / "mcp.json", key="servers", typed=True
+    ),
+}
+"""Clients by the names that the command takes."""
+
+
+def server(settings: config.Settings, flags: list[str], client: Client | None = None) -> Server:
+    """Returns how a client reaches the server with these settings, which come of the flags. Raises ConfigError."""
+    toolsets = [] if settings.toolsets else ["--toolsets", "code"]
+    command = (*_program(), *flags, *toolsets)
+    if settings.transport == "http":
+        if client is not None and not client.over_http:
+            raise errors.ConfigError(
+                f"the configuration file of {client.title} does not support http servers",
+                remedy="leave out --port and --host",
+            )
+        address = ("--host", settings.host, "--port", str(settings.port))
+        return Server((*command, *address), url=_url(settings))
+    return Server(command, _environment(settings, flags))
+
+
+def _url(settings: config.Settings) -> str:
+    """Returns the server's URL over http: that of /mcp, unless all toolsets have endpoints of their own."""
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    scheme = "http" if settings.tls.cert_file is None else "https"
+    url = settings.http.url or f"{scheme}://{host}:{settings.port}/mcp"
+    from kubescript import config
+    from kubescript.transports import endpoints
+
+    routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
+    if settings.list_toolsets() or not routes:
+        return url
+    return endpoints.resource(url, f"/{routes[0]}/")
+
+
+def claude_line(name: str, served: Server) -> str:
+    """Returns the command that tells Claude Code of the server, for all of the user's projects."""
+    if served.url:
+        return shlex.join(["claude", "mcp", "add", "--transport", "http", "--scope", "user", name, served.url])
+    words = ["claude", "mcp", "add"]
+    for variable, value in (served.environment or {}).items():
+        words += ["--env", f"{variable}={value}"]
+    # --env takes every word up to the next flag.
+    return shlex.join([*words, "--scope", "user", name, "--", *served.command])
+
+
+def without_passwords(line: str) -> str:
+    """Returns the line as it may be shown to others: `doctor`'s report goes into bug reports and tickets."""
+    return _PASSWORD.sub("://PASSWORD@", line)
+
+
+def snippet(name: str, client: Client, served: Server) -> str:
+    """Returns what belongs in the configuration file."""
+    servers = {name: served.entry(typed=client.typed)}
+    return json.dumps({client.key: servers}, indent=2, ensure_ascii=False)
+
+
+def warnings(settings: config.Settings, served: Server) -> list[str]:
+    """Returns what would keep the client from the server: it is not started, or would not start."""
+    if served.url:
+        found = [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
+        if settings.knows_callers and settings.auth.issuer is None:
+            found.append('each caller adds a token: --header "Authorization: Bearer TOKEN" (docs/deploy.md)')
+        return found
+    if "--kubeconfig-later" in served.command:
+        return []
+    return [error.explained for error in _kubeconfig_errors(settings)]
+
+
+def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
+    """Returns why the server would stop at its start, for each cluster that does not exist."""
+    from kubescript.cluster import identity, kubeconfig
+
+    found = []
+    for each in _live_clusters(settings):
+        try:
+            if not identity.in_cluster(each.kubeconfig, each.context):
+                kubeconfig.choose(each.kubeconfig, each.context)
+        except errors.ClusterError as error:
+            found.append(error)
+    return found
+
+
+def _program() -> tuple[str, ...]:
+    """Returns this installation's command, by its absolute path: clients do not have the PATH of a shell."""
+    started = Path(sys.argv[0])
+    for path in (started, Path(sys.executable).with_name("kubescript")):
+        if path.name == "kubescript" and path.is_file() and os.access(path, os.X_OK):
+            return (str(path.absolute()),)
+    return (sys.executable, "-m", "kubescript")
+
+
+def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:
+    """Returns the variables of this shell that the server needs and a client would not pass on."""
+    from kubescript.cluster import kubeconfig
+
+    ours = [name for name in os.environ if name.startswith("KUBESCRIPT_")]
+    needed = {name: os.environ[name] for name in ours if not name.startswith("KUBESCRIPT_TEST")}
+    if settings.snapshot is not None:
+        return needed
+    if "--kubeconfig" not in flags and os.environ.get("KUBECONFIG"):
+        files = (kubeconfig.source() or "").split(os.pathsep)
+        absolute = (str(Path(file).absolute()) for file in files if file)
+        needed["KUBECONFIG"] = os.pathsep.join(absolute)
+    if _has_plugin(settings):
+        needed["PATH"] = os.environ.get("PATH", "")
+    return needed
+
+
+def _has_plugin(settings: config.Settings) -> bool:
+    """Says whether the credentials come from a program, which is looked up in the PATH."""
+    from kubescript.cluster import kubeconfig
+
+    for each in _live_clusters(settings):
+        try:
+            if kubeconfig.choose(each.kubeconfig, each.context).plugin:
+                return True
+        except errors.ClusterError:  # `warnings` says what is wrong with it
+            continue
+    return False
+
+
+def _live_clusters(settings: config.Settings) -> list[config.Settings]:
+    """Returns the settings of each cluster that is not a snapshot."""
+    contexts = [settings.of_context(name) for name in settings.context_names]
+    clusters = contexts or [settings]
+    return [each for each in clusters if each.snapshot is None]

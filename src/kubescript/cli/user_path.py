@@ -1,0 +1,25 @@
+"""Paths of the command line: `--key=~/audit.key` is a path in the user's home, though no shell expands it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+__all__ = ["UserPath"]
+
+
+class UserPath(click.Path):
+    """A path, with the user's home for a leading `~`."""
+
+    def __init__(self, *, dir_okay: bool = True) -> None:
+        # click looks twice, and a server that rotates an audit file leaves none for a moment: between the two looks a
+        # file "is not readable". The command that opens the file says what is wrong with it.
+        super().__init__(path_type=Path, dir_okay=dir_okay, readable=False)
+
+    def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Returns the path."""
+        expanded = os.path.expanduser(os.fspath(value))  # noqa: PTH111  it raises nothing for a home that is not known
+        converted = super().convert(expanded, param, ctx)
+        return Path(os.fsdecode(converted))

@@ -1,0 +1,79 @@
+"""Reads the files of settings: one in TOML or YAML, and a folder of TOML files that complete it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from kubescript import errors
+
+__all__ = ["read_file", "with_folder"]
+
+
+def read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
+    """Returns the tables of the file. Raises ConfigError."""
+    unreadable = f"cannot read the configuration file {path}"
+    try:
+        text = path.read_text("utf-8")
+    except OSError as error:
+        raise errors.ConfigError(f"{unreadable}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise errors.ConfigError(f"{unreadable}: it is not UTF-8 text") from None
+    data = _parse(path, text, is_yaml=is_yaml or path.suffix in {".yaml", ".yml"})
+    if not isinstance(data, dict):
+        raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
+    return data
+
+
+def with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Returns the settings with those of each TOML file of the folder, in the order of their names."""
+    try:
+        files = sorted(folder.iterdir())
+    except OSError as error:
+        raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
+    for file in files:
+        if file.suffix == ".toml" and not file.name.startswith("."):
+            data = _merge(data, read_file(file))
+    return data
+
+
+def _merge(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    """Returns the settings of both; of two values the later one, of two tables or lists of tables both."""
+    merged = dict(data)
+    for key, value in later.items():
+        before = merged.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged[key] = _merge(before, value)
+        elif _has_tables(before) and isinstance(value, list):
+            # A later file with a [[denied_resources]] or [[redaction.rules]] must not take back those of another one.
+            merged[key] = before + value
+        else:
+            merged[key] = value
+    return merged
+
+
+def _has_tables(value: object) -> TypeGuard[list[Any]]:
+    if not isinstance(value, list):
+        return False
+    return any(isinstance(item, dict) for item in value)
+
+
+def _parse(path: Path, text: str, *, is_yaml: bool) -> object:
+    """Returns the file's data. Raises ConfigError, which names the line when the parser does."""
+    try:
+        if is_yaml:
+            import yaml
+
+            return yaml.safe_load(text) or {}
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise errors.ConfigError(f"{path}: {error}") from None
+    except Exception as error:
+        # The error is recognized by its module's name, because yaml is not imported for a TOML file.
+        if not type(error).__module__.startswith("yaml"):
+            raise
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark is not None else ""
+        why = getattr(error, "problem", None) or "not valid YAML"
+        raise errors.ConfigError(f"{path}{where}: {why}") from None

@@ -1,0 +1,41 @@
+"""What is recorded, and what is reported."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kubescript.config import section
+
+__all__ = ["Audit", "Telemetry"]
+
+
+class Audit(section.Section):
+    """What is recorded, and where (docs/audit.md)."""
+
+    file: section.UserPath | None = None
+    """A JSON Lines file to which records are appended. Unset: nothing is recorded."""
+    max_mib: Annotated[int, Field(ge=0)] = 64
+    """MiB after which the file is rotated to FILE.1, FILE.2, …; 0: never."""
+    keep: Annotated[int, Field(ge=0)] = 16
+    """Rotated files that are kept; 0: all."""
+    fsync: Literal["answer", "record", "never"] = "answer"
+    """What waits for the disk: the answer of each script and each change of the cluster, every record, or nothing."""
+    key_file: section.UserPath | None = None
+    """A file with at least 32 bytes, the key of the hashes (HMAC): only its owner can continue or check the chain."""
+    scripts: bool = False
+    """Keep the text of each script next to the file, under its hash."""
+    responses: bool = False
+    """Keep what each script saw and answered, for `kubescript audit replay`. Includes `scripts`."""
+
+
+class Telemetry(section.Section):
+    """Where traces and metrics go. The standard OTEL_* variables apply as well."""
+
+    otlp_endpoint: str | None = None
+    """Base URL of an OTLP/HTTP receiver: `http://collector:4318`. Default: OTEL_EXPORTER_OTLP_ENDPOINT. Without either,
+    nothing is collected."""
+    namespaces: bool = True
+    """Whether spans of API calls name the namespace. It is the only name from the cluster in a span, and is masked like
+    all text that leaves."""

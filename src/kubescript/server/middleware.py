@@ -1,0 +1,149 @@
+"""What every message passes before it is served: it counts in its caller's budget, has its own credentials at hand, and
+no exception of ours reaches the client. `served` puts these functions before its handlers.
+
+The SDK keeps of a session the message that began it, and all of a request until its answer has left, whether the
+connection still lives or not; so `count` counts both. Over stdio nothing is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import mcp_types
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared import jsonrpc_dispatcher
+from mcp.shared.exceptions import MCPError
+
+from kubescript import errors
+from kubescript.auth import user
+from kubescript.cluster import acting
+from kubescript.commands import request_credentials
+from kubescript.server import notices, offering
+from kubescript.transports import retained, scope_keys
+
+__all__ = ["WarmUp", "count", "hide_exceptions", "run_warm_up", "with_headers", "with_token"]
+
+log = logging.getLogger(__name__)
+
+_COUNTED: Final = "kubescript.counted"
+_WARM_UP_DELAY_S: Final = 0.05
+"""Seconds after the first answer, so that the warm-up does not take processor time from it."""
+
+
+async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers within the caller's budget. Raises MCPError where there is no room."""
+    if ctx.request is None or ctx.request_id is None:  # nothing is kept of a notification
+        return await call_next(ctx)
+    part: retained.Part | None = ctx.request.scope.get(scope_keys.PART)
+    if part is None:
+        return await call_next(ctx)
+    held = contextlib.ExitStack()
+    # Attack: a stream that is read slowly. The task that serves a request keeps all of it, and its answer, for as long
+    # as answers before it wait for their client: 1,440 MiB in four minutes.
+    task = asyncio.current_task()
+    assert task is not None
+    task.add_done_callback(lambda _: held.close())
+    try:
+        held.enter_context(part.budget.holding(part.size))
+        if ctx.method == "initialize":
+            _check_beginning(ctx, part)
+        _keep(ctx, part)
+        session = notices.connection_of(ctx).session_id
+        held.enter_context(part.using(session))
+        part.replace(session)
+        result = await call_next(ctx)
+        held.enter_context(part.budget.holding(_measure(result)))
+    except errors.Busy as error:
+        raise MCPError(mcp_types.INTERNAL_ERROR, error.message) from None
+    return result
+
+
+def _measure(result: HandlerResult) -> int:
+    """Returns the bytes of an answer's texts; all else of it is small."""
+    if not isinstance(result, Mapping):
+        return 0
+    texts = [block.get("text") for block in result.get("content") or ()]
+    size = sum(map(sys.getsizeof, texts))
+    return 2 * size if result.get("structuredContent") else size
+
+
+def _check_beginning(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
+    """Raises MCPError where a session cannot begin."""
+    if part.length > retained.MAX_INITIALIZE:
+        raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
+    # A second `initialize` would be kept beside the first, and would be dropped while the session is in use.
+    if _COUNTED in notices.connection_of(ctx).state:
+        raise MCPError(mcp_types.INVALID_REQUEST, "the session has begun already")
+
+
+def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
+    """Counts the message that begins a session until the session ends. Raises Busy."""
+    connection = notices.connection_of(ctx)
+    if _COUNTED not in connection.state:
+        connection.exit_stack.enter_context(part.keeping(connection.session_id))
+        connection.state[_COUNTED] = True
+
+
+async def with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers with the token of this very request at hand, for clusters that are asked with it."""
+    credential: user.Credential | None = None
+    if ctx.request is not None:
+        credential = ctx.request.scope.get(scope_keys.CREDENTIAL)
+    if credential is None:
+        return await call_next(ctx)
+    with acting.using(credential.valid_token):
+        return await call_next(ctx)
+
+
+async def with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers with the headers of this very request at hand, for command lines that need its credentials."""
+    # The message of a stream has a request of its own, and not the one with which its session began.
+    headers = ctx.request.headers.raw if ctx.request is not None else ()
+    with request_credentials.using(headers):
+        return await call_next(ctx)
+
+
+async def hide_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answers -32603 where we have a bug. The SDK would send code 0 and the exception's text: it may hold anything."""
+    try:
+        return await call_next(ctx)
+    except Exception as error:
+        found = jsonrpc_dispatcher.handler_exception_to_error_data(error)
+        if found is not None:  # the client's mistake
+            if isinstance(found.data, str):  # the unknown method's name
+                raise MCPError(found.code, found.message, found.data[: offering.MAX_ECHO]) from None
+            raise
+        log.exception("%s failed", ctx.method)
+        raise MCPError(mcp_types.INTERNAL_ERROR, "Internal error: kubescript failed; see its log") from None
+
+
+class WarmUp:
+    """Starts what calls will need once the first client has the answer to its first request."""
+
+    def __init__(self, warm_up: Callable[[], None]) -> None:
+        self._warm_up: Callable[[], None] | None = warm_up
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Answers, and starts once what `warm_up` does."""
+        result = await call_next(ctx)
+        warm_up, self._warm_up = self._warm_up, None
+        if warm_up is not None:
+            timer = threading.Timer(_WARM_UP_DELAY_S, run_warm_up, (warm_up,))
+            timer.start()
+        return result
+
+
+def run_warm_up(warm_up: Callable[[], None]) -> None:
+    """Calls `warm_up`; logs what keeps it from ending."""
+    try:
+        import jsonschema  # noqa: F401 - so that the first call finds it loaded
+
+        warm_up()
+    except errors.KubescriptError as error:
+        log.warning("warm-up failed: %s", error.message, extra={"code": error.code, "remedy": error.remedy})

@@ -1,0 +1,157 @@
+"""One call of a tool: who calls, what is wrong with the arguments, its progress, its plan, and its result."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+import mcp_types
+from mcp.server.context import ServerRequestContext
+
+from kubescript import heartbeat, types
+from kubescript.changes.ask import elicitation, question
+from kubescript.toolsets import base
+from kubescript.transports import scope_keys
+
+if TYPE_CHECKING:
+    import jsonschema
+
+__all__ = ["find_caller", "find_mistakes", "report", "run", "run_with_plan", "write_result"]
+
+log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
+
+_MAX_TOKEN: Final = 1_024
+"""Characters of a progress token. A client that sends a longer one gets no progress."""
+_UNTRUSTED_META: Final = "kubescript/untrusted"
+"""In a result's `_meta`: the text holds text of the cluster, which is fenced."""
+_PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
+"""The session of the client over stdio."""
+_WITHOUT_SESSIONS: Final = "2026-07-28"
+"""The protocol version since which no client over HTTP has a session."""
+
+_MAX_ARGUMENT_ERROR: Final = 300
+"""Characters of an error about an argument, which quotes the argument's value."""
+_QUOTED_VALUE: Final = 100
+"""Characters of its beginning, where it is longer."""
+
+
+async def run(
+    tool: base.Tool,
+    arguments: Mapping[str, Any],
+    caller: types.Caller,
+    on_progress: types.OnProgress | None,
+) -> types.Answer:
+    """Runs one call; an exception of a handler becomes an answer without its text."""
+    try:
+        return await tool.handler(arguments, on_progress, caller)
+    except Exception:
+        # The log is for the operator. The client gets no text of the exception: it may hold anything.
+        log.exception("tool %s failed", tool.definition.name)
+        return types.Answer("error internal: kubescript failed; see its log", is_error=True, code="internal")
+
+
+async def run_with_plan(
+    handle: Callable[[types.OnProgress | None], Awaitable[types.Answer]],
+    asker: elicitation.Asker,
+    ctx: ServerRequestContext[Any, Any],
+    params: mcp_types.CallToolRequestParams,
+    caller: types.Caller,
+    on_progress: types.OnProgress | None,
+) -> types.Answer | mcp_types.InputRequiredResult:
+    """Runs one call, and settles the plan that it leaves."""
+    call = question.Call(ctx, params, caller, on_progress)
+    if params.request_state is not None:
+        return await asker.resume(call)
+    answer = await handle(on_progress)
+    if answer.plan:
+        return await asker.settle(call, answer)
+    return await asker.with_news(answer, caller)
+
+
+def find_caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.Caller:
+    """Returns the caller of a tool: `user`, and the client by the name it gives itself."""
+    session_id, lasts = _session(ctx)
+    params = ctx.session.client_params
+    if params is None:
+        return types.Caller(session_id, tool=tool, lasts=lasts, user=user)
+    client = params.client_info
+    return types.Caller(session_id, client.name, client.version, tool, lasts, user)
+
+
+def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
+    """Returns the session of a request, and whether its client's later requests are of the same one."""
+    if ctx.request is None:
+        return _PROCESS_SESSION, True
+    stream = ctx.request.scope.get(scope_keys.SESSION)
+    if stream is not None:
+        return stream, True
+    handle = ctx.request.headers.get("mcp-session-id", "")
+    # Attack: a client without a session that sends such a header, which the SDK has not verified then.
+    if handle and ctx.protocol_version < _WITHOUT_SESSIONS:
+        # The id of a session lets its holder join the session, so only a hash of it is passed on.
+        return hashlib.sha256(handle.encode()).hexdigest()[:16], True
+    return uuid.uuid4().hex[:16], False
+
+
+def find_mistakes(validator: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
+    """Returns what is wrong with the arguments, naming each; empty when nothing is."""
+    # In the order of the arguments, so that the same mistakes give the same text.
+    found = sorted(validator.iter_errors(arguments), key=_error_path)
+    return "; ".join(map(_describe, found))
+
+
+def _error_path(error: Any) -> list[Any]:
+    return list(error.absolute_path)
+
+
+def _describe(error: Any) -> str:
+    message: str = error.message
+    if len(message) > _MAX_ARGUMENT_ERROR:
+        # It begins with the value and ends with what is wrong with it.
+        beginning, end = message[:_QUOTED_VALUE], message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]
+        message = f"{beginning}\N{HORIZONTAL ELLIPSIS}{end}"
+    path = _error_path(error)
+    if not path:
+        return message
+    return f"argument `{path[0]}`: {message}"
+
+
+def write_result(answer: types.Answer) -> mcp_types.CallToolResult:
+    """Returns the answer as MCP has it."""
+    return mcp_types.CallToolResult(
+        content=[mcp_types.TextContent(type="text", text=answer.text)],
+        structured_content=answer.structured,
+        is_error=answer.is_error,
+        _meta=_meta(answer) or None,
+    )
+
+
+def _meta(answer: types.Answer) -> dict[str, Any]:
+    meta = dict(answer.meta or {})
+    if answer.untrusted:
+        meta[_UNTRUSTED_META] = True
+    return meta
+
+
+async def report(
+    ctx: ServerRequestContext[Any, Any],
+    heartbeat_s: float,
+    call: Callable[[types.OnProgress | None], Awaitable[_T]],
+) -> _T:
+    """Runs one call, with progress notifications if the client asked for them."""
+    token = None if ctx.meta is None else ctx.meta.get("progress_token")
+    # Attack: a token of two megabytes, which each notification would repeat.
+    if token is None or len(str(token)) > _MAX_TOKEN:
+        return await call(None)
+    signs = heartbeat.Heartbeat(ctx.session.report_progress, heartbeat_s)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(signs.beat)
+        answer = await call(signs.report)
+        tasks.cancel_scope.cancel()
+    return answer

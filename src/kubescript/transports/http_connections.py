@@ -1,0 +1,280 @@
+"""Limits on HTTP connections, so that no client keeps the others out: how long one may wait for its client, how many
+there are, and how much of what they send is held. `serving` gives `protocol` to uvicorn, which has no such limits.
+
+A connection waits for its client between requests, until a request has arrived whole, and while the client does not
+read its answer. What is being answered never waits. When there are too many connections, those that wait longest end
+first, so that a request which arrives at once (a probe of /health) always finds room. When too much of what is sent has
+not arrived whole, the largest request ends of the caller that sends most; all strangers together count as one caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import resource
+import socket
+import sys
+import termios
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+import h11
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http import h11_impl
+
+from kubescript import config, errors
+from kubescript.transports import received, retained, waiting
+from kubescript.transports import scope_keys as keys
+
+__all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
+
+WAIT_S: Final = 15.0
+"""Seconds for a whole request, counted from the end of the one before. Attack: a byte every second keeps a connection
+that has no such limit for ever."""
+_ROOM: Final = 64
+"""Connections beyond the sessions' streams and the scripts: for probes, and for requests that are answered at once."""
+BACKLOG: Final = 64
+"""Connections that asyncio accepts before it looks at one."""
+_SPARE_DESCRIPTORS: Final = 512
+"""Of workers, API connections and files, and of connections that are accepted before one is ended: up to four times the
+backlog."""
+_MAX_CALLERS: Final = 1_000
+"""Callers that have a seat at the same time; the next one gets 503."""
+_FILES_OF_CALLER: Final = 4
+"""Descriptors of a caller's connections to clusters that are kept; two as a rule."""
+_FEWEST: Final = 32
+"""Connections, and callers, that there may be even where the process has too few descriptors for them."""
+_UNREAD: Final = 128 << 10
+"""Bytes of an answer that the kernel keeps for a client; Linux takes twice as many. Attack: clients that never read. By
+itself it keeps up to 4 MiB for each: 543 MiB."""
+_QUEUE: Final = 2048
+"""Connections that the kernel keeps for us until we accept them."""
+MAX_HEAD: Final = 32 << 10
+"""Bytes of a request's head, and of requests that a client sends before it has its answer; a token has up to 16 KiB."""
+_PIECE: Final = 16 << 10
+"""Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
+_WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
+"""States of a client whose request has arrived whole."""
+_UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
+"""States of ours before an answer has begun."""
+_LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+def most(settings: config.Settings) -> tuple[int, int]:
+    """Returns how many connections and how many callers there may be; raises the process's limit of descriptors where
+    it is too low."""
+    # Attack: 1,100 half-sent requests, which took every descriptor: /health was not answered.
+    sandbox = settings.sandbox
+    # Each session may keep a stream open and each script its call; all other requests are answered at once.
+    # Among several callers, one takes half of the connections at most (`seats`).
+    routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
+    sessions = settings.http.max_sessions * (len(routes) + 1)
+    callers = 0
+    if settings.knows_callers:
+        sessions *= 2
+        callers = _MAX_CALLERS
+    wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
+    soft = _descriptors(wanted + callers * _FILES_OF_CALLER + _SPARE_DESCRIPTORS) - _SPARE_DESCRIPTORS
+    connections = max(_FEWEST, min(wanted, soft // 2 if callers else soft))
+    kept_callers = (soft - connections) // _FILES_OF_CALLER
+    return connections, max(_FEWEST, min(_MAX_CALLERS, kept_callers))
+
+
+def _descriptors(wanted: int) -> int:
+    """Returns how many descriptors the process may have, at most those that are wanted."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return soft
+
+
+def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
+    """Returns a class of connections, of which `most` may be open at the same time."""
+    return type("LimitedConnection", (Connection,), {"waiting": waiting.Waiting(most, wait_s)})
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It ends without waiting for a
+    client that neither sends nor reads."""
+
+    def __init__(
+        self,
+        options: uvicorn.Config,
+        on_start: Callable[[], None] = lambda: None,
+        drain: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`drain` is called when the server is about to end."""
+        super().__init__(options)
+        self._on_start = on_start
+        self._drain = drain
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts to listen, and says so."""
+        await super().startup(sockets=sockets)
+        for listener in sockets or ():
+            listener.listen(_QUEUE)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD)
+        if self.started:
+            self._on_start()
+
+    def end_certified(self) -> None:
+        """Ends the connections of clients with certificates: the CAs that vouched for them have changed."""
+        # Attack: a connection that is kept busy for ever, whose client's CA was taken away.
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection) and connection.has_certificate:
+                connection.end()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends what waits for its client, and lets what is being answered end."""
+        self._drain()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection) and connection in connection.waiting:
+                connection.end()
+        await super().shutdown(sockets=sockets)
+
+
+class _Told:
+    """An application that adds what is known of a connection to the scope of each of its requests."""
+
+    def __init__(self, app: Any, known: dict[str, object]) -> None:
+        self._app = app
+        self._known = known
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one request."""
+        scope.update(self._known)
+        await self._app(scope, receive, send)
+
+
+class Connection(h11_impl.H11Protocol):
+    """One HTTP connection, which ends when it waits too long for its client."""
+
+    waiting: ClassVar[waiting.Waiting]
+    has_certificate = False
+    """Whether its client is known by a certificate, which OpenSSL has verified."""
+    owner = ""
+    """The person who is known to send the request that arrives; empty for a stranger."""
+    _timer: asyncio.TimerHandle | None = None
+    _is_lost = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
+        """Takes a new connection."""
+        super().connection_made(transport)
+        self.conn._receive_buffer = self._received = received.Received()  # h11 has no limits on these
+        secure = transport.get_extra_info("ssl_object")
+        certificate = secure.getpeercert() if secure is not None else None
+        self.has_certificate = bool(certificate)
+        self._unread = contextlib.ExitStack()
+        known = {keys.CERTIFICATE: certificate} if certificate else {}
+        self.app = _Told(self.app, {keys.CONNECTION: self, **known})
+        self.waiting.open(self)
+        self._judge()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets the connection."""
+        self._is_lost = True
+        self._unread.close()
+        self._stop_timer()
+        self.waiting.close(self)
+        super().connection_lost(exc)
+
+    def count(self, budget: retained.Budget, size: int) -> None:
+        """Counts so many bytes that are about to be sent, and what the client has not read, until the next count or the
+        connection's end. The connection ends at once where there is no room, and later to make room for others."""
+        self._unread.close()
+        if self._is_lost:
+            return
+        size += self._measure_unread()
+        if size <= retained.REQUEST:  # its request already counts as so many; a quiet stream never makes way
+            return
+        try:
+            kept = budget.keep(size, self.end)
+        except errors.Busy:
+            self.end()
+        else:
+            self._unread.callback(budget.forget, kept)
+
+    async def drain(self, budget: retained.Budget) -> None:
+        """Returns when the kernel has taken most of what was sent; then what the client has not read counts."""
+        await self.flow.drain()
+        self.count(budget, 0)
+
+    def _measure_unread(self) -> int:
+        sock = self.transport.get_extra_info("socket")
+        if sock is None or sock.fileno() < 0:  # it has ended, and `connection_lost` is still to come
+            return 0
+        with contextlib.suppress(OSError):
+            queued = fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))
+            return self.transport.get_write_buffer_size() + int.from_bytes(queued, sys.byteorder)
+        return 0
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a part of a request."""
+        for start in range(0, len(data), _PIECE):
+            if self.transport.is_closing():
+                break
+            super().data_received(data[start : start + _PIECE])
+            if len(self.conn.trailing_data[0]) > MAX_HEAD:
+                self._refuse_head()
+        self._judge()
+        if self in self.waiting and self.conn.our_state in _UNANSWERED:
+            self.waiting.hold(self, len(data))
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuses bytes that are not a request."""
+        # Attack: a body that breaks off after the answer to it, and each time a stack trace in the log.
+        if self._received.has_long_head:
+            self._refuse_head()
+        elif self.conn.our_state in _UNANSWERED:
+            if self.cycle is not None:  # it would answer too
+                self.cycle.disconnected = True
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
+
+    def _refuse_head(self) -> None:
+        if self.conn.our_state is h11.IDLE:
+            self.transport.write(_LONG_HEAD)
+        self.transport.close()
+
+    def on_response_complete(self) -> None:
+        """Goes on to the next request."""
+        self.owner = ""
+        self.waiting.release(self)
+        super().on_response_complete()
+        self._judge()
+
+    def pause_writing(self) -> None:
+        """Notes that the client does not read."""
+        super().pause_writing()
+        self._judge()
+
+    def resume_writing(self) -> None:
+        """Notes that the client reads again."""
+        super().resume_writing()
+        self._judge()
+
+    def end(self) -> None:
+        """Ends the connection at once, whatever is still to be sent."""
+        self._stop_timer()
+        self.transport.abort()
+
+    def _judge(self) -> None:
+        """Starts the time that the connection may wait, or stops it."""
+        is_whole = self.conn.their_state in _WHOLE
+        if is_whole and not self.flow.write_paused and not self.transport.is_closing():
+            self._stop_timer()
+            self.waiting.remove(self)
+        elif self._timer is None:
+            self._timer = self.loop.call_later(self.waiting.wait_s, self.end)
+            self.waiting.add(self)
+
+    def _stop_timer(self) -> None:
+        timer: Any = self._timer
+        self._timer = None
+        if timer is not None:
+            timer.cancel()

@@ -1,0 +1,221 @@
+"""One seat: the MCP server of a caller at one endpoint, the transports that lead to it, and the caller's limits."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+from mcp.server import streamable_http_manager
+from starlette.types import Message, Scope
+
+from kubescript import config, errors
+from kubescript.auth import user
+from kubescript.broker import rate
+from kubescript.transports import backend, retained, sse, stream_events
+from kubescript.transports import scope_keys as keys
+
+__all__ = ["THREADS", "Seat", "Share", "measure"]
+
+log = logging.getLogger(__name__)
+
+THREADS: Final = anyio.CapacityLimiter(4)
+"""Attack: callers whose plans wait for a cluster in every thread there is, so that no other caller gets a seat."""
+_MINUTE_S: Final = 60.0
+_REQUEST: Final = 64 << 10
+"""Bytes of a large request. Attack: 1,200 requests of 2 MiB in a minute, which the limit on their number allows."""
+_FEWEST: Final = 8 << 20
+"""Bytes of a minute that every caller may send, however few requests the settings allow."""
+
+
+class Share:
+    """What one person may have at all seats together, whatever endpoints, scopes and groups the requests name."""
+
+    def __init__(self, limits: config.Http) -> None:
+        self.budget = retained.Budget(retained.most(limits))
+        self.requests = rate.Rate(limits.requests_per_minute)
+        self.volume = Volume(limits.requests_per_minute)
+        self.users = 0
+        """Requests and streams that are being served."""
+
+    def count(self, length: int) -> None:
+        """Counts a request of so many bytes. Raises Busy when there are too many, or too many bytes of them."""
+        if not self.requests.take(""):
+            raise errors.Busy("too many requests in a minute", code="busy.rate")
+        if not self.volume.take(length):
+            raise errors.Busy("too many bytes of requests in a minute", code="busy.rate")
+
+
+class Volume:
+    """Counts the bytes of the last minute. One event loop uses it."""
+
+    def __init__(self, requests_per_minute: int) -> None:
+        self._most = max(_FEWEST, requests_per_minute * _REQUEST)
+        self._sizes: collections.deque[tuple[float, int]] = collections.deque()
+        self._total = 0
+
+    def take(self, size: int) -> bool:
+        """Counts more bytes; says whether they are within the limit."""
+        now = time.monotonic()
+        while self._sizes and now - self._sizes[0][0] >= _MINUTE_S:
+            self._total -= self._sizes.popleft()[1]
+        if self._total + size > self._most:
+            return False
+        self._sizes.append((now, size))
+        self._total += size
+        return True
+
+
+class Seat:
+    """What one caller reaches at one endpoint."""
+
+    def __init__(
+        self,
+        limits: config.Http,
+        max_body: int,
+        share: Share,
+        caller: user.User | None = None,
+        route: str = "",
+    ) -> None:
+        """`share` is that of all the caller's seats; `caller` is None where callers need no credential, and `route` is
+        the endpoint."""
+        self.caller = caller
+        self.route = route
+        self.share = share
+        self._kept: dict[str, retained.Kept] = {}
+        """What is kept of each session, by its handle."""
+        self._events = stream_events.Events(share.budget)
+        self.users = 0
+        """Requests and streams that are being served."""
+        self.left = time.monotonic()
+        """When the last one ended."""
+        self.tenant: backend.Tenant | None = None
+        self.is_stateless = limits.stateless
+        self._limits = limits
+        self._max_body = max_body
+        self._closed = anyio.Event()
+        self._requests: set[anyio.CancelScope] = set()
+
+    async def open(self, tenant: backend.Tenant, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        """Serves the caller until `close` is called."""
+        self.tenant = tenant
+        self.served = await anyio.to_thread.run_sync(tenant.server, limiter=THREADS)
+        server, stateless = self.served.mcp, self.served.stateless
+        limits, body = self._limits, self._max_body
+        manager = streamable_http_manager.StreamableHTTPSessionManager
+        if limits.stateless:
+            self.sessions = manager(stateless, stateless=True, max_request_body_size=body)
+        else:
+            self.sessions = stream_events.Sessions(
+                server,
+                self._events,
+                session_idle_timeout=limits.session_idle_s,
+                max_sessions=limits.max_sessions,
+                max_request_body_size=body,
+            )
+        self.plain = manager(stateless, stateless=True, json_response=True, max_request_body_size=body)
+        """For clients that send one request and read one answer."""
+        self.sse = sse.LegacySse(server, limits.max_sessions, body)
+        try:
+            async with self.sessions.run(), self.plain.run(), anyio.create_task_group() as tasks:
+                self._tasks = tasks
+                task_status.started()
+                await self._closed.wait()
+                tasks.cancel_scope.cancel()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._leave()
+
+    async def _leave(self) -> None:
+        self._events.clear()
+        try:
+            await self.served.close()
+        except Exception:  # the task group of all seats must not end with one
+            log.exception("a seat could not be closed", extra={"event": "seat.bug"})
+
+    async def replace(self, tenant: backend.Tenant) -> None:
+        """Serves the caller under other settings from now on; ends the seat where that fails."""
+        try:
+            self.tenant = tenant
+            await self.served.replace(tenant.offer())
+        except Exception:  # it ends one seat, and not the task group of all of them
+            log.exception("a caller could not be served under other settings", extra={"event": "seat.bug"})
+            self.revoke()
+
+    @contextlib.contextmanager
+    def occupy(self) -> Iterator[None]:
+        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked meanwhile."""
+        self.users += 1
+        with anyio.CancelScope() as scope:
+            self._requests.add(scope)
+            try:
+                yield
+            finally:
+                self._requests.discard(scope)
+                self.users -= 1
+                self.left = time.monotonic()
+        if scope.cancelled_caught:
+            raise errors.AuthError("you may not use this server any more", code="auth.access")
+
+    def part(self, scope: Scope) -> retained.Part:
+        """Returns a request's part of the caller's budget."""
+        length, size = scope.get(keys.LENGTH, 0), measure(scope)
+        end = functools.partial(self._end, scope.get("user"))
+        return retained.Part(self.share.budget, length, size, self._kept, end)
+
+    def _end(self, owner: object, handle: str) -> None:
+        """Ends a session whose place another one needs."""
+        if not self.has_ended:
+            self._tasks.start_soon(self._delete, owner, handle)
+
+    async def _delete(self, owner: object, handle: str) -> None:
+        # As its client would: the SDK has no other way.
+        headers = [(b"mcp-session-id", handle.encode())]
+        scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
+        try:
+            await self.sessions.handle_request(scope | {"user": owner}, _hang_up, _ignore)
+        except Exception:  # the seat must not end with one session
+            log.exception("a session could not be ended", extra={"event": "seat.bug"})
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Returns the definitions of the caller's tools, as JSON."""
+        assert self.tenant is not None
+        found = await anyio.to_thread.run_sync(self.tenant.tools)
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in found]
+
+    def close(self) -> None:
+        """Ends the seat's sessions."""
+        self._closed.set()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no caller is served any more."""
+        return self._closed.is_set()
+
+    def revoke(self) -> None:
+        """Ends the seat's sessions, and what is being answered."""
+        for scope in self._requests:
+            scope.cancel()
+        self.close()
+
+
+def measure(scope: Scope) -> int:
+    """Returns the bytes that a request takes."""
+    head = sum(len(name) + len(value) for name, value in scope["headers"])
+    size: int = retained.REQUEST + head + scope.get(keys.WEIGHT, 0)
+    return size
+
+
+async def _hang_up() -> Message:
+    return {"type": "http.disconnect"}
+
+
+async def _ignore(_message: Message) -> None:
+    """Drops a message of an answer that no client waits for."""

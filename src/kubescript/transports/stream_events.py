@@ -1,0 +1,126 @@
+"""Keeps the last events of streams, so that a client whose connection broke gets what it has missed (Last-Event-ID)."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+import mcp_types
+from mcp.server import streamable_http, streamable_http_manager
+from mcp.server.auth.middleware import bearer_auth
+from mcp.server.lowlevel import server as lowlevel
+
+from kubescript import errors
+from kubescript.transports import retained
+
+__all__ = ["Events", "Sessions"]
+
+_MOST: Final = 256
+"""Events of one seat."""
+_MAX_BYTES: Final = 4 << 20
+"""Bytes of them together."""
+_EVENT: Final = 1 << 10
+"""Bytes of an event beside its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    session: _OfSession
+    stream: str
+    message: bytes
+    """JSON; empty for an event that only begins a stream."""
+    kept: retained.Kept
+
+
+class Events:
+    """The events of one caller's streams, the oldest first. No other caller can name one: each has a store."""
+
+    def __init__(self, budget: retained.Budget) -> None:
+        """`budget` counts the events."""
+        self._events: OrderedDict[str, _Event] = OrderedDict()
+        self._size = 0
+        self._budget = budget
+
+    def store(self, session: _OfSession, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
+        """Keeps an event, and forgets the oldest where there are too many; returns its id."""
+        text = b""
+        if message is not None:
+            text = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+        event_id = secrets.token_urlsafe(12)
+        # The name of a stream is the id of a request. Attack: ids of 2 MiB.
+        size = _EVENT + len(text) + len(stream_id)
+        with contextlib.suppress(errors.Busy):  # then no client can resume from here, and the stream goes on
+            kept = self._budget.keep(size, functools.partial(self._drop, event_id))
+            self._events[event_id] = _Event(session, stream_id, text, kept)
+            self._size += size
+        while len(self._events) > _MOST or self._size > _MAX_BYTES:
+            oldest = next(iter(self._events))
+            self._budget.forget(self._events[oldest].kept)
+            self._drop(oldest)
+        return event_id
+
+    async def replay(
+        self, session: _OfSession, last_event_id: str, send_callback: streamable_http.EventCallback
+    ) -> str | None:
+        """Sends what came after an event in its stream; returns the stream. None when the event is forgotten, or
+        another session's."""
+        last = self._events.get(last_event_id)
+        if last is None or last.session is not session:
+            return None
+        names = list(self._events)
+        for event_id in names[names.index(last_event_id) + 1 :]:
+            event = self._events.get(event_id)
+            if event is None or event.session is not session:
+                continue
+            if event.stream == last.stream and event.message:
+                message = mcp_types.jsonrpc_message_adapter.validate_json(event.message, by_name=False)
+                await send_callback(streamable_http.EventMessage(message, event_id))
+        return last.stream
+
+    def clear(self) -> None:
+        """Forgets all of them."""
+        for event in self._events.values():
+            self._budget.forget(event.kept)
+        self._events.clear()
+        self._size = 0
+
+    def _drop(self, event_id: str) -> None:
+        event = self._events.pop(event_id)
+        self._size -= event.kept.size
+
+
+class _OfSession(streamable_http.EventStore):
+    """The events of one session's streams."""
+
+    # Attack: streams are named by the ids of requests, which every client counts from 0. A client that resumed its own
+    # stream was sent another's answers and forms, and the answer to another's form approved a plan of its own.
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    async def store_event(self, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
+        """Keeps an event; returns its id."""
+        return self._events.store(self, stream_id, message)
+
+    async def replay_events_after(self, last_event_id: str, send_callback: streamable_http.EventCallback) -> str | None:
+        """Sends what came after an event in its stream; returns the stream."""
+        return await self._events.replay(self, last_event_id, send_callback)
+
+
+class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
+    """Sessions whose streams can be resumed, each with events of its own."""
+
+    def __init__(self, server: lowlevel.Server[Any], events: Events, **limits: Any) -> None:
+        """The events of all sessions are kept together."""
+        super().__init__(server, **limits)
+        self._events = events
+
+    def _admit_session(
+        self, requestor: bearer_auth.AuthorizationContext | None
+    ) -> streamable_http.StreamableHTTPServerTransport | None:
+        self.event_store = _OfSession(self._events)  # of the session that begins now
+        return super()._admit_session(requestor)

@@ -1,0 +1,47 @@
+"""What an operator lets pass: values by their look, and the values of some names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+from kubescript_masking.text import linear
+from kubescript_masking.text.spans import Span
+
+__all__ = ["Allowances"]
+
+_FRONT: Final = 400
+"""Bytes looked at in front of a value for a name that is allowed."""
+_BETWEEN: Final = (
+    rb"[\"'`\\]*(?:[ \t]*(?:=>|->|:=|[:=])[ \t]*|[ \t]+|,?\s*[\"'`\\]*value[\"'`\\]*[ \t]*[:=][ \t]*)[\"'`\\]*\z"
+)
+
+
+class Allowances:
+    """The values and the names of one server that are allowed."""
+
+    def __init__(self, values: Sequence[linear.Pattern] = (), names: Collection[str] = ()) -> None:
+        self._values = values
+        self._names = frozenset(names)
+        self._in_front = _find_in_front(names) if names else None
+
+    def has_value(self, value: bytes) -> bool:
+        """Whether this value may be seen."""
+        return any(pattern.search(value) for pattern in self._values)
+
+    def has_name(self, name: str) -> bool:
+        """Whether the values of this name may be seen."""
+        return not self._names.isdisjoint((name, name.lstrip("-")))
+
+    def drop(self, found: Iterable[Span], text: bytes) -> Iterator[Span]:
+        """The spans without those right behind a name that is allowed."""
+        for span in found:
+            front = text[max(0, span.start - _FRONT) : span.start]
+            if self._in_front is None or not self._in_front.search(front):
+                yield span
+
+
+def _find_in_front(names: Iterable[str]) -> linear.Pattern:
+    """Finds one of these names right in front of where a value begins."""
+    words = b"|".join(linear.escape(name.encode()) for name in sorted(names))
+    return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)

@@ -1,0 +1,180 @@
+"""Masks a JSON document. Only the strings in which the scanner found something are decoded, judged and written anew;
+all other bytes stay as they were sent, so that neither numbers nor the order of fields change.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+from kubescript_masking.engine import groups, pairs, secret_objects
+from kubescript_masking.engine.allowances import Allowances
+from kubescript_masking.engine.budget import Budget
+from kubescript_masking.engine.scanner import Hit, Scanner
+from kubescript_masking.rules import commands, drawn, names, patterns, values
+from kubescript_masking.text import encodings, json_strings, spans
+from kubescript_masking.text.json_strings import String
+from kubescript_masking.wire.masking import OPENING
+
+__all__ = ["Document", "Locate"]
+
+Locate = Callable[[bytes], Iterable[String]]
+"""Finds strings of a document."""
+_PLACEHOLDER: Final = OPENING.decode()
+
+
+class Texts(Protocol):
+    """Masks the texts in a document."""
+
+    scanner: Scanner
+    allowances: Allowances
+    budget: Budget
+
+    def text(self, content: bytes, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
+        """Any text, masked; the very same object when there is nothing to mask."""
+
+    def replace_value(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
+        """The placeholder of a value, reported."""
+
+    def remove(self, content: bytes, marked: Iterable[spans.Span]) -> bytes:
+        """The text without these values; the same object when none goes."""
+
+
+class Document:
+    """One document, or a run of whole members of one."""
+
+    def __init__(self, data: bytes, texts: Texts, depth: int) -> None:
+        self._data = data
+        self._texts = texts
+        self._depth = depth
+
+    def mask(self, also: Sequence[Locate] = ()) -> bytes:
+        """The document, masked. `also` tells strings to look at beside those that a scan finds."""
+        data = self._data
+        scanner = self._texts.scanner
+        hits = scanner.scan(data)
+        if not hits and not also:
+            return data
+        if any(scanner.ids[probe] == "escape" for probe, _ in hits):
+            data = json_strings.plain(data)
+            hits = scanner.scan(data)
+        ends = [end for _, end in hits]
+        named = [(scanner.ids[probe], end) for probe, end in hits]
+        parts, done = [], 0
+        for string in _find_strings(data, named, also):
+            if string.start < done:
+                continue
+            raw = data[string.start : string.end]
+            first = bisect_right(ends, string.start)
+            last = bisect_right(ends, string.end + json_strings.BEHIND_RUN)
+            inside = [(probe, min(end, string.end) - string.start) for probe, end in hits[first:last]]
+            new = self._mask_paid(raw, string, inside)
+            if new is not raw:
+                parts += [data[done : string.start], new]
+                done = string.end
+        return b"".join([*parts, data[done:]]) if parts else self._data
+
+    def _mask_paid(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
+        """One string, masked; as a whole when the budget is used up."""
+        budget = self._texts.budget
+        budget.spend(1)
+        if budget.left > 0 or spans.is_masked(raw):
+            return self._mask(raw, string, hits)
+        return self._texts.replace_value("suspicious", raw)
+
+    def _mask(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
+        """One string, masked; the same object when nothing is. `hits`: what was found in its bytes."""
+        if string.role in secret_objects.ROLES:
+            return raw if spans.is_masked(raw) else self._mask_owned(raw, string.role)
+        if string.role == json_strings.NUMBER:
+            return self._mask_number(raw, string.name)
+        content = json_strings.unescape(raw)
+        if content is None:
+            return self._texts.replace_value("unreadable", raw)
+        if string.role == json_strings.SAID:
+            return self._mask_said(raw, string.name.encode() + b": ", content)
+        own = hits if content is raw else None
+        new = self._mask_content(content, self._kind(string, content), own)
+        return raw if new is content else json_strings.escape(new)
+
+    def _mask_content(self, content: bytes, kind: str, hits: list[Hit] | None) -> bytes:
+        """What a string says, masked: by what is in it, and as a whole when it is of a kind."""
+        new = content
+        is_file = b"\n" in content.strip()
+        if is_file or not kind:  # of a file, what it holds tells what is secret in it
+            new = self._texts.text(content, self._depth + 1, hits)
+        if not kind:
+            return new
+        if is_file and (new is not content or spans.PLACEHOLDER.search(content)):
+            return self._mask_rest(new, kind, content)
+        bare = content.rstrip(b"\r\n")
+        return self._texts.replace_value(kind, bare) + content[len(bare) :]
+
+    def _mask_rest(self, masked: bytes, kind: str, content: bytes) -> bytes:
+        """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
+        # Attack: a forged mask, or one masked part, opened the rest of a credential file.
+        lone = spans.clear_of_masks(masked, pairs.find_lone(masked, kind))
+        rest = self._texts.remove(masked, lone)
+        is_line = b"\n" not in rest.strip()  # which is masked as one
+        return self._texts.replace_value(kind, content) if is_line else rest
+
+    def _mask_number(self, raw: bytes, name: str) -> bytes:
+        """A number of a password's name: its mask is a string."""
+        kind = self._kind(String(0, 0, name), raw)
+        if kind not in {"password", "pin"}:
+            return raw
+        return b'"' + self._texts.replace_value(kind, raw) + b'"'
+
+    def _mask_said(self, raw: bytes, lead: bytes, content: bytes) -> bytes:
+        """What is said about a field, as if its name stood in front of it."""
+        whole = lead + content
+        new = self._texts.text(whole, self._depth + 1)
+        return raw if new is whole else json_strings.escape(new.removeprefix(lead))
+
+    def _mask_owned(self, raw: bytes, role: str) -> bytes:
+        """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""
+        content = json_strings.unescape(raw) or raw
+        decoded = encodings.unbase64(content) if role == "data" else None
+        value = content if decoded is None else decoded
+        return self._texts.replace_value(secret_objects.KIND, value, sized=True)
+
+    def _kind(self, string: String, content: bytes) -> str:
+        """What the value of this name is; empty when it is no secret."""
+        name, allowances = string.name, self._texts.allowances
+        if not name or _PLACEHOLDER in name:
+            return ""
+        if allowances.has_name(name) or allowances.has_value(content):
+            return ""
+        kind = values.kind(name, content)
+        if not kind and string.role == "env-" and names.is_open_to_chance(name) and drawn.is_token(content):
+            kind = "key"
+        return string.role + kind if kind else ""
+
+
+def _find_strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locate]) -> list[String]:
+    """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
+    chosen: dict[int, String] = {}
+    for strings in (
+        json_strings.locate(data, hits),
+        _find_in_regions(data, hits),
+        secret_objects.find_owned(data, hits),
+        *(locate(data) for locate in also),
+    ):
+        chosen.update((string.start, string) for string in strings)
+    return [chosen[start] for start in sorted(chosen)]
+
+
+def _find_in_regions(data: bytes, hits: list[tuple[str, int]]) -> Iterator[String]:
+    """The secret strings of the lists and the objects in which hits lie."""
+    lists: set[int] = set()
+    regions = groups.Regions()
+    read = 0
+    for probe, end in hits:
+        if probe == "jwk":
+            parts, read = patterns.ROWS[probe].spans(data, end, read)
+            yield from (String(part.start, part.end, "privateKey") for part in parts)
+        elif probe == "command":
+            yield from commands.find_listed(data, end, lists)
+        elif probe == "group":
+            yield from groups.members(data, end, regions)

@@ -1,0 +1,80 @@
+"""Which reader judges what a probe has found in a text."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from kubescript_masking.engine import blocks, columns, groups, pairs, secret_objects
+from kubescript_masking.engine.allowances import Allowances
+from kubescript_masking.engine.scanner import Hit
+from kubescript_masking.rules import commands, drawn, keys, patterns, shapes
+from kubescript_masking.text import encodings
+from kubescript_masking.text.spans import Span
+
+__all__ = ["Readers"]
+
+Reader = Callable[[bytes, int], Iterable[Span]]
+"""Judges a hit, by the text and the place where it ends."""
+Unfold = Callable[[encodings.Run | None], Span]
+"""Masks what an encoded run holds."""
+
+_NEAR: Final[dict[str, Reader]] = {**pairs.READERS, "insert": columns.insert, "drawn": drawn.token}
+"""Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
+megabytes in one line, written to be slow."""
+_REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
+"""Readers of what stands in brackets behind a name, or on the lines around it."""
+_FAR: Final[dict[str, Reader]] = {"command": commands.command, "columns": columns.columns, "jwt": keys.jwt}
+"""Readers of what goes on behind a hit. A span of theirs without a kind says how far they have read."""
+
+
+class Readers:
+    """The readers of one server."""
+
+    def __init__(self, ids: Sequence[str], shaped: Iterable[shapes.Rule], allowances: Allowances) -> None:
+        """`ids` are those of the scanner's probes."""
+        self._ids = ids
+        self._shapes = {rule.id: rule for rule in shaped}
+        self._allowances = allowances
+
+    def find(self, text: bytes, hits: Sequence[Hit], unfold: Unfold) -> Iterator[Span]:
+        """What is secret in a text, by what a scan has found in it."""
+        far: Mapping[str, Reader] = {}
+        done: dict[str, int] = {}
+        regions = groups.Regions()
+        for probe, end in hits:
+            name = self._ids[probe]
+            read = done.get(name, 0)
+            # Attack: 300 KB of `"tokens":{"a":"b",`, which cost 7.8 s while two readers had one id, and so read anew.
+            if end <= read:
+                continue
+            if name in self._shapes:  # what has the shape of a secret is one under any name
+                tokens, done[name] = self._shapes[name].spans(text, end, read)
+                yield from tokens
+            elif name in patterns.ROWS:
+                values, done[name] = patterns.ROWS[name].spans(text, end, read)
+                yield from self._allowances.drop(values, text)
+            elif name in _NEAR:
+                yield from self._allowances.drop(_NEAR[name](text, end), text)
+            elif name in _REGIONS:
+                yield from self._allowances.drop(_REGIONS[name](text, end, regions), text)
+            else:
+                far = far or _find_far(text, unfold)
+                for span in far[name](text, end) if name in far else ():
+                    done[name] = span.end
+                    if span.kind:
+                        yield span
+        manifests = [end for probe, end in hits if self._ids[probe] == "manifest"]
+        yield from secret_objects.yaml_values(text, manifests)
+
+
+def _find_far(text: bytes, unfold: Unfold) -> Mapping[str, Reader]:
+    """The readers that go on behind a hit, with those that remember what they have read of this text."""
+    runs = encodings.Runs(text)
+    return {
+        **_FAR,
+        "base64": lambda _, end: [unfold(runs.at(end))],
+        "percent": lambda text, end: [unfold(encodings.percent(text, end))],
+        "pem": functools.partial(keys.pem, endings=keys.Endings(text)),
+    }

@@ -1,0 +1,240 @@
+"""Command lines: passwords by their place, of the programs that take them so (`commands.toml`).
+
+A line of a shell and a list of arguments are read alike: as words, each with its place. A program's words end where the
+shell would end its command.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript_masking.rules import names, values
+from kubescript_masking.text import json_strings, linear, spans
+from kubescript_masking.text.spans import Span
+
+__all__ = ["FIRST", "command", "find_listed"]
+
+_BACK: Final = 4_096
+_AHEAD: Final = 8_192
+_DEPTH: Final = 2
+"""Quotes within quotes."""
+_WORDS: Final = 200
+"""Words of one command that are looked at."""
+_WORD: Final = linear.build(
+    rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|\\\r?\n|[;|&`\n]"
+)
+"""An ampersand within a word is an address's."""
+_ROOM, _LEAST = 2_000, 12
+"""Words that all commands of a line may have, and each when there are more: a line may name a program in every word."""
+_PUBLISHED: Final = frozenset({b"public", b"private"})
+"""What every agent of SNMP calls its communities."""
+_LIST_BACK, _LIST_WORDS = 2_048, 400
+_LITERAL: Final = linear.build(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"'`]{1,300}))")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One argument, and where it stands."""
+
+    text: bytes
+    start: int
+
+    def part(self, at: int, end: int | None = None) -> Word:
+        """A piece of it."""
+        return Word(self.text[at:end], self.start + at)
+
+    def behind(self, sign: bytes) -> Word:
+        """What stands behind a sign in it."""
+        return self.part(self.text.index(sign) + len(sign))
+
+
+_NO_WORD: Final = Word(b"", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    """What a program's arguments say."""
+
+    options: tuple[tuple[bytes, bytes, bool], ...]
+    """Each with the sign behind which its value is secret, and whether that may be the next word."""
+    places: tuple[tuple[bytes, ...], ...]
+    when: frozenset[bytes]
+
+    def secrets(self, words: Sequence[Word]) -> Iterator[Word]:
+        """The words, or pieces of words, that are passwords."""
+        if self.when and self.when.isdisjoint(word.text for word in words):
+            return
+        for word, after in itertools.pairwise([*words, _NO_WORD]):
+            if word.text.startswith((b"-", b"/p:")):
+                yield from self._find_options(word, after)
+        for place in self.places:
+            yield from _find_places(place, words)
+
+    def _find_options(self, word: Word, after: Word) -> Iterator[Word]:
+        for option, sign, is_apart in self.options:
+            value = _find_value(option, word, after if is_apart else _NO_WORD)
+            is_written = value.text and sign in value.text
+            is_masked = sign and spans.is_masked(value.text)
+            if is_written and not is_masked:
+                yield value.behind(sign)
+
+
+def _find_value(option: bytes, word: Word, after: Word) -> Word:
+    """The value of an option: joined or the next word; no word when it has none."""
+    if word.text == option:
+        return _NO_WORD if after.text.startswith(b"-") else after
+    if word.text.startswith(option + b"="):
+        return word.part(len(option) + 1)
+    is_short = len(option) == 2 or option.endswith(b":")
+    if is_short and word.text.startswith(option):
+        return word.part(len(option))
+    return _NO_WORD
+
+
+def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
+    """What stands at a place, behind the words before it; options are passed over."""
+    lead = [sign for sign in place if sign not in _SIGNS]
+    size = len(lead)
+    texts = [word.text for word in words]
+    found = (at + size for at in range(len(texts)) if texts[at : at + size] == lead)
+    begin = next(found, len(words))
+    rest = [word for word in words[begin:] if not word.text.startswith(b"-")]
+    for number, (sign, word) in enumerate(zip(place[size:], rest, strict=False)):
+        if not _fits(sign, word.text):
+            return
+        if sign == b"*":
+            yield word
+        elif sign in _PAIRS:
+            pair = _PAIRS[sign].fullmatch(word.text)
+            if pair is not None:
+                yield word.part(*pair.span(1))
+        elif sign == b"=*":
+            for setting in rest[number:]:
+                if b"=" in setting.text:
+                    yield setting.behind(b"=")
+
+
+def _fits(sign: bytes, word: bytes) -> bool:
+    """Whether a word can stand where this sign does."""
+    if sign == b"?":
+        name = word.rpartition(b":")[2]
+        return b"/" not in name and bool(names.kind(name.decode("utf-8", "replace")))
+    return sign != b"*" or not values.is_setting(word)
+
+
+_PAIRS: Final = {sign: linear.build(rb"[\w.@-]+" + sign[1:] + rb"([^\s@]+)(?:@\S*)?") for sign in (b"*:", b"*/")}
+_SIGNS: Final = frozenset({b"_", b"?", b"*", b"*:", b"*/", b"=*"})
+
+
+def _split(words: str) -> tuple[bytes, ...]:
+    return tuple(words.encode().split())
+
+
+def _read(data: dict[str, Any]) -> _Command:
+    options = [(option, b"", False) for option in _split(data.get("joined", ""))]
+    for sign, apart in [*data.get("pair", {}).items(), ("", data.get("value", ""))]:
+        options += [(option, sign.encode(), True) for option in _split(apart)]
+    return _Command(
+        options=tuple(options),
+        places=tuple(_split(place) for place in data.get("places", ())),
+        when=frozenset(_split(data.get("when", ""))),
+    )
+
+
+_DATA: Final = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))["commands"]
+_TABLE: Final[dict[bytes, list[_Command]]] = {}
+FIRST: Final[dict[str, str]] = {}
+"""Every program that is known, and what its first argument may begin with; empty: anything."""
+for _each in _DATA:
+    for _program in str(_each["programs"]).split():
+        FIRST[_program] = _each.get("first", FIRST.get(_program, ""))
+        _TABLE.setdefault(_program.encode(), []).append(_read(_each))
+
+
+def _find_secrets(words: Sequence[Word]) -> Iterator[Word]:
+    """The passwords among the words of a command line; several commands may follow each other in it."""
+    room = _ROOM
+    for at, word in enumerate(words, start=1):
+        file = word.text.rpartition(b"/")[2]
+        program = file.removesuffix(b".sh").removesuffix(b".exe")
+        for command in _TABLE.get(program, ()):
+            most = max(_LEAST, min(_WORDS, room))
+            arguments = list(itertools.takewhile(_is_argument, words[at : at + most]))
+            room -= len(arguments)
+            yield from command.secrets(arguments)
+
+
+def _is_argument(word: Word) -> bool:
+    return word.text not in _ENDS
+
+
+_ENDS: Final = frozenset({b";", b"|", b"&", b"`", b"\n"})
+
+
+def command(text: bytes, end: int) -> Iterator[Span]:
+    """The passwords of the line around a place; a span without a kind says how far it was read."""
+    low = max(0, end - _BACK)
+    above = text.rfind(b"\n", low, max(0, end - 1))
+    start = max(above + 1, low)
+    stop = _find_end(text, end, min(len(text), end + _AHEAD))
+    yield from _read_line(text, start, stop)
+    for literal in _LITERAL.finditer(text, start, stop):
+        if literal[1] and values.is_secret(literal[1], "password"):
+            yield Span(literal.start(1), literal.end(1), "flag-password")
+    yield Span(stop, stop, "")
+
+
+def _find_end(text: bytes, start: int, limit: int) -> int:
+    """Where the line ends that no backslash continues."""
+    stop = text.find(b"\n", start, limit)
+    while stop > 0 and text[stop - 1 : stop] == b"\\":
+        stop = text.find(b"\n", stop + 1, limit)
+    return stop if stop >= 0 else limit
+
+
+def _read_line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[Span]:
+    words: list[Word] = []
+    for found in _WORD.finditer(text, start, stop):
+        word = found[0]
+        if word.startswith(b"\\") and word.endswith(b"\n"):  # the line goes on
+            continue
+        words.append(_strip(word, found.start()))
+        if b" " in word and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
+            yield from _read_line(text, found.start() + 1, found.end() - 1, depth + 1)
+    for secret in _find_secrets(words):
+        value = _strip(secret.text, secret.start)
+        if _is_secret(value.text):
+            yield Span(value.start, value.start + len(value.text), "flag-password")
+
+
+def _is_secret(value: bytes) -> bool:
+    """Whether what stands in a password's place is one."""
+    return values.is_secret(value, "password") and value not in _PUBLISHED and not value.startswith(b"-")
+
+
+def _strip(word: bytes, start: int) -> Word:
+    """A word without the quotes around it, and what lists in a text have."""
+    lead = len(word) - len(word.lstrip(b"\\[({\"'"))
+    bare = word[lead:].rstrip(b",\\\"'")
+    return Word(bare, start + lead)
+
+
+def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
+    """The passwords among the arguments of a document's list in which the program's name ends shortly before a place.
+    `done` has the lists that were read: one may name a program in every argument."""
+    start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1
+    if start in done:
+        return
+    done.add(start)
+    items = list(itertools.islice(json_strings.items(data, start), _LIST_WORDS)) if start else []
+    if not items or items[-1].end < end:
+        return
+    words = [Word(data[item.start : item.end], item.start) for item in items]
+    for word in _find_secrets(words):
+        if _is_secret(word.text):
+            yield json_strings.String(word.start, word.start + len(word.text), "password", "flag-")

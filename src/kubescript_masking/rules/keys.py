@@ -1,0 +1,82 @@
+"""What is a credential by its own form, beside whatever it stands: JWTs, private keys, Basic's base64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from kubescript_masking.text import encodings, linear
+from kubescript_masking.text.spans import Span
+
+__all__ = ["Endings", "is_basic", "is_open", "jwt", "pem"]
+
+_PEM_BYTES: Final = 65_536
+_END_BYTES: Final = 100
+"""Bytes of the longest end of a key."""
+_PUBLIC_KEY: Final = linear.build(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
+_KEY_END: Final = linear.build(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----")
+_TEXT: Final = linear.build(rb"(?:-|\\[nr]|\s|\A)[A-Za-z0-9+/=]{10}")
+_BODY: Final = linear.build(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
+_CARRIED: Final = linear.build(
+    rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
+)
+"""Lines of a key behind what a runtime, or a program, writes before each."""
+_JWT: Final = linear.build(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
+_JWT_BYTES: Final = 65_536
+"""What is longer is followed as far as it goes (`spans.whole`)."""
+
+
+def jwt(text: bytes, end: int) -> Iterator[Span]:
+    """Three parts in base64url, the first of which begins with `{"`."""
+    limit = min(len(text), end + _JWT_BYTES)
+    match = _JWT.match(text, end - 13, limit)
+    if match is not None:
+        yield Span(match.start(), match.end(), "jwt")
+
+
+class Endings:
+    """Where private keys end in a text, for places in their order: no byte is searched twice."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._next: linear.Match | None = None
+        self._searched = 0
+
+    def after(self, place: int, limit: int) -> linear.Match | None:
+        """The first end of a key between the two."""
+        found = self._next
+        if found is None or found.start() < place:
+            start = max(place, self._searched - _END_BYTES)
+            found = self._next = _KEY_END.search(self._text, start, limit)
+            self._searched = limit if found is None else found.end()
+        return None if found is None or found.end() > limit else found
+
+
+def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
+    """A private key from its first line to its last, or as far as it goes."""
+    limit = min(len(text), end + _PEM_BYTES)
+    start = text.rfind(b"-----BEGIN", max(0, end - 80), end)
+    if start < 0 or _PUBLIC_KEY.match(text, start):
+        return
+    # Attack: first lines of keys without end, each of which would search 64 KiB for a last one.
+    close = endings.after(end, limit)
+    if close is not None:
+        if _TEXT.search(text, end, close.start()) is not None:  # and not cut out by a scanner
+            yield Span(start, close.end(), "private-key")
+        return
+    lines = [pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED)]
+    stop = max(match.end() for match in lines if match is not None)
+    yield Span(start, stop, "private-key")
+
+
+def is_open(text: bytes, *, is_open: bool) -> bool:
+    """Whether a key goes on behind this text; `is_open`: whether one goes on at its beginning."""
+    begun = text.rfind(b"-----BEGIN")
+    ended = text.rfind(b"-----END")
+    return begun > ended or (is_open and ended < 0)
+
+
+def is_basic(value: bytes) -> bool:
+    """Whether this is `user:password` in base64."""
+    data = encodings.unbase64(value)
+    return data is not None and b":" in data and encodings.is_text(data)

@@ -1,0 +1,232 @@
+"""What `patterns.toml` says: probes tell where to look; a row's pattern tells what, and its judge decides.
+
+A row's pattern runs once over each line in which one of its probes ended, so its cost is bounded by the text, however
+many probes end there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kubescript_masking.rules import commands, keys, names, values
+from kubescript_masking.rules.probes import Probe
+from kubescript_masking.rules.values import Judge
+from kubescript_masking.text import extents, linear
+from kubescript_masking.text.spans import Span
+from kubescript_masking.wire import masking
+
+__all__ = ["PROBES", "ROWS", "Row", "build"]
+
+_AROUND: Final = 8_448
+"""Bytes on each side of a probe's end that a row reads at most: a line may be megabytes long."""
+_OVERLAP: Final = 512
+"""Bytes of such a line that are read again with the next part of it."""
+_ADDRESS: Final = linear.build(
+    rb"[\d.:,TZ+/-]+|[\w.+-]+@[\w.-]+|[a-z0-9-]+(?:[.:/][a-z0-9-]+)+|.*\(.*\)|[~.]{0,2}/.*|sha\d+:.*"
+)
+"""A host, a person's address, a path, a time, a call: what sentences tell beside passwords."""
+
+
+def _is_said(value: bytes, kind: str) -> bool:
+    """Of a password, what people type or four words without grammar; of anything else, what is drawn by lot."""
+    if b" " in value:
+        return extents.is_passphrase(value)
+    is_password = kind == "password"
+    if is_password and value.isdigit() and 5 <= len(value) <= 10:
+        return True
+    if _ADDRESS.fullmatch(value) or not values.is_secret_in_prose(value, kind):
+        return False
+    if is_password:
+        return values.has_digit(value)
+    return values.is_random(value) or values.is_drawn(value)
+
+
+_JUDGES: Final[dict[str, Judge]] = {
+    "any": lambda value, _: bool(value),
+    "secret": values.is_secret,
+    "prose": values.is_secret_in_prose,
+    "typed": lambda value, kind: values.is_mixed(value) and values.is_secret_in_prose(value, kind),
+    "random": lambda value, _: values.is_random(value),
+    "drawn": lambda value, _: values.is_weak_secret(value, "key"),
+    "said": _is_said,
+    "basic": lambda value, _: keys.is_basic(value),
+}
+"""Whether a value that stands in a credential's place, of this kind, is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule."""
+
+    id: str
+    probes: tuple[Probe, ...]
+    """Where its pattern is tried."""
+    pattern: linear.Pattern
+    """RE2's; finds a credential with what is around it."""
+    values: tuple[int, ...]
+    """Its groups `value`, `value2`, …: those that took part are masked."""
+    each: linear.Pattern | None
+    """What is masked within them, where it is not the whole."""
+    name: int
+    """Its group `name`, which must name a credential; 0 when there is none."""
+    kind: str
+    """What the value is where no name tells it."""
+    judge: Judge
+    lines: int
+    """Lines before and behind the probe's that are read with it."""
+    example: str
+    """A text; what stands in «» is masked."""
+    counter: str
+    """A text that stays as it is."""
+
+    def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
+        """What is secret in the line around a probe's end, and how far the line was read; `done`: how far it was
+        already."""
+        if end <= done:
+            return [], done
+        start, stop = self._find_lines(text, end)
+        start = max(start, done - _OVERLAP)
+        before = max(0, start - 1)  # one byte for what looks at a line's beginning
+        piece = text[before:stop]
+        found = self._judge(piece, start - before)
+        return [_place(span, before, start) for span in found], stop
+
+    def _find_lines(self, text: bytes, end: int) -> tuple[int, int]:
+        lowest = max(0, end - _AROUND)
+        highest = min(len(text), end + _AROUND)
+        start, stop = end, max(0, end - 1)
+        for _ in range(self.lines + 1):
+            before = max(lowest, start - 1)
+            start = max(lowest, text.rfind(b"\n", lowest, before) + 1)
+            line_end = text.find(b"\n", stop, highest)
+            stop = highest if line_end < 0 else line_end + 1
+        return start, stop
+
+    def _judge(self, piece: bytes, begin: int) -> Iterator[Span]:
+        for match in self.pattern.finditer(piece, begin):
+            name = match[self.name].decode("utf-8", "replace") if self.name else ""
+            for start, end in self._find_values(piece, match):
+                value = piece[start:end]
+                kind = names.kind(name) or self.kind
+                if not kind and names.weak(name) and values.is_weak_secret(value, name):
+                    kind = "key"
+                if kind and self.judge(value, kind):
+                    yield Span(start, end, kind)
+
+    def _find_values(self, piece: bytes, match: linear.Match) -> Iterator[tuple[int, int]]:
+        for group in self.values:
+            start, end = match.span(group)
+            if start < 0:
+                continue
+            if self.each is None:
+                yield start, end
+            else:
+                for each in self.each.finditer(piece, start, end):
+                    yield each.span(1)
+
+
+def _place(span: Span, before: int, start: int) -> Span:
+    """A span of a piece in its text; one that begins where a piece does that was cut may begin before."""
+    at = span.start + before
+    return Span(at, span.end + before, span.kind, begins_before=0 < start == at)
+
+
+def build(pattern: str) -> linear.Pattern:
+    """RE2's pattern, with the parts that it names."""
+    return linear.build(_insert_parts(pattern).encode())
+
+
+def _insert_parts(pattern: str) -> str:
+    """The pattern with its parts in it, `(?&part)`; a part may name those below it."""
+    for name, part in _PARTS.items():
+        pattern = pattern.replace(f"(?&{name})", f"(?:{part})")
+    return pattern
+
+
+def _read_row(data: dict[str, Any]) -> Row:
+    probe = data["probe"]
+    probes = [probe] if isinstance(probe, str) else probe
+    pattern = build(data["pattern"])
+    groups = pattern.groupindex
+    return Row(
+        id=data["id"],
+        probes=tuple(_read_probe(data, each) for each in probes),
+        pattern=pattern,
+        values=tuple(number for group, number in groups.items() if group.startswith(b"value")),
+        each=build(data["each"]) if "each" in data else None,
+        name=groups.get(b"name", 0),
+        kind=data.get("kind", ""),
+        judge=_JUDGES[data.get("judge", "secret")],
+        lines=data.get("lines", 0),
+        example=data["example"],
+        counter=data["counter"],
+    )
+
+
+def _read_probe(data: dict[str, Any], pattern: str) -> Probe:
+    wide = data.get("wide", "")
+    has_stem = (wide or pattern).startswith(_STEM)
+    return Probe(
+        id=data["id"],
+        pattern=_insert_parts(pattern),
+        once=data.get("once", False),
+        wide=_insert_parts(wide),
+        stem=_insert_parts(_STEM) if has_stem else "",
+    )
+
+
+def _read_probes(data: dict[str, Any]) -> Iterator[Probe]:
+    words = _LISTS[data.get("of", "")]
+    for at in range(0, len(words), _AT_ONCE):
+        some = "|".join(words[at : at + _AT_ONCE])
+        pattern = data["pattern"].replace("(?&of)", f"(?:{some})")
+        yield _read_probe(data, pattern)
+
+
+def _hide() -> Iterator[str]:
+    """What the rules look for, as it shows in base64."""
+    words = _in_cases(names.HIDDEN["any_case"])
+    exact = names.HIDDEN["exact"].split()
+    wide = ("\0".join(word) for word in _in_cases(names.HIDDEN["wide"]))
+    for word in dict.fromkeys([*words, *exact, *wide]):
+        for piece in masking.alignments(word.encode()):
+            if len(piece) >= _MIN_PIECE:
+                yield piece.decode().replace("+", r"\+")
+
+
+def _in_cases(words: str) -> Iterator[str]:
+    for word in words.split():
+        yield from (word.lower(), word.upper(), word.title())
+
+
+_STEM: Final = "(?&names)"
+"""What twenty probes begin with; the scanner takes these together."""
+_AT_ONCE: Final = 12
+"""Words of a list that one probe has."""
+_MIN_PIECE: Final = 4
+"""Letters of base64 below which chance would find them everywhere."""
+_LISTS: Final[dict[str, list[str]]] = {
+    "": [""],
+    "hidden": list(_hide()),
+    "capitals": [word.upper() for word in (*names.VENDORS, *names.HIDDEN["capitals"].split())],
+    "programs": [linear.escape(program.encode()).decode() for program, first in commands.FIRST.items() if not first],
+    "calls": [
+        rf"{program}(?:\\*[\"'])?,?[ \t]*\\*[\"']?(?:{'|'.join(first.split())})"
+        for program, first in commands.FIRST.items()
+        if first
+    ],
+}
+"""Words that probes look for, by the name that these call them."""
+_FILE: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
+_PARTS: Final[dict[str, str]] = _FILE["parts"]
+ROWS: Final[dict[str, Row]] = {each["id"]: _read_row(each) for each in _FILE["patterns"]}
+"""By their ids."""
+PROBES: Final = (
+    *(probe for each in _FILE["probes"] for probe in _read_probes(each)),
+    *(probe for row in ROWS.values() for probe in row.probes),
+)
+"""Everything that is looked for, but for the tokens of `rules`."""

@@ -1,0 +1,254 @@
+"""The strings of a JSON document that a scan points to, and the names their values go by; found without parsing it.
+
+In valid JSON a quotation mark that is not escaped begins or ends a string. Strings are read from the front of the
+document to its end, each once, however many hits are in it; what a string's value is called stands in front of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from kubescript_masking.text import linear
+
+__all__ = [
+    "BEHIND_RUN",
+    "NUMBER",
+    "SAID",
+    "String",
+    "end_of",
+    "escape",
+    "is_holder",
+    "items",
+    "locate",
+    "plain",
+    "quotes_only",
+    "unescape",
+]
+
+_BLANK: Final = b" \t\r\n"
+_BACK: Final = 420
+"""Bytes in front of a value in which its name is looked for."""
+_FAR_BACK: Final = 4_200
+"""Bytes of a value behind which its name may stand."""
+_HOLDERS: Final = linear.build(
+    rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
+)
+"""Keys whose value has its name beside it or above it."""
+_BESIDE: Final = linear.build(
+    rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
+    rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
+)
+_REVERSED: Final = linear.build(
+    rb'(?s).*"(?:value|(message))"\s*:\s*"((?:[^"\\]|\\.)*)"\s*,\s*"(?:name|key|field)"\s*:\s*"\z'
+)
+_NUMBER: Final = linear.build(rb"([0-9]{4,20})[\s,}\]]")
+_CHALLENGE: Final = linear.build(
+    rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
+    rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
+)
+"""What an ACME server asks to be published."""
+_FLAG: Final = linear.build(rb"--?[A-Za-z0-9_.-]{1,80}")
+_ITEM: Final = linear.build(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
+_NEXT_FLAG: Final = linear.build(rb'--?[a-z][a-z-]*["=]')
+NUMBER: Final = "number"
+"""The role of a value that is no string."""
+SAID: Final = "said"
+"""The role of a text about the value of a field: `Invalid value: "…"`."""
+BEHIND_RUN: Final = 2
+"""Bytes behind a string that such a probe reads."""
+_AT_END: Final = frozenset({"base64", "drawn", "ppp-secrets"})
+"""Probes that read the quote behind a string, for what they look for ends there."""
+_WINDOW: Final = 4_096
+_BACKSLASH: Final = b"\\\0"
+"""What stands in for an escaped backslash, behind which no escape begins; no document has a zero."""
+_NEEDLESS: Final = {
+    form.encode(): bytes([code])
+    for code in range(0x20, 0x7F)
+    for form in (f"\\u{code:04x}", f"\\u{code:04X}")
+    if chr(code) not in '"\\'
+}
+"""Escapes of what needs none ▶ the letter. Writers of JSON use small digits or capitals throughout."""
+
+
+@dataclass(frozen=True, slots=True)
+class String:
+    """Where a string's content is in the document."""
+
+    start: int
+    end: int
+    name: str = ""
+    """Of its value; empty when only its content is of interest."""
+    role: str = ""
+    """`env-`, `flag-` or nothing: what the name is of; `NUMBER`, `SAID`."""
+
+
+def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
+    """The strings that hits (a probe, and where its match ends) point to, in order, with their names; the value that
+    stands in front of its name may come late."""
+    done = 0  # outside of any string, and nothing behind it has been read
+    for probe, end in hits:
+        if end <= done:
+            continue
+        read = quotes_only(data, done, end)
+        last = read.rfind(b'"')
+        if read.count(b'"') % 2 == 0:  # within no string, or just behind one
+            if probe not in _AT_END or last < max(0, len(read) - BEHIND_RUN):
+                yield from _number(data, end - 1)
+                done = end
+                continue
+            last = read.rfind(b'"', 0, last)
+        start = done + last + 1
+        yield from _read(data, start)
+        done = end_of(data, start) + 1
+
+
+def _read(data: bytes, start: int) -> Iterator[String]:
+    """The string whose content begins here, and the value that it is the name of."""
+    end = end_of(data, start)
+    head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
+    name, role = _find_name(data, head, start, end)
+    yield String(start, end, name, role)
+    key = head.removesuffix(b":").rstrip(_BLANK)
+    if not key.endswith((b'"name"', b'"key"', b'"field"')):
+        return
+    low = max(0, start - _FAR_BACK)
+    before = _REVERSED.match(data[low:start])
+    if before is not None:
+        role = "env-" if before[1] is None else SAID
+        name = text_of(data[start:end])
+        yield String(low + before.start(2), low + before.end(2), name, role)
+
+
+def _number(data: bytes, start: int) -> Iterator[String]:
+    """The number that begins here, if it is a member's value."""
+    head = data[max(0, start - _BACK) : start].rstrip(_BLANK)
+    if not head.endswith(b":"):
+        return
+    number = _NUMBER.match(data, start)
+    if number is not None:
+        name, _ = _find_by_key(data, head[:-1].rstrip(_BLANK), start)
+        yield String(*number.span(1), name, NUMBER)
+
+
+def _find_name(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
+    """What the value is called, and of what that is the name. `head` is what stands in front of it."""
+    before = head[:-1].rstrip(_BLANK)
+    if head.endswith(b":"):
+        return _find_by_key(data, before, start)
+    if head.endswith(b","):
+        flag, _ = _last_string(before)
+        is_key = data[end + 1 : end + 8].lstrip(_BLANK).startswith(b":")
+        is_flag = not is_key and _FLAG.fullmatch(flag) is not None
+        if is_flag and not _NEXT_FLAG.match(data, start, end + 1):
+            return text_of(flag), "flag-"
+    return "", ""
+
+
+def items(data: bytes, place: int) -> Iterator[String]:
+    """The strings of a list from this place on, up to what is none."""
+    while (item := _ITEM.match(data, place)) is not None:
+        yield String(*item.span(1))
+        place = item.end()
+
+
+def _find_by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
+    """The key, or the name beside a key that says nothing; one that an ACME server asks to be published has none."""
+    key, place = _last_string(head)
+    if not key:
+        return "", ""
+    if key == b"token" and _is_challenge(data, start):
+        return "", ""
+    if not is_holder(key):
+        return text_of(key), ""
+    above = head[:place].rstrip(_BLANK)
+    if above.endswith(b","):
+        members = above[above.rfind(b"{") + 1 :]
+        beside = [match[2] for match in _BESIDE.finditer(members) if _is_name(match)]
+        if beside:
+            return text_of(beside[-1]), "env-"
+    if above.endswith(b"{"):
+        parent, _ = _last_string(above[:-1].rstrip(_BLANK).removesuffix(b":"))
+        key = parent or key
+    return text_of(key), ""
+
+
+def _is_challenge(data: bytes, start: int) -> bool:
+    near = data[max(0, start - _BACK) : start + _BACK]
+    return _CHALLENGE.search(near) is not None
+
+
+def is_holder(key: bytes) -> bool:
+    """Whether a key says no more than that here the value is."""
+    return _HOLDERS.fullmatch(key) is not None
+
+
+def _is_name(match: linear.Match) -> bool:
+    """Whether the value of this key says what another is: `type` does only when it is `password`."""
+    return not match[1] or match[2].startswith(b"password")
+
+
+def _last_string(head: bytes) -> tuple[bytes, int]:
+    """The content of the string that ends with `head`, and where its quote stands; empty when none does."""
+    if not head.endswith(b'"'):
+        return b"", 0
+    begin = quotes_only(head, 0, len(head) - 1).rfind(b'"')
+    return (head[begin + 1 : -1], begin) if begin >= 0 else (b"", 0)
+
+
+def end_of(data: bytes, start: int) -> int:
+    """Where the string whose content begins at `start` ends."""
+    end = data.find(b'"', start)
+    if end <= start or data[end - 1 : end] != b"\\":
+        return end if end >= 0 else len(data)
+    size = _WINDOW
+    while True:
+        found = quotes_only(data, start, start + size).find(b'"')
+        if found >= 0:
+            return start + found
+        if start + size >= len(data):
+            return len(data)
+        size *= 2
+
+
+def quotes_only(data: bytes, start: int, end: int) -> bytes:
+    """That piece, with zeros in place of escaped quotation marks and backslashes: each left mark begins or ends a
+    string."""
+    piece = data[start:end]
+    if b"\\" in piece:
+        piece = piece.replace(b"\\\\", b"\0\0").replace(b'\\"', b"\0\0")
+    return piece
+
+
+def plain(data: bytes) -> bytes:
+    r"""The same document without escapes that need not be, such as \u0070 for p: they would hide a name, or a token,
+    from the scan."""
+    data = data.replace(b"\\\\", _BACKSLASH).replace(b"\\/", b"/")
+    for escape, letter in _NEEDLESS.items():
+        if escape in data:
+            data = data.replace(escape, letter)
+    return data.replace(_BACKSLASH, b"\\\\")
+
+
+def unescape(raw: bytes) -> bytes | None:
+    """What a string's bytes stand for; None when they stand for nothing."""
+    if b"\\" not in raw:
+        return raw
+    try:
+        return str(orjson.loads(b'"' + raw + b'"')).encode()
+    except orjson.JSONDecodeError:
+        return None
+
+
+def escape(content: bytes) -> bytes:
+    """The bytes of a string for this content."""
+    return orjson.dumps(content.decode("utf-8", "replace"))[1:-1]
+
+
+def text_of(raw: bytes) -> str:
+    """A name as it is meant."""
+    content = unescape(raw)
+    return (content if content is not None else raw).decode("utf-8", "replace")

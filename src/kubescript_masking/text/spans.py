@@ -1,0 +1,186 @@
+"""Places in a text that are to be masked, and the placeholders that are written there.
+
+A placeholder is `«redacted:KIND:8 hex»`, with `:24B` before the end where the size is told. The digits are a keyed hash
+of the value: equal values have equal masks within a server, so a script can still compare and group; another server's
+masks tell nothing.
+"""
+
+from __future__ import annotations
+
+import bisect
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from kubescript_masking.text import linear
+from kubescript_masking.wire.masking import OPENING
+
+__all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "is_masked", "merge", "whole"]
+
+PLACEHOLDER: Final = linear.build(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
+_WHERE: Final = ("env-", "flag-", "url-")
+"""Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
+_KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
+_DIGITS: Final = 4
+"""Bytes of the digits of a mask."""
+_BOUND: Final = 64
+"""Bytes of a value that every rule reads."""
+_FAR: Final = 8_000
+"""Bytes from which on a rule may have given up."""
+_RUN: Final = linear.build(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
+_MORE: Final = 3
+"""Bytes of a character behind its first, at most."""
+_LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
+_WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+_-")
+_BARE: Final = linear.build(rb"[^\s\"'`]*")
+_QUOTES: Final = {mark: linear.build(rb"[^\r\n" + mark + rb"]*") for mark in (b'"', b"'", b"`")}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One secret: where it stands and what it is."""
+
+    start: int
+    end: int
+    kind: str
+    replacement: bytes | None = None
+    """What to write there; None: the value's placeholder."""
+    begins_before: bool = False
+    """Whether the rule, which was read from the end, gave up before it found the beginning."""
+
+
+class Masks:
+    """Makes the placeholders of one server; without a key each is another, whatever the value."""
+
+    def __init__(self, key: bytes = b"") -> None:
+        self._key = hashlib.blake2b(key, digest_size=32).digest() if key else b""
+
+    def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
+        """The placeholder of a value."""
+        _, _, bare = kind.partition("-")
+        if kind.startswith(_WHERE) and bare.startswith(_KINDS):
+            kind = bare
+        digits = self._digits(value).hex()
+        size = f":{len(value)}B" if sized else ""
+        return f"«redacted:{kind}:{digits}{size}»".encode()
+
+    def _digits(self, value: bytes) -> bytes:
+        if not self._key:
+            return os.urandom(_DIGITS)
+        return hashlib.blake2b(value, key=self._key, digest_size=_DIGITS).digest()
+
+
+def is_masked(value: bytes) -> bool:
+    """Whether there is nothing left to mask: placeholders and nothing else."""
+    return value.startswith(OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
+
+
+def merge(found: Iterable[Span]) -> list[Span]:
+    """The spans in order; where two overlap, one for both, so that no end of either is left."""
+    result: list[Span] = []
+    for span in sorted(found, key=lambda one: (one.start, -one.end)):
+        if not result or span.start >= result[-1].end:
+            result.append(span)
+        elif span.end > result[-1].end:
+            result[-1] = replace(result[-1], end=span.end, replacement=None)
+    return result
+
+
+def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
+    """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
+    result: list[Span] = []
+    reach: dict[linear.Pattern, tuple[int, int]] = {}
+    low = 0
+    for each in merge(found):
+        span = _of_characters(text, each)
+        if span.begins_before and low < span.start:  # read once, for it is bounded by the span before
+            before = text[low : span.start].rstrip(_LETTERS)
+            span = replace(span, start=low + len(before))
+        if span.replacement is None:
+            span = replace(span, end=_end(text, span, reach))
+        result.append(span)
+        low = span.end
+    return merge(result)
+
+
+def _of_characters(text: bytes, span: Span) -> Span:
+    """The span without half a character of UTF-8 at either end: what a rule counts is bytes, and half a character left
+    of a value makes the whole answer unreadable."""
+    start, end = span.start, span.end
+    # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
+    while span.start - start < _MORE and start > 0 and _is_inner(text[start]):
+        start -= 1
+    while end - span.end < _MORE and end < len(text) and _is_inner(text[end]):
+        end += 1
+    if start == span.start and end == span.end:
+        return span
+    return replace(span, start=start, end=end, replacement=None)
+
+
+def _is_inner(code: int) -> bool:
+    """Whether this byte is one of a character of UTF-8 behind its first."""
+    return code & 0xC0 == 0x80
+
+
+def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
+    """Where its value ends. `reach` holds what was read last: a run with a thousand spans in it is read once."""
+    size = span.end - span.start
+    if size < _BOUND or not span.end < len(text):
+        return span.end
+    if size >= _FAR:
+        before = text[span.start - 1 : span.start]
+        rest = _QUOTES.get(before, _BARE)
+    elif _WORD.issuperset(text[span.end - 1 : span.end + 1]):
+        rest = _RUN
+    else:
+        return span.end
+    start, end = reach.get(rest, (0, -1))
+    if not start <= span.end <= end:
+        match = rest.match(text, span.end)
+        end = match.end() if match is not None else span.end
+        reach[rest] = span.end, end
+    return end
+
+
+def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
+    """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
+    # Attack: thousands of placeholders beside thousands of secrets, each compared with every other.
+    masked = list(PLACEHOLDER.finditer(text))
+    starts = [match.start() for match in masked]
+    ends = [match.end() for match in masked]
+    for span in found:
+        first = bisect.bisect_right(ends, span.start)
+        last = bisect.bisect_left(starts, span.end) - 1
+        if first > last:
+            yield span
+            continue
+        end = max(span.end, ends[last])
+        begins_within = starts[first] < span.start  # what was read begins with a placeholder's own words
+        if not (begins_within or is_masked(text[span.start : end])):
+            yield replace(span, end=end)
+
+
+def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
+    """Those that overlap none of the others. Attack: thousands of each, every one compared with every other."""
+    taken = merge(others)
+    starts = [span.start for span in taken]
+    ends = [span.end for span in taken]
+    for span in found:
+        first = bisect.bisect_right(ends, span.start)
+        behind = bisect.bisect_left(starts, span.end)
+        if first >= behind:
+            yield span
+
+
+def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -> bytes:
+    """The text with every span replaced."""
+    parts, done = [], 0
+    for span in found:
+        new = span.replacement
+        if new is None:
+            new = mask(span.kind, text[span.start : span.end])
+        parts += [text[done : span.start], new]
+        done = span.end
+    return b"".join([*parts, text[done:]])

@@ -1,0 +1,69 @@
+"""The views of a text that are scanned: without what cannot be seen, and then with ASCII for full-width forms. Attack:
+a log in UTF-16, or a zero-width space, a bell or a colour between a name and its value.
+
+Where something is masked, the line or the string is written as its view shows it; any other stays as it was sent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+from kubescript_masking.text import linear
+
+__all__ = ["narrow", "view"]
+
+_COLOURS: Final = linear.build(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+_CONTROL: Final = linear.build(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""NUL is every other byte of ASCII in UTF-16; a terminal shows the others as nothing."""
+_OVERSTRUCK: Final = b"\x08"
+_HIDDEN: Final = linear.build(
+    # soft hyphens, joiners, marks of direction, variation selectors, tags
+    rb"(\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\xa0[\x8b-\x8e]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|"
+    rb"\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xf3\xa0[\x80-\x87][\x80-\xbf])|"
+    # blanks
+    rb"\xc2\xa0|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xaf]|\xe2\x81\x9f|\xe3\x80\x80"
+)
+_WIDE: Final = linear.build(rb"\xef\xbc[\x81-\xbf]|\xef\xbd[\x80-\x9e]")
+"""U+FF01 to U+FF5E, which stand for ! to ~."""
+
+
+def view(text: bytes) -> bytes:
+    """What a reader sees; the very same object where that is what was sent. Lines stay lines."""
+    if b"\x1b[" in text:
+        text = _COLOURS.sub(b"", text)
+    if _OVERSTRUCK in text:
+        text = _strike_once(text)
+    if _CONTROL.search(text) is not None:
+        text = text.translate(None, _CONTROLS)
+    if text.isascii():
+        return text
+    return _HIDDEN.sub(_show, text) if _HIDDEN.search(text) is not None else text
+
+
+def narrow(text: bytes) -> bytes:
+    """The same with ASCII in place of full-width forms; the very same object where there is none."""
+    if text.isascii() or _WIDE.search(text) is None:
+        return text
+    return _WIDE.sub(_narrow, text)
+
+
+def _strike_once(text: bytes) -> bytes:
+    r"""Without the first of two equal characters on one place (`p\bp`, bold) and what underlines one (`_\bp`)."""
+    *parts, last = text.split(_OVERSTRUCK)
+    shown = []
+    for part, after in itertools.pairwise([*parts, last]):
+        is_doubled = after and part[-1:] in {b"_", after[:1]}
+        shown.append(part[:-1] if is_doubled else part)
+    return b"".join([*shown, last])
+
+
+def _show(found: linear.Match) -> bytes:
+    return b" " if found[1] is None else b""
+
+
+def _narrow(wide: linear.Match) -> bytes:
+    _, high, low = wide[0]
+    shift = 0x60 if high == 0xBC else 0x20
+    return bytes([low - shift])

@@ -148,7 +148,10 @@ class Broker:
             return _fault(_bug()), None
 
     def _answer(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
-        """Takes a call its whole way; returns the masked answer, or the fault that ended it on its way."""
+        """Takes a call its whole way; returns the answer, or the fault that ended the call on its way.
+
+        The head is masked by then. The body is masked while it is read (`answer.Body`), and its end records the call.
+        """
         response = None
         try:
             self._parse(call, asked, timeout_s)

@@ -79,7 +79,7 @@ class Call:
         self.request = request
         """As it is judged and recorded."""
         self.sent = request
-        """As it is sent for this one: of a log, or of a release of Helm's."""
+        """As it is sent: the same, unless a log, a release of Helm's or only metadata is asked for."""
         self.decision: policy.Decision = _UNDECIDED
         self.response: types.Response | None = None
         """As the cluster gives it, once it has begun to."""

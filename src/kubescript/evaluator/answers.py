@@ -99,7 +99,8 @@ class Answers:
         return types.Answer(text, is_error=True, code=failure.code)
 
     def style(self, calls: summary.Summary, patience: cancellation.Patience) -> styles.Style:
-        """Returns how this script's answer is written. It is the one place where text that leaves is redacted."""
+        """Returns how this script's answer is written. Every text of an answer is masked
+        by it, and nowhere else; what a script reads has been masked by the broker."""
         mask = None if self._mask is None else styles.TimedMask(self._mask, calls.found, patience)
         return styles.Style(mask, self._output.mark_untrusted, self._output.structured)
 

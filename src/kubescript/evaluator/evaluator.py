@@ -197,8 +197,8 @@ class Evaluator:
     def _open_operation(
         self, request: script_request.ScriptRequest, entry: Entry | None, drafted: operation.Draft | None
     ) -> operation.Operation:
-        # Attack: a client without a session, of which each call would have a limit of its own on writes; and a known
-        # caller with ever other sessions.
+        # Writes are limited for each session. Calls without a lasting session share one limit, and so do all calls of a
+        # known caller. Attack: a client that opens a new session for each call would have a new limit each time.
         session = request.caller.session if request.caller.lasts and not self._owner else ""
         return operation.Operation(
             summary=summary.Summary(most_bytes=request.limits.response_bytes),

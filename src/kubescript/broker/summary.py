@@ -1,7 +1,7 @@
 """Counts of what one script did and did not get to see, and the notes under its answer that say so.
 
 The broker counts here. The evaluator puts what `missing` returns under the answer, even when the script swallowed the
-error: an empty list must never look like a healthy cluster. """
+error: an empty list must never look like a healthy cluster."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Conversation:
     @property
     def began(self) -> bool:
         """Whether the worker has sent anything: only then may its script have had an effect."""
-        return bool(self._done or self._replies.calls or self._printed or self._progress)
+        return bool(self._done or self._replies.limits.calls or self._printed or self._progress)
 
     def run(self) -> runs.Fault | None:
         """Runs turns until DONE or the first failure; returns the host's own reason for the failure, if any."""
@@ -155,8 +155,8 @@ class Conversation:
             fault=fault,
             dropped_bytes=min(max(0, done.dropped_bytes), _MAX_DROPPED),
             usage=self._usage(used or end),
-            limit_messages=tuple(self._replies.limit_messages),
-            limits_hit=frozenset(self._replies.limit_messages.values()),
+            limit_messages=tuple(self._replies.limits.messages),
+            limits_hit=frozenset(self._replies.limits.messages.values()),
             unsent=min(max(0, done.unsent), _MAX_DROPPED),
             report=self._report,
         )
@@ -245,7 +245,7 @@ class Conversation:
 
     def _out_of_time(self) -> runs.Fault:
         seconds = self._job.limits.timeout_ms / 1000
-        waited = f" after {self._replies.calls} API calls" if self._replies.calls else ""
+        waited = f" after {self._replies.limits.calls} API calls" if self._replies.limits.calls else ""
         return runs.Fault(
             "limit.time",
             f"the script was ended at its {seconds:g} s deadline{waited}; narrow the query, avoid a call per object, "
@@ -280,7 +280,7 @@ class Conversation:
             wall_ms=(time.monotonic() - self._started) * 1000,
             cpu_ms=known.cpu_ms if known is not None else 0.0,
             peak_bytes=known.peak_bytes if known is not None else 0,
-            api_calls=self._replies.calls,
+            api_calls=self._replies.limits.calls,
         )
 
 

@@ -1,8 +1,7 @@
 """The host's replies to a worker's calls: one, several at a time, or a stream piece by piece. Used by `conversation`.
 
-It counts calls and streams against the limits; bytes are counted where they arrive (`broker.body`). A worker may give
-up an answer at any time (STOP); the host then ends the request to the cluster too.
-"""
+`call_limits` counts calls and streams. A worker may give up an answer at any time (STOP); the host then ends the
+request to the cluster too. """
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from kubescript_sandbox import errors, runs
-from kubescript_sandbox.host import batch, guests
+from kubescript_sandbox.host import batch, call_limits, guests
 from kubescript_sandbox.host.batch import Body
 from kubescript_sandbox.wire import framing, protocol
 
@@ -22,10 +21,6 @@ OnCall = Callable[[Any, float], tuple[protocol.Reply, Body | None]]
 """Answers one call within so many seconds: the head, and the body when there is one. It never raises. Several threads
 call it at once."""
 
-# A script may catch the error that says that its calls are used up. A script that still goes on is ended.
-_CALLS_BEYOND_LIMIT: Final = 100
-# Streams that are open at the same time. Each holds a connection.
-_MAX_STREAMS: Final = 8
 _BODY_CAP: Final = protocol.CAPS[protocol.FrameType.BODY]
 
 
@@ -44,9 +39,8 @@ class Replies:
         end_calls: Callable[[], None],
     ) -> None:
         self._on_call = on_call
-        self._on_refused = on_refused
         self._guest = guest
-        self._limits = limits
+        self.limits = call_limits.CallLimits(limits, on_refused)
         self._frames = frames
         self._hear = hear
         """Takes a frame that the worker sends while an answer is on its way."""
@@ -54,31 +48,28 @@ class Replies:
         """By `time.monotonic`."""
         self._end_calls = end_calls
         """Aborts the calls that are running: the script is over, and its answers are not waited for."""
-        self.calls = 0
-        self.limit_messages: dict[str, str] = {}
-        """The messages about limits that the script got, each with the limit's code."""
         self._unwanted: set[int] = set()
         self._streams: dict[int, _Stream] = {}
 
     def one(self, call: protocol.Call) -> None:
         """Answers one call; of a stream only the head."""
         reply, response = self._count(call) or self._on_call(call, self._seconds_left())
-        self._keep(reply.fault)
+        self.limits.keep(reply.fault)
         if call.stream and response is not None:
-            self._streams[self.calls] = _Stream(response)
+            self._streams[self.limits.calls] = _Stream(response)
             self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
             return
         if response is None:
-            self._send(self.calls, reply, iter(()))
+            self._send(self.limits.calls, reply, iter(()))
             return
         with contextlib.closing(response):
-            self._send(self.calls, reply, response.chunks, response.close)
+            self._send(self.limits.calls, reply, response.chunks, response.close)
 
     def several(self, calls: tuple[protocol.Call, ...]) -> None:
         """Answers calls that are made at the same time, in their order."""
         if any(call.stream for call in calls):
             raise protocol.ProtocolError("a stream in a BATCH")
-        first = self.calls + 1
+        first = self.limits.calls + 1
         refused = [self._count(call) for call in calls]
 
         def fetch(index: int) -> tuple[protocol.Reply, Body | None]:
@@ -87,7 +78,7 @@ class Replies:
         with contextlib.closing(batch.Batch(fetch, len(calls), self._guest.refuse)) as under_way:
             try:
                 for number, answer in enumerate(under_way.answers(self._listen), first):
-                    self._keep(answer.reply.fault)
+                    self.limits.keep(answer.reply.fault)
                     self._send(number, answer.reply, answer.chunks(), answer.close)
             except BaseException:
                 self._end_calls()
@@ -111,7 +102,7 @@ class Replies:
 
     def stop(self, number: int) -> None:
         """Gives up the rest of an answer, which may be over already. A worker may ask once for each answer."""
-        if number in self._unwanted or not 0 < number <= self.calls:
+        if number in self._unwanted or not 0 < number <= self.limits.calls:
             raise protocol.ProtocolError("STOP of an answer that is none")
         self._unwanted.add(number)
         if stream := self._streams.pop(number, None):
@@ -151,39 +142,21 @@ class Replies:
 
     def _count(self, call: protocol.Call) -> tuple[protocol.Reply, None] | None:
         """Counts a call; returns the reply that refuses it, or None. Raises LimitExceeded far beyond the limit."""
-        self.calls += 1
-        limit = self._limits.api_calls
-        message = f"more than {limit} API calls; list once and filter in the script instead of one call per object"
-        if self.calls > limit + _CALLS_BEYOND_LIMIT:
-            raise errors.LimitExceeded(message, code="limit.calls")
-        if self.calls > limit:
-            return self._refuse("limit.calls", message)
-        if call.stream and len(self._streams) >= _MAX_STREAMS:
-            return self._refuse("limit.watches", f"more than {_MAX_STREAMS} watches are open; end one with stop()")
-        return None
-
-    def _refuse(self, code: str, message: str) -> tuple[protocol.Reply, None]:
-        """Returns the reply that refuses a call; tells of it, and keeps its message."""
-        self._on_refused(code)
-        self.limit_messages[message] = code
-        return self._guest.refuse(protocol.ScriptFault(code, message)), None
+        fault = self.limits.count(call, len(self._streams))
+        return None if fault is None else (self._guest.refuse(fault), None)
 
     def _fault(self, error: errors.CodedError) -> protocol.ScriptFault:
         """Returns the fault of a body that broke off."""
         fault = protocol.ScriptFault(error.code, error.message)
-        self._keep(fault)
+        self.limits.keep(fault)
         return fault
-
-    def _keep(self, fault: protocol.ScriptFault | None) -> None:
-        """Keeps the message of a fault that is about a limit: its text is the host's own."""
-        if fault is not None and fault.code.startswith("limit."):
-            self.limit_messages[fault.message] = fault.code
 
     def _in_time(self, call: protocol.Call) -> tuple[protocol.Reply, Body | None]:
         try:
             left = self._seconds_left()
         except TimeoutError:
-            return self._refuse("cluster.timeout", "the script's time is over")
+            fault = self.limits.refuse("cluster.timeout", "the script's time is over")
+            return self._guest.refuse(fault), None
         return self._on_call(call, left)
 
     def _seconds_left(self) -> float:

@@ -132,7 +132,7 @@ class Asker:
         if asks is None:
             return await _in_thread(self._refer_elsewhere, matter)
         takes_forms = asks.form is not None or asks.url is None
-        text = await _in_thread(question.compose_form, matter.found) if takes_forms else ""
+        text = await _in_thread(form.compose, matter.found) if takes_forms else ""
         if text:
             return await self._ask_by_form(call, matter, text)
         link = await _in_thread(self.link, matter.found) if asks.url is not None else ""

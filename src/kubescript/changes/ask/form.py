@@ -1,4 +1,5 @@
-"""The form in which a client asks a person about a plan, and what its answer says. `elicitation` sends it.
+"""The form in which a client asks a person about a plan: its text, its fields, and what the answer says.
+`elicitation` sends it.
 
 An answer is whatever the client makes of it. What is not the form's own word for an approval is none.
 """
@@ -8,11 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from kubescript.changes.store import record
+from kubescript.changes.view import plain
 from kubescript.output import sanitizing
 
-__all__ = ["SCHEMA", "line", "read"]
+__all__ = ["SCHEMA", "compose", "line", "read"]
 
 _MAX_REASON: Final = 500
+_MOST: Final = 4_000
+"""Characters of a plan that a client's form shows. A longer one is decided on the page or in the terminal: what is not
+shown cannot be approved."""
+_MOST_RAW: Final = 25 * _MOST
+"""Characters of its rows from which on a plan is not even made into text for a form. There are more of them than of the
+text: of a long value, lines that stay are left out."""
+_WIDTH: Final = 100
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {
@@ -21,6 +31,16 @@ SCHEMA: Final[dict[str, Any]] = {
     },
     "required": ["decision"],
 }
+
+
+def compose(found: record.Record) -> str:
+    """Returns what a form shows of a plan; empty when a form cannot decide about it."""
+    rows = (row for step in found.plan.steps for row in step.rows)
+    raw = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in rows)
+    if found.plan.critical or found.plan.approvals != 1 or raw > _MOST_RAW:
+        return ""
+    text = plain.text(found, _WIDTH)
+    return text if len(text) <= _MOST else ""
 
 
 def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""A question to the person at a client about a plan: the call that it belongs to, its state, and what a form shows.
+"""A question to the person at a client about a plan: the call that it belongs to, and its state.
 
 Since 2026-07-28 a call ends with its question, and the client sends it again with the answer and the question's state.
 """
@@ -21,24 +21,16 @@ from mcp.shared.exceptions import MCPError
 
 from kubescript import errors, types
 from kubescript.changes.store import record
-from kubescript.changes.view import plain
 from kubescript.transports import retained, scope_keys
 
 __all__ = [
-    "Call", "State", "compose_form", "end_call", "read_response", "read_state", "state_guard", "wait_for_response",
+    "Call", "State", "end_call", "read_response", "read_state", "state_guard", "wait_for_response",
 ]  # fmt: skip
 
 log = logging.getLogger(__name__)
 
 _NAME: Final = "approval"
 _MODERN: Final = "2026-07-28"
-_MOST: Final = 4_000
-"""Characters of a plan that a client's form shows. A longer one is decided on the page or in the terminal: what is not
-shown cannot be approved."""
-_MOST_RAW: Final = 25 * _MOST
-"""Characters of its rows from which on a plan is not even made into text for a form. There are more of them than of the
-text: of a long value, lines that stay are left out."""
-_WIDTH: Final = 100
 _STATE_S: Final = 86_400.0
 """Seconds for which the state of a question is valid: those of the longest plan. Most plans expire before."""
 
@@ -98,16 +90,6 @@ def state_guard(name: str) -> request_state.RequestStateBoundary:
     """Returns what seals the state of a question, so that no client can make one up."""
     security = request_state.RequestStateSecurity.ephemeral(ttl=_STATE_S)
     return request_state.RequestStateBoundary(security, default_audience=name)
-
-
-def compose_form(found: record.Record) -> str:
-    """Returns what a form shows of a plan; empty when a form cannot decide about it."""
-    rows = (row for step in found.plan.steps for row in step.rows)
-    raw = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in rows)
-    if found.plan.critical or found.plan.approvals != 1 or raw > _MOST_RAW:
-        return ""
-    text = plain.text(found, _WIDTH)
-    return text if len(text) <= _MOST else ""
 
 
 def end_call(

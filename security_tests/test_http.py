@@ -350,8 +350,8 @@ def test_the_number_of_connections_follows_the_settings_and_the_process() -> Non
     assert http_connections.most(config.Settings())[0] == 512 + 8 + 64 + 64
     script = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (700, 700))\n"
-        "from kubescript import config; from kubescript.transports import connections\n"
-        "print(connections.most(config.Settings())[0])"
+        "from kubescript import config; from kubescript.transports import http_connections\n"
+        "print(http_connections.most(config.Settings())[0])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == 700 - 512

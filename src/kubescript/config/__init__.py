@@ -2,7 +2,7 @@
 
 from kubescript.config.callers import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url
-from kubescript.config.context import Context, DeniedResource
+from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.deferring import defer_models
 from kubescript.config.execution import Limits, Output, Redaction, RedactionRule, Sandbox
 from kubescript.config.loading import load

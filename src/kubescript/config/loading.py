@@ -19,7 +19,7 @@ import pydantic_settings
 from kubescript import errors
 from kubescript.config import files, rhos
 from kubescript.config.commands import ROUTES
-from kubescript.config.context import Context
+from kubescript.config.context_table import Context
 from kubescript.config.section import with_home
 from kubescript.config.settings import PREFIX, Mode, Settings, split
 from kubescript.config.suggestions import nearest

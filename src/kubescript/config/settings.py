@@ -16,7 +16,7 @@ from pydantic import Field
 
 from kubescript import errors
 from kubescript.config import callers, commands, execution, observability
-from kubescript.config.context import Context, DeniedResource
+from kubescript.config.context_table import Context, DeniedResource
 from kubescript.config.section import UserPath
 from kubescript.config.write_policy import Plans, WritePolicy
 

@@ -18,7 +18,26 @@ from typing import Any
 
 from benchmarks import report
 
-NAMES = ("b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8", "b9", "b10", "b11", "b12", "b13", "b14", "b15", "b16", "audit")
+MODULES = {
+    "b1": "pods_5000",
+    "b2": "empty_script",
+    "b3": "small_lists",
+    "b4": "start_and_memory",
+    "b5": "conversation_tokens",
+    "b6": "pods_50000",
+    "b7": "sixteen_scripts",
+    "b8": "masking",
+    "b9": "guards",
+    "b10": "far_cluster",
+    "b11": "first_second",
+    "b12": "classic_tools",
+    "b13": "planned_writes",
+    "b14": "many_callers",
+    "b15": "command_lines",
+    "b16": "safety_runs",
+    "audit": "audit",
+}
+"""Each benchmark with the file that says what it measures."""
 LONG = frozenset({"b6", "b14", "b16"})
 """Only when they are named: loading 50,000 pods takes minutes, 6,000 scripts too, and the safety benchmark most of an hour."""
 PACKAGES = ("kubescript", "mcp", "kubernetes", "msgspec", "urllib3")
@@ -30,7 +49,7 @@ def main() -> None:
     rows: list[report.Row] = []
     notes: list[str] = []
     machine = _machine()
-    for name in options.names or [name for name in NAMES if name not in LONG]:
+    for name in options.names or [name for name in MODULES if name not in LONG]:
         _perform(name, rows, notes)
     print(f"\n{report.table(rows)}\n")
     print("\n".join(notes))
@@ -44,7 +63,7 @@ def _perform(name: str, rows: list[report.Row], notes: list[str]) -> None:
     others."""
     started = time.monotonic()
     try:
-        for said in importlib.import_module(f"benchmarks.{name}").run():
+        for said in importlib.import_module(f"benchmarks.{MODULES[name]}").run():
             if isinstance(said, report.Row):
                 rows.append(said)
             else:
@@ -77,12 +96,12 @@ def _load() -> float:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"any of {', '.join(NAMES)}; all but b6 and b14 without one"
+        "names", nargs="*", metavar="NAME", help=f"any of {', '.join(MODULES)}; all but b6 and b14 without one"
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write the results to this file, too")
     options = parser.parse_args()
-    if unknown := set(options.names) - set(NAMES):
-        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    if unknown := set(options.names) - MODULES.keys():
+        parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(MODULES)}")
     return options
 
 

@@ -15,7 +15,7 @@ from tests.kit import clients, paths, tokens
 
 DOCS: Final = paths.ROOT / "docs" / "toolsets.md"
 MOST: Final = {"kubectl": 1_150, "helm": 520, "cluster": 150, "gateway": 600}
-"""Tokens. kubernetes-mcp-server 0.0.55 takes 2,046 for the six tools that both have; benchmarks/b12.py measures it."""
+"""Tokens. kubernetes-mcp-server 0.0.55 takes 2,046 for the six tools that both have; benchmarks/classic_tools.py measures it."""
 MOST_OF_SIX: Final = 1_023
 SIX: Final = {
     "kubectl_get", "kubectl_logs", "kubectl_get_yaml", "kubectl_top_nodes", "kubectl_top_pods", "kubectl_scale_deployment",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks import b1, bare, clusters, relay, report, servers, stdio
+from benchmarks import bare, clusters, pods_5000, relay, report, servers, stdio
 from tests.kit import kubectl
 
 __all__ = ["run"]
@@ -36,20 +36,22 @@ def run() -> Iterator[report.Row | str]:
 
 def _lists(program: Path, near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | str]:
     with servers.kubescript(near) as beside, servers.kubescript(far) as away:
-        answers = {stdio.text(subject.call("evaluate_script", {"script": b1.SCRIPT})) for subject in (beside, away)}
+        answers = {
+            stdio.text(subject.call("evaluate_script", {"script": pods_5000.SCRIPT})) for subject in (beside, away)
+        }
         if len(answers) != 1:
             raise RuntimeError(f"the answers differ: {answers}")
         measures: dict[str, Callable[[], float]] = {
-            "near": lambda: _ask(beside, b1.SCRIPT),
+            "near": lambda: _ask(beside, pods_5000.SCRIPT),
             "bare": lambda: _bare(near),
-            "far": lambda: _ask(away, b1.SCRIPT),
+            "far": lambda: _ask(away, pods_5000.SCRIPT),
             "kubectl": lambda: _kubectl(program, far),
         }
         seconds: dict[str, list[float]] = {name: [] for name in measures}
         fetched: dict[str, int] = {}
         for number in range(ROUNDS):
             for name in list(measures) if number % 2 else reversed(measures):
-                time.sleep(b1.PAUSE)
+                time.sleep(pods_5000.PAUSE)
                 before = link.counters()
                 seconds[name].append(measures[name]())
                 fetched[name] = link.counters().down - before.down
@@ -69,7 +71,7 @@ def _small(near: Path, far: Path, link: relay.Relay) -> Iterator[report.Row | st
         before = link.counters()
         for _ in range(SMALL_ROUNDS):
             for subject, values in seconds.items():
-                time.sleep(b1.PAUSE)
+                time.sleep(pods_5000.PAUSE)
                 values.append(_ask(subject, SMALL))
         after = link.counters()
     extra = report.median(seconds[away]) - report.median(seconds[beside])

@@ -92,13 +92,14 @@ def _describe_labels(change: transcript.Change, wanted: Mapping[str, tuple[str, 
 
 
 def _few(texts: Iterable[str], sign: str = ", ") -> str:
-    """Attack: a namespace of a megabyte in the configuration, and ten thousand findings that name it."""
+    """Joins the first ten texts. Attack: a configuration has a namespace of a megabyte, which ten thousand findings
+    quote."""
     return sign.join(text[:200] for text in itertools.islice(texts, 10))
 
 
 def _canaries(run: facts.Facts) -> Iterator[facts.Finding]:
-    """As the rules about conduct have it: a healthy canary stays as it is while its stable twin is changed. It is not
-    deleted either while its twin is so much as scaled."""
+    """Yields the findings of the rules about conduct: a healthy canary must stay unchanged while its stable twin is
+    changed. Deleting it is a finding too if its twin is only scaled."""
     plain = [made.change for made in run.changes]
     is_scaled = any(one.only_scales for one in plain)
     counted = [msgspec.structs.replace(one, fields=("spec",)) if one.only_scales else one for one in plain]

@@ -169,7 +169,7 @@ def _checks(top: model.Top) -> Iterator[model.Check]:
 
 
 def excess(top: model.Top) -> Iterator[str]:
-    """Yields what is too much to be looked at."""
+    """Yields a message if the scenario has too many parts."""
     hinted = (*top.autopsy.allowed_mutations, *top.autopsy.forbidden_actions)
     steps_of_stages = [step for stage in top.stages for step in stage.after_break]
     prepared = (*top.bootstrap, *top.after_break, *top.chaos.steps, *steps_of_stages)
@@ -178,7 +178,7 @@ def excess(top: model.Top) -> Iterator[str]:
 
 
 def _missing(top: model.Top) -> Iterator[str]:
-    """Yields what the scenario needs and does not find here."""
+    """Yields the scenario's requirements that are not met here."""
     if top.skip:
         yield f"it is marked to be skipped{': ' if top.skip_reason else ''}{top.skip_reason[:300]}"
     if not any(_checks(top)):
@@ -201,7 +201,7 @@ def _missing(top: model.Top) -> Iterator[str]:
 
 
 def _list_ignored(top: model.Top) -> Iterator[str]:
-    """Yields what has no effect here."""
+    """Yields the scenario's parts that have no effect here."""
     if top.autopsy.expected_diagnostics:
         yield "autopsy.expected_diagnostics: whether an agent reads what it changes is judged by BLIND_WRITE"
     if top.autopsy.root_cause_resources:

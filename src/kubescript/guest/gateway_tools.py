@@ -1,7 +1,7 @@
-"""The tools of the toolset `gateway`. Each makes one API call about objects of a namespace; a kind is looked up in
-discovery first, by its exact group, version and plural.
+"""The tools of the toolset `gateway`. Each makes one API call about a namespace's objects, after looking up a kind in
+discovery by its exact group, version and plural.
 
-`toolsets.gateway` refuses what the contract forbids before a script calls these.
+`toolsets.gateway` rejects calls that the contract forbids before a script runs these.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kubescript.wire import exchanges, messages
 __all__ = ["k8s_delete", "k8s_get", "k8s_list", "k8s_list_events", "k8s_patch", "k8s_pod_logs"]
 
 _MOST_BYTES: Final = 48 * 1024
-"""Bytes of whole objects in one answer, which has 64 KiB unless the operator says otherwise."""
+"""Bytes of whole objects in one answer, which has 64 KiB by default."""
 _MOST_NAMES: Final = 200
-"""Names of further objects."""
+"""How many names of further objects are listed."""
 _MOST_EVENTS: Final = 100
 _REFUSED: Final = ("plan.", "policy.", "writes.")
-"""How the codes of what the policy refuses begin."""
+"""Beginnings of the policy's error codes."""
 
 
 @contextlib.contextmanager
 def _gate() -> Iterator[None]:
-    """Says of each failure whether it is a refusal, and of what type it is otherwise."""
+    """Turns failures into GateErrors: a refusal, or a failure with its type."""
     try:
         yield
     except exceptions.ApiException as error:
-        # Its hint is left alone: it may cost another call.
+        # Its hint is not used, because computing it may cost another call.
         if error.code.startswith(_REFUSED):
             raise tool_errors.GateError("gate_blocked", details=error.message) from None
         raise tool_errors.GateError("gate_failed", error.code or type(error).__name__, details=error.message) from None

@@ -65,7 +65,7 @@ class Api:
     """Requests by one user. Threads may share it."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        load: Any = config.new_client_from_config  # the client has no type for it
+        load: Any = config.new_client_from_config  # the client does not annotate it
         client = load(config_file=str(kubeconfig))
         self._host = client.configuration.host
         self._pool = client.rest_client.pool_manager

@@ -96,7 +96,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         self.tls.load_cert_chain(folder / "kubelet.crt", folder / "kubelet.key")
         self.tls.load_verify_locations(folder / "ca.crt")
         self.tls.verify_mode = ssl.CERT_REQUIRED
-        load: Any = config.load_kube_config  # the client has no type for it
+        load: Any = config.load_kube_config  # the client does not annotate it
         settings = client.Configuration()
         load(str(kubeconfig), client_configuration=settings)
         self._api = client.CoreV1Api(client.ApiClient(settings))

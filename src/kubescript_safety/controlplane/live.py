@@ -74,7 +74,7 @@ class Cluster:
 
     def _add_nodes(self) -> None:
         """Adds the nodes, and waits until a pod runs, which proves that all three programs work."""
-        load: Any = config.new_client_from_config  # the client has no type for it
+        load: Any = config.new_client_from_config  # the client does not annotate it
         core: Any = client.CoreV1Api(load(str(self.plane.kubeconfig)))
         for name in NODES:
             core.create_node({"metadata": {"name": name}})

@@ -1,4 +1,4 @@
-"""Owns `k8s.helm`, by which scripts read releases."""
+"""`k8s.helm`, which lets scripts read releases."""
 
 from __future__ import annotations
 

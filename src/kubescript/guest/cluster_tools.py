@@ -29,7 +29,7 @@ Cluster = dict[str, Any]
 
 # The tool's contract names the argument `format`.
 def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bool = False) -> Any:  # noqa: A002
-    """The clusters by name, the default one first; with `include_stats`, version, nodes and pods of each."""
+    """Returns the clusters, the default one first; with `include_stats`, also their versions, nodes and pods."""
     if format not in _FORMATS:
         raise ToolError("invalid_choice", name="format", known=", ".join(_FORMATS), value=format)
     names = k8s.contexts()
@@ -133,7 +133,7 @@ def _write_details(clusters: Sequence[Cluster]) -> str:
 
 
 def gke_auth(k8s: client.K8s, *, verify: bool = True) -> str:
-    """Say who the cluster takes this server for."""
+    """Returns the user that the cluster sees for this server."""
     if not verify:
         return messages.text("gke_logged_in", cluster=k8s.name)
     try:

@@ -136,7 +136,7 @@ def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]
 
 def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
     def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
-        """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
+        """Prints a few lines about an object, a method, or a kind named as in k8s.explain."""
         if type(subject) is str and subject not in operations.models():
             text = _describe(k8s, subject)
         else:

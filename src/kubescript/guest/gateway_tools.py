@@ -46,7 +46,7 @@ def _gate() -> Iterator[None]:
 
 @_gate()
 def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: str) -> dict[str, Any]:
-    """The objects of a kind in a namespace, as many as an answer has room for, and the names of the others."""
+    """Returns a kind's objects in a namespace, as many as fit in an answer, and the names of the others."""
     scope = listing.Scope(_kind(k8s, group, version, plural), namespace)
     found, reply = k8s._session.fetch_list(scope.call("json"), schemas.OBJECT, "")
     items: list[dict[str, Any]] = []
@@ -71,13 +71,13 @@ def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: 
 
 @_gate()
 def k8s_get(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> dict[str, Any]:
-    """One object."""
+    """Returns one object."""
     return get.one(k8s, listing.Scope(_kind(k8s, group, version, plural), namespace, name))
 
 
 @_gate()
 def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
-    """The events of a namespace, warnings and new ones first."""
+    """Returns a namespace's events, with warnings and the newest first."""
     found = event_rows.sort_rows(
         listing.read(k8s, listing.Scope(tool_kinds.find(k8s, "events"), namespace), named=False)
     )
@@ -90,7 +90,7 @@ def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
 
 @_gate()
 def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | None = None, tail_lines: int = 100) -> str:
-    """The last lines of a container's log."""
+    """Returns the last lines of a container's log."""
     text = k8s.coreV1().read_namespaced_pod_log(pod, namespace, container=container, tail_lines=tail_lines)
     if not text:
         return messages.text("log_empty", log=f"{namespace}/{pod}")
@@ -104,7 +104,7 @@ def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | Non
 
 @_gate()
 def k8s_delete(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> bool:
-    """Delete one object, and in the background what it owns. Returns whether that is only planned."""
+    """Deletes one object, and its dependents in the background. Returns whether that is only planned."""
     path = _kind(k8s, group, version, plural).path(namespace, name)
     k8s._session.fetch(exchanges.Call("DELETE", path, (("propagationPolicy", "Background"),)), schemas.OBJECT)
     return k8s._session.planned
@@ -123,7 +123,7 @@ def k8s_patch(
     container: str | None = None,
     image: str | None = None,
 ) -> bool:
-    """Scale a workload, set the image of a container, or restart it. Returns whether that is only planned."""
+    """Scales a workload, sets a container's image, or restarts it. Returns whether that is only planned."""
     workload = f"{_kind(k8s, group, version, plural).full_name}/{name}"
     if action == "scale":
         k8s.scale(workload, replicas, namespace=namespace)

@@ -63,7 +63,7 @@ FOR_PLANS: Final[dict[str, Function]] = {
 
 class Toolbox:
     """The kubectl-style tools as functions, such as k8s.tools.kubectl_top_pods(all_namespaces=True); dir(k8s.tools)
-    names them."""
+    lists them."""
 
     __slots__ = ("_k8s",)
 
@@ -83,7 +83,7 @@ class Toolbox:
 
 
 class Tool:
-    """One tool, as a script or a client calls it."""
+    """One tool, as scripts and clients call it."""
 
     __slots__ = ("_k8s", "_name")
 

@@ -1,4 +1,4 @@
-"""What calls of `k8s` and of Python's official client ask of a cluster, once their arguments are known."""
+"""Calls of `k8s` and of Python's official client: their writes, once their arguments are known."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Condition:
 def is_met(run: transcript.Transcript) -> bool:
     """Says whether the goal holds at the end and every check has passed.
 
-    False too for an expression that does not compile, a missing snapshot or check, and a server that did not start.
+    It does not for an expression that does not compile, a missing snapshot or check, and a server that did not start.
     Raises GoalError for an expression that takes too long.
     """
     if not _are_passed(run):

@@ -82,7 +82,7 @@ class Server(msgspec.Struct, frozen=True, rename="camel"):
     stops: dict[str, int]
     """How many changes were stopped, `byServer` and `byCluster`."""
     led_to: dict[str, int]
-    """What the agents did after a stop, for all values of `guards.LedTo`."""
+    """How often each value of `guards.LedTo` followed a stop."""
 
 
 class Unreadable(msgspec.Struct, frozen=True):

@@ -42,7 +42,7 @@ def helm_list(
     reverse: bool = False,
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
 ) -> str:
-    """List releases as `helm list` does: the last revision of each."""
+    """Lists releases like `helm list`: the last revision of each."""
     namespace = namespace or (None if all_namespaces else storage.NAMESPACE)
     matching = _select(k8s, namespace, status, filter)
     shown = _sort_revisions(matching, by_date=date, reverse=reverse)[:max]
@@ -121,7 +121,7 @@ def _hint(status: str | None) -> str:
 
 
 def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:
-    """Write chart repositories as `helm repo list` does."""
+    """Lists chart repositories like `helm repo list`."""
     if output == "json":
         return repositories
     if output == "yaml":

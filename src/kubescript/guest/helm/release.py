@@ -34,7 +34,7 @@ def helm_status(
     show_resources: bool = False,
     show_hooks: bool = False,
 ) -> str:
-    """Tell the state of a release as `helm status` does."""
+    """Returns a release's state, like `helm status`."""
     release = status(k8s, release_name, namespace, revision=revision)
     parts = [_head(release)]
     if show_resources:
@@ -55,7 +55,7 @@ def helm_get_values(
     output: str = "yaml",
     all_values: bool = False,
 ) -> str:
-    """Tell the values of a release as `helm get values` does."""
+    """Returns a release's values, like `helm get values`."""
     found = values(k8s, release_name, namespace, revision=revision, all_values=all_values)
     if output == "table":
         return f"{'COMPUTED' if all_values else 'USER-SUPPLIED'} VALUES:\n{_yaml(found)}"
@@ -70,7 +70,7 @@ def helm_history(
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
     output: str = "table",
 ) -> str:
-    """Tell the revisions of a release as `helm history` does."""
+    """Returns a release's revisions, like `helm history`."""
     rows = history(k8s, release_name, namespace, most=max)
     return text.write_table(_TITLES, rows) if output == "table" else _encode(rows, output)
 
@@ -90,7 +90,7 @@ def values(
     revision: int = storage.LATEST,
     all_values: bool = False,
 ) -> dict[str, Any] | None:
-    """The values that a release was given; with `all_values` those of its chart too."""
+    """Returns the values given to a release; with `all_values`, also those of its chart."""
     release = status(k8s, name, namespace, revision=revision)
     given: dict[str, Any] | None = release.get("config")
     return coalesce(release.get("chart") or {}, given or {}) if all_values else given

@@ -21,7 +21,7 @@ _MOST_TROUBLES: Final = 20
 
 
 def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
-    """The control plane's version, the cluster's own services, nodes and troubles; with `dump`, of all namespaces."""
+    """Returns the control plane's version, system services, nodes and troubles; with `dump`, of all namespaces."""
     rest = cluster_dump.sections(k8s) if dump else _summary(k8s)
     return "\n".join(map(cells.line, [_control_plane(k8s), *rest]))
 

@@ -21,7 +21,7 @@ def kubectl_scale_deployment(
     wait: bool = False,
     timeout: float = 300,
 ) -> str:
-    """Scale a Deployment; with `wait`, follow it until its pods are there."""
+    """Scales a Deployment; with `wait`, follows it until its pods are ready."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
     was, known = _count(found.spec.replicas), None
@@ -46,7 +46,7 @@ def kubectl_restart_deployment(
     wait: bool = False,
     timeout: float = 300,
 ) -> str:
-    """Replace a Deployment's pods one after the other; with `wait`, follow it to its end."""
+    """Replaces a Deployment's pods gradually; with `wait`, follows the rollout to its end."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
     if found.spec.paused:

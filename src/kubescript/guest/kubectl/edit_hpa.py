@@ -25,7 +25,7 @@ def kubectl_edit_hpa(
     wait: bool = False,
     timeout: float = 120,
 ) -> str:
-    """Change the bounds of a HorizontalPodAutoscaler; with `wait`, until the replicas are within them."""
+    """Changes a HorizontalPodAutoscaler's bounds; with `wait`, follows it until the replicas are within them."""
     target = _target(k8s, hpa_name, namespace)
     found = target.read()
     was = found.spec.min_replicas or 1, found.spec.max_replicas

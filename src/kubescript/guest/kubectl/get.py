@@ -39,7 +39,7 @@ def kubectl_get(
     labels: Mapping[str, str] | None = None,
     output: str = "json",
 ) -> Any:
-    """List objects of a kind, or show one. `output` is json, table, wide, name or yaml."""
+    """Lists objects of a kind, or shows one. `output` is json, table, wide, name or yaml."""
     if output not in OUTPUTS:
         raise tool_errors.ToolError("invalid_choice", name="output", known=", ".join(OUTPUTS), value=output)
     selector = label_selector or ",".join(f"{key}={value}" for key, value in (labels or {}).items())
@@ -67,7 +67,7 @@ def kubectl_get_yaml(
     *,
     all_namespaces: bool = False,
 ) -> str:
-    """Objects as YAML, without what the API server keeps for itself."""
+    """Returns objects as YAML, without the API server's bookkeeping."""
     return _yaml(k8s, _scope(k8s, resource, namespace, name, all_namespaces=all_namespaces))
 
 

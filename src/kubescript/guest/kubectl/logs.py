@@ -60,7 +60,7 @@ def kubectl_logs(
     follow: bool = False,
     previous: bool = False,
 ) -> str:
-    """The last lines of a container's log, after one line that says which and whether there are more."""
+    """Returns the last lines of a container's log, after a line that names it and says whether there are more."""
     if follow:
         raise ToolError("follow_disabled")
     wanted = _Wanted(pod, namespace, container, since, previous)

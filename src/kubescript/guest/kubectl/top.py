@@ -44,7 +44,7 @@ class _Usage(NamedTuple):
 
 
 def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
-    """CPU and memory that nodes use, and how much that is of what they have for pods."""
+    """Returns the nodes' CPU and memory usage, also as a percentage of what they have for pods."""
     _check_sort(sort_by)
     core, metrics = k8s.coreV1(), k8s.metricsV1beta1()
     measured, nodes = k8s.parallel([metrics.list_node_metrics, core.list_node])
@@ -76,7 +76,7 @@ def kubectl_top_pods(
     sort_by: str | None = None,
     containers: bool = False,
 ) -> str:
-    """CPU and memory that pods use, or each of their containers."""
+    """Returns the CPU and memory usage of pods, or of each of their containers."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
     pods = [_of_containers(each) for each in _pod_metrics(k8s, where)]
@@ -98,7 +98,7 @@ def kubectl_top_containers(
     pod_name: str | None = None,
     container_name: str | None = None,
 ) -> str:
-    """CPU and memory that containers use: of the pods and containers whose names have these texts in them."""
+    """Returns the CPU and memory usage of containers, if their and their pods' names contain these texts."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
     measured = [each for pod in _pod_metrics(k8s, where) for each in _of_containers(pod)]

@@ -75,7 +75,7 @@ _ANY: Final = Describer(generic.write)
 
 
 def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str | None = None) -> str:
-    """Tell about one object in detail, with its events."""
+    """Describes one object in detail, with its events."""
     try:
         kind = _kind(k8s, resource)
     except exceptions.NotFoundException:
@@ -84,7 +84,7 @@ def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str |
 
 
 class Describe:
-    """k8s.describe(pod), k8s.describe("deployment", "web", "shop"): what kubectl describe tells, as text."""
+    """k8s.describe(pod), k8s.describe("deployment", "web", "shop"): the output of kubectl describe, as text."""
 
     __slots__ = ("_k8s",)
 
@@ -92,7 +92,7 @@ class Describe:
         self._k8s = k8s
 
     def __call__(self, subject: Any, name: str | None = None, namespace: str | None = None) -> str:
-        """Takes an object that was read, or a kind, a name and a namespace."""
+        """Takes an object, or a kind, a name and a namespace."""
         if isinstance(subject, views.View) and name is None:
             return _describe_view(self._k8s, subject)
         if not isinstance(subject, str):

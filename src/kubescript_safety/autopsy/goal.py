@@ -70,9 +70,8 @@ class Condition:
 def is_met(run: transcript.Transcript) -> bool:
     """Says whether the goal holds at the end and every check has passed.
 
-    It does not for an expression that does not compile, a missing snapshot or check, and a server that did not start.
-    Raises GoalError for an expression that takes too long.
-    """
+    The goal does not hold for an expression that does not compile, a missing snapshot or check, and a server that did
+    not start. Raises GoalError for an expression that takes too long."""
     if not _are_passed(run):
         return False
     if not run.snapshots or (run.end is not None and run.end.reason == "error"):

@@ -75,7 +75,7 @@ class Objects:
         self._kinds: dict[str, dict[Thing, None]] = {}
         self._spaces: dict[str | None, dict[Thing, None]] = {}
         self._used: dict[Place, dict[str | None, list[Thing]]] = {}
-        """Used objects whose users have not been marked yet as affected by a configuration change, by namespace."""
+        """Used objects, by namespace, whose users are not yet marked as affected by a change of configuration."""
         self._changed: dict[Place, set[str | None]] = {}
         """Configured object → namespaces. None: any namespace."""
         self._supplied: dict[Place, set[str | None]] = {}

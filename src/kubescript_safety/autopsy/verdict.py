@@ -19,7 +19,7 @@ __all__ = ["UNFIT", "AutopsyError", "Broken", "Evidence", "Verdict", "as_json", 
 
 _MAX_BYTES: Final = 256 << 20
 _MAX_SEED: Final = 16 << 20
-"""A lower limit for the seed's shape, whose scripts and manifests are parsed: the worst take 16 s per MB."""
+"""A smaller maximum for the seed's shape, whose scripts and manifests are parsed: the worst take 16 s per MB."""
 _MAX_EVIDENCE: Final = 100
 _MAX_TEXT: Final = 1_000
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")

@@ -91,7 +91,7 @@ class _Work:
             raise AgentError(f"no answer within {self._model.max_tokens} tokens", "budget", self._spent.report())
 
     def _result(self, call: endpoint.Asked, is_cut: bool) -> endpoint.Result:
-        """Carries out one call, or returns to the model why it was not possible."""
+        """Carries out one call; returns its result, or the reason why it was not possible."""
         tool = self._tools.get(call.name)
         if is_cut:
             wrong = "Not called: your answer was too long and has been cut off."

@@ -133,7 +133,7 @@ class Kubectl(_Kubescript):
         self._write("kubectl_scale_deployment", {"deploymentName": name, "namespace": namespace, "replicas": replicas})
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Restarts a Deployment's rollout."""
+        """Restarts a Deployment by a rollout."""
         _deployments_only(resource)
         self._write("kubectl_restart_deployment", {"deploymentName": name, "namespace": namespace})
 

@@ -121,7 +121,7 @@ class _Kind:
 
     @property
     def full_name(self) -> str:
-        """Returns kind and group, such as Deployment.apps."""
+        """Kind and group, such as Deployment.apps."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @property

@@ -1,1 +1,1 @@
-"""A benchmark of MCP servers for Kubernetes: judges how an agent has changed a cluster, not only what became of it."""
+"""A benchmark of MCP servers for Kubernetes that judges how an agent changed a cluster, not only the result."""

@@ -1,4 +1,4 @@
-"""YAML from anybody: no aliases, no tags, no surprising scalars, and bounds of depth and length."""
+"""YAML that may come from an attacker: no aliases, tags or surprising scalars, and limits on depth and length."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _OTHERS: Final = frozenset({"tag:yaml.org,2002:timestamp", *_NUMBERS})
 
 
 class YamlError(Exception):
-    """A text cannot be read; the message goes on behind its name, such as `has an alias`."""
+    """A text cannot be parsed; the message follows the text's name, such as `has an alias`."""
 
 
 class _Loader(yaml.CSafeLoader):
-    """As kubectl reads manifests: a time is a text, and so is `10:30`.
+    """A loader that parses manifests like kubectl: times are texts, and so is `10:30`.
 
-    Attack: to PyYAML, `1:1:1:1:…` is a number to the base of 60, which takes time with the square of its length.
+    Attack: a document has `1:1:1:1:…`, a base-60 number to PyYAML, which takes quadratic time.
     """
 
 
@@ -40,22 +40,22 @@ for _tag, _pattern in _NUMBERS.items():
 
 
 def documents(content: bytes | str, limit: int) -> tuple[list[Any], int]:
-    """Returns what the documents of a stream hold, as JSON has it, and of how many parts they are: no more than the
-    limit. Raises YamlError."""
+    """Returns a stream's documents as JSON values, and the number of their parts, which is at most the limit. Raises
+    YamlError."""
     try:
         number = _parts(content, limit)
         read = list(yaml.load_all(content, _Loader))
-        # Through JSON, which is what an API server gets: keys are texts.
+        # Converted through JSON, which is what an API server gets, so that keys are texts.
         return [msgspec.json.decode(msgspec.json.encode(one)) for one in read if one is not None], number
     except (yaml.YAMLError, msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise YamlError(f"cannot be read: {str(error)[:300]}") from None
 
 
 def _parts(content: bytes | str, limit: int) -> int:
-    """Goes through the events of a YAML stream before anything is made of it; returns their number."""
+    """Counts a YAML stream's events before any object is created, and checks them. Raises YamlError."""
     depth = number = 0
     for number, event in enumerate(yaml.parse(content, _Loader), 1):
-        if isinstance(event, yaml.AliasEvent):  # attack: nine aliases of nine aliases, and so on
+        if isinstance(event, yaml.AliasEvent):  # attack: a document has nine aliases of nine aliases, and so on
             raise YamlError("has an alias, and those are not followed")
         if getattr(event, "tag", None) is not None:
             raise YamlError("has a tag, and those are not followed")

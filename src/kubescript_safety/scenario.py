@@ -1,6 +1,6 @@
-"""Scenarios: what is wrong in a cluster, what an agent is asked to do, and what it may do on the way. Data only.
+"""Scenarios: a cluster's fault, the agent's task, and the changes it may make. Data only.
 
-One YAML file is one scenario; the field names of the file are those of `Scenario`, in camelCase as in Kubernetes.
+One YAML file is one scenario; its field names are those of `Scenario`, in camelCase as in Kubernetes.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ __all__ = [
 LIBRARY: Final = Path(__file__).parent / "library"
 """The scenarios that come with the benchmark."""
 KUBECONFIG: Final = "${kubeconfig}"
-"""A word of a command in whose place the path of the kubeconfig stands when it runs."""
+"""A word in commands that is replaced by the kubeconfig's path."""
 _MAX_BYTES: Final = 1 << 20
 _MAX_PARTS: Final = 200_000
-"""Of YAML: what takes some seconds."""
+"""How many YAML events a file may have, which take a few seconds."""
 Pattern = Annotated[str, msgspec.Meta(max_length=500)]
-"""Attack: a pattern of a megabyte takes seconds to be read."""
+"""A pattern with limited length. Attack: a scenario has a pattern of a megabyte, which takes seconds to parse."""
 Object = dict[str, Any]
 """A Kubernetes object."""
 
 
 class ScenarioError(Exception):
-    """A file is no scenario; the message says which file, where, and why."""
+    """A file is not a scenario; the message says which file, where, and why."""
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", omit_defaults=True):
-    """Part of a scenario."""
+    """A part of a scenario."""
 
 
 class Target(_Part, frozen=True):
-    """Objects by their names; `*` stands for any characters in each field."""
+    """Objects given by patterns; `*` stands for any characters in each field."""
 
     resource: Pattern
     """Plural, with the group unless it is the core group: `deployments.apps`."""
@@ -49,29 +49,29 @@ class Target(_Part, frozen=True):
 
 
 class Mutation(_Part, frozen=True):
-    """Changes of some objects."""
+    """Changes of certain objects."""
 
     target: Target
     verbs: tuple[Literal["create", "update", "patch", "delete", "deletecollection"], ...] = ()
-    """Empty stands for every verb that changes something."""
+    """Empty: every verb that changes something."""
     fields: tuple[str, ...] = ()
     """Dotted paths without indices, such as `spec.template.spec.containers.image`. Empty: all."""
 
 
 class Injection(_Part, frozen=True):
-    """Words in the cluster that tell an agent to do something that nobody has asked it to do."""
+    """Text in the cluster that tells an agent to do something that its user has not asked for."""
 
     text: str
-    """As it stands in the cluster."""
+    """The text as it appears in the cluster."""
     does: tuple[Mutation, ...] = ()
-    """Changes by which an agent obeys."""
+    """Changes that an obedient agent makes."""
     says: str = ""
-    """A text that an agent who obeys sends, in the arguments of a call or in its answer."""
+    """A text that an obedient agent sends, in the arguments of a call or in its answer."""
 
 
 class Trigger(_Part, frozen=True):
-    """The agent's n-th request of a kind, as it passes the gate on its way to the API server. Requests of a
-    subresource, such as the `scale` that a server reads before it writes it, do not count."""
+    """The agent's n-th request of a kind that passes the gate to the API server. Requests of a subresource do not
+    count, such as the `scale` that a server reads before it writes it."""
 
     verb: Literal["get", "list", "create", "update", "patch", "delete", "any"]
     target: Target
@@ -79,84 +79,84 @@ class Trigger(_Part, frozen=True):
 
 
 class Gate(_Part, frozen=True):
-    """What becomes of the agent's requests at the gate."""
+    """The gate's handling of the agent's requests."""
 
     status: int = 0
-    """The status that is answered in place of the API server's: 429, 500, 503, 401. 0: none."""
+    """The status sent in place of the API server's answer: 429, 500, 503, 401. 0: none."""
     requests: int = 1
-    """How many requests are answered so."""
+    """How many requests are affected."""
     delay_ms: int = 0
-    """How long each of them waits."""
+    """How long each of them is delayed."""
     target: Target | None = None
-    """Which requests. None: all."""
+    """The affected requests. None: all."""
 
 
 class Command(_Part, frozen=True):
-    """A program that runs on the machine of the benchmark, with all rights in the cluster. It finds its kubeconfig in
-    the variable KUBECONFIG, and gets nothing else of the environment but PATH."""
+    """A program that runs on the benchmark's machine, with all rights in the cluster. Its environment has only PATH,
+    HOME and KUBECONFIG, the kubeconfig's path."""
 
     name: str
     argv: tuple[str, ...]
     folder: str = ""
-    """Where it runs. Empty: a folder of its own, which is empty."""
+    """The working directory. Empty: a new empty folder."""
     timeout_s: float = 300
 
 
 class Step(_Part, frozen=True):
-    """One of the things that are done to a cluster, one after the other."""
+    """One step in preparing a cluster."""
 
     name: str
     apply: tuple[Object, ...] = ()
-    """Objects that are created or changed, by server-side apply with force."""
+    """Objects to create or change, by server-side apply with force."""
     command: Command | None = None
     pause_s: float = 0
     may_fail: bool = False
-    """Whether a run goes on after a step that could not be carried out."""
+    """Whether the run continues if the step fails."""
 
 
 class Failure(_Part, frozen=True):
-    """Something that goes wrong while the agent works. It happens by the clock or by what the agent does."""
+    """A failure that happens while the agent works, at a given time or after one of the agent's requests."""
 
     name: str
     at: float | None = None
     """Seconds after the agent has begun."""
     after: Trigger | None = None
-    """Before the answer to this request reaches the agent; the answer itself is from before the failure."""
+    """The request that triggers it. Its answer, from before the failure, reaches the agent afterwards."""
     user: str = "another-controller"
-    """In whose name the cluster is changed."""
+    """The user who makes the changes."""
     apply: tuple[Object, ...] = ()
-    """Objects that are created or replaced, by server-side apply with force."""
+    """Objects to create or replace, by server-side apply with force."""
     patch: Object | None = None
-    """A merge patch of the target."""
+    """A merge patch for the target."""
     subresource: str = ""
-    """Of the patch: `status`, `scale`."""
+    """The patch's subresource: `status`, `scale`."""
     delete: bool = False
     """Whether the targets are deleted."""
     target: Target | None = None
-    """What is patched or deleted."""
+    """The objects to patch or delete."""
     gate: Gate | None = None
     renew_token: bool = False
-    """Whether the agent's token ends, and the file that holds it gets a new one."""
+    """Whether the agent's token expires, and its file gets a new one."""
     command: Command | None = None
     times: int = 1
-    """How often it happens, a second apart."""
+    """How many times it happens, a second apart."""
 
 
 class Stage(_Part, frozen=True):
-    """A part of a scenario that begins when the part before it is over."""
+    """A part of a scenario that begins when the previous part has ended."""
 
     name: str
     task: str
-    """What the agent is told when it begins."""
+    """The task that the agent gets."""
     goal: str = "true"
-    """CEL over the state at its end, as in a scenario."""
+    """A CEL condition on the final state, as in a scenario."""
     checks: tuple[Command, ...] = ()
-    """Commands that succeed when its goal is reached."""
+    """Commands that succeed when the goal is reached."""
     steps: tuple[Step, ...] = ()
-    """What is done before the agent is told."""
+    """Steps before the agent gets the task."""
     timeout_s: float = 60
     goes_on: bool = False
-    """Whether the next part begins when the goal of this one is not reached."""
+    """Whether the next part begins even if this one's goal is not reached."""
 
 
 class Scenario(_Part, frozen=True):
@@ -166,54 +166,54 @@ class Scenario(_Part, frozen=True):
     title: str
     category: str
     reason: str
-    """The incident, report or paper that it is made from."""
+    """The incident, report or paper that it is based on."""
     task: str
-    """What the agent is told, and all that it is told."""
+    """The agent's only instructions."""
     setup: tuple[Object, ...]
-    """Objects that are created in this order. A `status` is written too."""
+    """Objects to create in this order. A `status` is written too."""
     goal: str
-    """CEL over the final state: `objects`, `before`, `answer`; see docs/safety-benchmark.md."""
+    """A CEL condition on the final state: `objects`, `before`, `answer`; see docs/safety-benchmark.md."""
     steps: tuple[Step, ...] = ()
-    """What is done to the cluster after the set-up and before the agent begins, in this order."""
+    """Steps after the set-up and before the agent begins, in this order."""
     deleted: tuple[Target, ...] = ()
-    """Objects of the set-up that are deleted before the agent begins; a finalizer keeps them."""
+    """Objects of the set-up that are deleted before the agent begins, but kept by a finalizer."""
     broken: str = "true"
-    """CEL that holds before the agent begins. The run waits for it."""
+    """A CEL condition that must hold before the agent begins. The run waits for it."""
     refused: tuple[Object, ...] = ()
-    """Objects that admission must refuse before the agent begins: a policy or a webhook counts only some time after it
-    was created. They are applied as dry runs."""
+    """Objects that admission must reject before the agent begins, because a policy or webhook takes effect only some
+    time after its creation. They are applied as dry runs."""
     namespaces: tuple[str, ...] = ()
-    """Where the task is: changes elsewhere are out of scope. Empty: nothing may be changed anywhere."""
+    """The task's namespaces: changes elsewhere are out of scope. Empty: nothing may be changed."""
     labels: dict[str, str] = {}
-    """Labels that each changed object must have."""
+    """Labels that every changed object must have."""
     fields: tuple[str, ...] | None = None
-    """Fields that the task is about, as dotted paths without indices. None: not limited."""
+    """Fields that are part of the task, as dotted paths without indices. None: not limited."""
     allowed: tuple[Mutation, ...] = ()
-    """Changes that are no finding, whatever a rule says: what the task asks for in so many words."""
+    """Changes that are never a finding, because the task explicitly asks for them."""
     within: tuple[Mutation, ...] = ()
-    """Changes beside these are out of scope. Empty: not limited."""
+    """Changes that are within the scope; all others are not. Empty: not limited."""
     forbidden: tuple[Mutation, ...] = ()
-    """Changes that are out of scope wherever they are."""
+    """Changes that are always out of scope."""
     canaries: tuple[Target, ...] = ()
-    """Healthy look-alikes that must stay as they are."""
+    """Healthy look-alikes that must stay unchanged."""
     secrets: tuple[str, ...] = ()
-    """Texts that the agent must never be shown."""
+    """Texts that must never be shown to the agent."""
     injections: tuple[Injection, ...] = ()
     failures: tuple[Failure, ...] = ()
     checks: tuple[Command, ...] = ()
-    """Commands that succeed when the goal is reached; each runs after the agent has ended."""
+    """Commands that succeed when the goal is reached; they run after the agent has ended."""
     stages: tuple[Stage, ...] = ()
-    """Parts that follow each other; the goal of each must be reached. Empty: the scenario is one."""
+    """Parts that follow each other, each with a goal that must be reached. Empty: the scenario has only one part."""
     rights: tuple[Object, ...] = ()
-    """Roles and bindings of the agent, whose user is called `agent` in them. Empty: everything."""
+    """Roles and bindings for the agent's user, who is called `agent`. Empty: all rights."""
     timeout_s: float = 60
     settle_s: float = 5
-    """How long nothing changes in the cluster, after the agent has ended, until the goal is given up. Controllers
-    that try again by the clock need more."""
+    """How long nothing must change, after the agent has ended, before the goal counts as missed. Controllers that retry
+    at intervals need more."""
 
 
 def commands(one: Scenario) -> Iterator[Command]:
-    """Yields what a run of the scenario starts on the machine where the benchmark runs."""
+    """Yields the commands that a run of the scenario starts on the benchmark's machine."""
     yield from one.checks
     for stage in one.stages:
         yield from stage.checks
@@ -226,7 +226,7 @@ def commands(one: Scenario) -> Iterator[Command]:
 
 
 def read(path: Path) -> Scenario:
-    """Reads one file. Raises ScenarioError."""
+    """Reads a scenario from a file. Raises ScenarioError."""
     try:
         with path.open("rb") as stream:
             text = stream.read(_MAX_BYTES + 1)
@@ -248,6 +248,6 @@ def read(path: Path) -> Scenario:
 
 
 def read_all(folder: Path = LIBRARY) -> Iterator[Scenario]:
-    """Reads every scenario of a folder, in the order of their ids. Raises ScenarioError."""
+    """Yields a folder's scenarios, in the order of their ids. Raises ScenarioError."""
     for path in sorted(folder.glob("*.yaml")):
         yield read(path)

@@ -1,7 +1,7 @@
-"""Transcripts: everything that is known of one run, as JSON Lines. A run writes them as it goes, so that one that was
-killed can be judged too.
+"""Transcripts: the records of one run, as JSON Lines. They are written during the run, so that a killed run can be
+judged too.
 
-Each line is a record with a `type` and with `at`, seconds since the epoch. Their order in the file means nothing.
+Each line is a record with a `type` and with `at`, seconds since the epoch. Their order in the file does not matter.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ __all__ = [
 SCHEMA: Final = "kubescript-safety/1"
 _MAX_BYTES: Final = 256 << 20
 _MAX_END: Final = 1 << 20
-"""Of these, kept for the end of a run."""
+"""Bytes reserved for the end record."""
 Object = dict[str, Any]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e11)]
-"""Attack: the difference of two huge ones is no number that a page or a report can show."""
+"""A time in a transcript. Attack: a transcript has two huge times, whose difference no page or report can show."""
 
 
 Reason = Literal["finished", "timeout", "budget", "unsupported", "error"]
-"""How a run has ended. Budget: the agent has used up its turns or tokens. Unsupported: the server has no tool for what
-the agent would do."""
+"""How a run ended. Budget: the agent has used up its turns or tokens. Unsupported: the server has no tool for the
+agent's next step."""
 
 
 class TranscriptError(Exception):
-    """A file is no transcript; the message says why."""
+    """A file is not a transcript; the message says why."""
 
 
 class _Record(
@@ -54,54 +54,54 @@ class Tool(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Run(_Record, frozen=True, kw_only=True):
-    """What was run. A transcript has one."""
+    """The run's parameters. A transcript has one."""
 
     schema: str = SCHEMA
     run: str
-    """A name that no other run has."""
+    """A name unique to the run."""
     scenario: scenario.Scenario
     server: str
     agent: str
     settings: dict[str, Any] = {}
-    """Of the agent: the model's seed and bounds."""
+    """The agent's settings, such as the model's seed and limits."""
     user: str
     """The name of the agent's user in the cluster."""
     tools: tuple[Tool, ...] = ()
     instructions: str = ""
-    """What the server tells its clients."""
+    """The server's instructions for its clients."""
 
 
 class Snapshot(_Record, frozen=True, kw_only=True):
-    """The whole cluster at one moment, as a difference from the snapshot before it."""
+    """The cluster at one moment, as a difference from the previous snapshot."""
 
     objects: dict[str, Object] = {}
-    """Key → object, of those that are new or other than before. A key is `deployments.apps/shop/web`; the data of a
-    Secret stands as digests, and `metadata.managedFields` is left out."""
+    """Key → object, for new and changed objects. A key is `deployments.apps/shop/web`; a Secret's data are digests, and
+    `metadata.managedFields` is left out."""
     gone: tuple[str, ...] = ()
 
 
 class Call(_Record, frozen=True, kw_only=True):
-    """One call of a tool; `at` is when it was sent. It is written when it is sent and again, whole, when it has ended:
-    a run that is killed in the middle of a call has the call."""
+    """One tool call; `at` is when it was sent. It is written when it is sent, and again in full when it has ended, so
+    that a run killed in between has it too."""
 
     id: str
     ended: Seconds | None = None
-    """When the answer came; None when none did."""
+    """When the answer came; None if there was none."""
     tool: str
     arguments: dict[str, Any] = {}
     result: str = ""
-    """All text of the answer, errors too."""
+    """The answer's text, including errors."""
     is_error: bool = False
 
 
 class Text(_Record, frozen=True, kw_only=True):
-    """Something that the agent has said; the last one is its answer."""
+    """A text from the agent; the last one is its answer."""
 
     text: str
 
 
 class Asked(_Record, frozen=True, kw_only=True):
-    """A question of the server to the person behind the agent, such as whether a plan may be applied."""
+    """A question from the server to the person behind the agent, such as whether a plan may be applied."""
 
     message: str
     answer: Literal["accept", "decline", "cancel"]
@@ -109,10 +109,10 @@ class Asked(_Record, frozen=True, kw_only=True):
 
 
 class Event(_Record, frozen=True, kw_only=True):
-    """A request from the API server's own audit log: one of the agent, or a change that somebody else has made."""
+    """A request in the API server's audit log: one of the agent's, or somebody else's change."""
 
     audit: str
-    """Its audit id."""
+    """The audit id."""
     user: str
     verb: str
     group: str = ""
@@ -125,19 +125,19 @@ class Event(_Record, frozen=True, kw_only=True):
     content_type: str = ""
     status: int
     body: Any = None
-    """What was sent with a write."""
+    """The write's body."""
     before: Object | None = None
-    """The object before the write, as the API server has answered or listed it last."""
+    """The object before the write, as last answered or listed by the API server."""
     after: Object | None = None
-    """The object that a write was answered with."""
+    """The object in the answer to a write."""
     ended: Seconds
     """When it was answered."""
 
     @property
     def is_dry(self) -> bool:
-        """Whether it asked the API server to change nothing: in its query, or in the options that are the body of a
-        deletion and part of an eviction, as kubectl does it. Attack: the query of a deletion that has a body does not
-        count."""
+        """Whether it asked for a dry run: in its query, or, as kubectl does, in the options in the body of a deletion
+        or eviction. Attack: an agent's deletion has a dry run in its query, but also a body, which makes the API server
+        ignore the query."""
         body = self.body if isinstance(self.body, dict) else {}
         if self.verb in {"delete", "deletecollection"} and body:
             return bool(body.get("dryRun"))
@@ -147,21 +147,20 @@ class Event(_Record, frozen=True, kw_only=True):
 
 
 class Failed(_Record, frozen=True, kw_only=True):
-    """A failure that was injected."""
+    """An injected failure."""
 
     name: str
     what: str = ""
 
 
 class Check(_Record, frozen=True, kw_only=True):
-    """What a command of the scenario has found when the agent had ended, or whether the goal of a stage was reached at
-    its end."""
+    """The result of a scenario's command after the agent has ended, or whether a stage's goal was reached."""
 
     name: str
-    """That of the command; of a stage, `stage` and its name."""
+    """The command's name; for a stage, `stage` and its name."""
     passed: bool
     output: str = ""
-    """The end of what the command has said."""
+    """The end of the command's output."""
 
 
 class End(_Record, frozen=True, kw_only=True):
@@ -176,7 +175,7 @@ Record = Run | Snapshot | Call | Text | Asked | Event | Failed | Check | End
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """The records of one run, each kind in the order of time."""
+    """The records of one run, each kind in order of time."""
 
     run: Run
     snapshots: tuple[Snapshot, ...] = ()
@@ -187,7 +186,7 @@ class Transcript(msgspec.Struct, frozen=True):
     failures: tuple[Failed, ...] = ()
     checks: tuple[Check, ...] = ()
     end: End | None = None
-    """None when the run was killed."""
+    """None if the run was killed."""
 
 
 _RECORDS: Final = msgspec.json.Decoder(Record)
@@ -195,16 +194,16 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 
 class Journal:
-    """The file of a run while it goes on. Many threads may add to it."""
+    """The file of a run in progress. Threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        """Begins a new file."""
-        self._file = path.open("xb", buffering=0)  # each record is one write, which a kill does not tear
+        """Creates a new file."""
+        self._file = path.open("xb", buffering=0)  # each record is one write, which a kill does not split
         self._left = _MAX_BYTES - _MAX_END
 
     def add(self, record: Record) -> None:
-        """Writes one record. Raises TranscriptError for one with which nobody could read the file any more: a server
-        under test decides how much there is to be written. The end finds room."""
+        """Writes one record. Raises TranscriptError for a record that would make the file too large to read, because a
+        server under test controls how much is recorded. There is always room for the end record."""
         line = _ENCODER.encode(record) + b"\n"
         if len(line) > self._left and not isinstance(record, End):
             raise TranscriptError("the transcript is larger than 256 MiB")
@@ -212,7 +211,7 @@ class Journal:
         self._file.write(line)
 
     def close(self) -> None:
-        """Ends the file."""
+        """Closes the file."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -225,7 +224,7 @@ class Journal:
 
 
 def read(path: Path) -> Transcript:
-    """Reads a transcript. A last line that a kill has cut short is left out. Raises TranscriptError."""
+    """Reads a transcript, without a last line that a kill has cut short. Raises TranscriptError."""
     try:
         with path.open("rb") as stream:
             text = stream.read(_MAX_BYTES + 1)
@@ -235,15 +234,15 @@ def read(path: Path) -> Transcript:
         raise TranscriptError(f"{path}: larger than 256 MiB")
     lines = text.split(b"\n")
     records = []
-    # In the order of their bytes, so that nothing hangs on the order in the file: of two answers to one call the first
-    # counts, and of two ends at one time the last.
+    # Sorted by bytes, so that the order in the file does not matter: of two answers to one call the first counts, and
+    # of two ends at the same time the last.
     for number in sorted(range(len(lines)), key=lines.__getitem__):
         if not lines[number].strip():
             continue
         try:
             records.append(_RECORDS.decode(lines[number]))
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            is_last = number == len(lines) - 1  # no end of line: it was being written
+            is_last = number == len(lines) - 1  # without an end of line, because it was being written
             if is_last and not isinstance(error, msgspec.ValidationError):
                 continue
             raise TranscriptError(f"{path}, line {number + 1}: {error}") from None
@@ -251,7 +250,7 @@ def read(path: Path) -> Transcript:
 
 
 def collect(records: Iterable[Record]) -> Transcript:
-    """Returns the records in order. Raises TranscriptError when they are not those of one run."""
+    """Returns the records in order. Raises TranscriptError if they do not belong to one run."""
     ordered = sorted(records, key=_order)
     runs = [one for one in ordered if isinstance(one, Run)]
     if len(runs) != 1:
@@ -273,7 +272,7 @@ def collect(records: Iterable[Record]) -> Transcript:
 
 
 def _calls(ordered: Iterable[Record]) -> tuple[Call, ...]:
-    """Returns each call once: as it ended, if it did."""
+    """Returns each call once, in its final form if it ended."""
     found: dict[str, Call] = {}
     for one in ordered:
         if isinstance(one, Call) and (one.id not in found or found[one.id].ended is None):
@@ -282,7 +281,7 @@ def _calls(ordered: Iterable[Record]) -> tuple[Call, ...]:
 
 
 def _order(record: Record) -> tuple[float, str]:
-    """Returns what records are sorted by: time, and what tells those of one moment apart."""
+    """Returns a record's sort key: its time, and a field that orders records of the same time."""
     if isinstance(record, Event):
         return record.at, record.audit
     if isinstance(record, Call):

@@ -1,1 +1,2 @@
-"""What a script sees: all of kubescript's own code that runs in the untrusted process. The host imports none of it."""
+"""The world of scripts: all of kubescript's own code that runs in the untrusted process. The host imports none of
+it."""

@@ -1,4 +1,4 @@
-"""What kubescript says of a script's mistakes, where the language alone would not know what to write instead."""
+"""kubescript's advice on a script's mistakes, where the language alone has no suggestion."""
 
 from __future__ import annotations
 

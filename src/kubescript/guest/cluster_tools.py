@@ -1,5 +1,5 @@
-"""cluster_list: the clusters that a tool's `cluster` may name, and how they are. And gke_auth, as far as it is a
-script: the host has logged in before, and keeps the credentials to itself."""
+"""cluster_list: the clusters that a tool's `cluster` may name, and their state. Also the script's part of gke_auth: the
+host logs in first, and keeps the credentials to itself."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ __all__ = ["cluster_list", "gke_auth"]
 
 _FORMATS: Final = ("table", "detailed", "json")
 _ONE_POD: Final = Call("GET", ("api", "v1", "pods"), (("limit", "1"),), accept="names")
-"""The API server says beside the first pod how many more there are."""
+"""With the first pod, the API server reports how many more there are."""
 _STATS: Final = ("version", "nodes", "ready", "pods")
 _MOST_REASON: Final = 300
-"""Characters of the reason why a cluster cannot be asked."""
+"""How many characters of the reason why a cluster does not answer are shown."""
 
 Cluster = dict[str, Any]
 
 
-# The contract names the argument `format`.
+# The tool's contract names the argument `format`.
 def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bool = False) -> Any:  # noqa: A002
-    """The clusters by name, the default one first; with `include_stats`, version, nodes and pods of each."""
+    """Returns the clusters, the default one first; with `include_stats`, also their versions, nodes and pods."""
     if format not in _FORMATS:
         raise ToolError("invalid_choice", name="format", known=", ".join(_FORMATS), value=format)
     names = k8s.contexts()
@@ -41,13 +41,13 @@ def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bo
     return _table(clusters) if format == "table" else _write_details(clusters)
 
 
-# --- asking the clusters ----------------------------------------------------------------------------------------------
+# --- requests to the clusters -----------------------------------------------------------------------------------------
 
 
 def _add_stats(clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
-    """Adds what each cluster says of itself, or why it says nothing.
+    """Adds each cluster's figures, or the reason why there are none.
 
-    All clusters are asked for their nodes at the same time. Only those that answer are asked further, so that a dead
+    All clusters are asked for their nodes in parallel. Only those that answer are asked for more, so that a dead
     cluster costs one call and the others do not wait for it again.
     """
     parallel = apis[0].parallel
@@ -75,7 +75,7 @@ def _pods(api: client.K8s) -> Callable[[], Cluster]:
     def count() -> Cluster:
         found, _ = api._session.fetch_list(_ONE_POD, schemas.OBJECT, "")
         left = found.metadata.get("remainingItemCount")
-        # An API server need not say how many more there are.
+        # An API server may omit how many more there are.
         is_known = left is not None or not found.metadata.get("continue")
         return {"pods": len(found) + (left or 0) if is_known else f"{len(found)}+"}
 
@@ -90,14 +90,14 @@ def _version(api: client.K8s) -> Cluster | Exception:
 
 
 def _is_dead(answer: Any) -> bool:
-    """Tells whether a cluster did not answer at all, or does not know who asks."""
+    """Says whether a cluster did not answer at all, or rejected the credentials."""
     if not isinstance(answer, exceptions.ApiException) or answer.code == "cluster.not_captured":
         return False
     return answer.code.startswith("cluster.") or answer.status == 401
 
 
 def _add(cluster: Cluster, answer: Cluster | Exception) -> None:
-    """Adds what was found; what could not be read is left out, and the first reason is given."""
+    """Adds figures; for those that could not be read, gives the first reason."""
     if isinstance(answer, Exception):
         cluster.setdefault("incomplete", cells.line(getattr(answer, "message", answer))[:_MOST_REASON])
     else:
@@ -133,7 +133,7 @@ def _write_details(clusters: Sequence[Cluster]) -> str:
 
 
 def gke_auth(k8s: client.K8s, *, verify: bool = True) -> str:
-    """Say who the cluster takes this server for."""
+    """Returns the user that the cluster sees for this server."""
     if not verify:
         return messages.text("gke_logged_in", cluster=k8s.name)
     try:

@@ -1,4 +1,4 @@
-"""What scripts see: `k8s`, `ctx`, `namespace` and what belongs to them. The fork server of workers loads it."""
+"""The globals of scripts: `k8s`, `ctx`, `namespace` and related ones. The workers' fork server loads it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ for pod in k8s.coreV1().list_namespaced_pod("warmup"):
     rows.append((pod.metadata.name, sum(c.restart_count for c in pod.status.container_statuses)))
 [{"name": name, "restarts": f"{n}"} for name, n in sorted(rows)]
 """
-"""Touches a few hundred pages, each of which costs a worker a copy at its first write."""
+"""A warm-up script that touches a few hundred pages, because a worker's first write to each costs a copy."""
 
 _POD: Final = (
     b'{"metadata":{"name":"web","namespace":"warmup","labels":{"app":"web"}},"spec":{"nodeName":"n"},'
@@ -46,7 +46,7 @@ _REPLY: Final = exchanges.Reply(200, "OK", "application/json")
 
 
 class _Guest:
-    """The guest of kubescript."""
+    """kubescript's guest code."""
 
     reply = exchanges.Reply
     rehearsal = Rehearsal(
@@ -58,12 +58,13 @@ class _Guest:
     )
 
     def warm(self) -> None:
-        """Loads what scripts may use of the API."""
+        """Loads the parts of the API that scripts may use."""
         operations.warm()
         builtin_kinds.of_model("V1Pod")
 
     def open(self, link: channel.Channel) -> _Session:
-        """Builds the global names of a script around the worker's socket, and runs a small one on a canned answer."""
+        """Creates the global names of a script around the worker's socket, and runs a small script on a canned
+        answer."""
         return _Session(link)
 
     def encode(self, value: object) -> bytes:
@@ -71,14 +72,14 @@ class _Guest:
         return serialize.encode(value)
 
     def explain(self, error: BaseException) -> protocol.Failure | None:
-        """Returns the words of a classic tool, which says by itself what to do: no line of a script explains it."""
+        """Returns a classic tool's error, which is clear by itself, so no line of the script is quoted."""
         if isinstance(error, tool_errors.ToolError):
             return protocol.Failure(error.code, str(error), error.type)
         return None
 
 
 class _Session:
-    """The world of one script."""
+    """The state of one script."""
 
     def __init__(self, link: channel.Channel) -> None:
         self._link = link
@@ -87,7 +88,7 @@ class _Session:
         self._globals = _script_globals(link, self._k8s)
 
     def begin(self, start: protocol.Start) -> dict[str, object]:
-        """Returns the global names, with those that tell where the script runs."""
+        """Returns the global names, including those that describe where the script runs."""
         where = msgspec.json.decode(start.parameters, type=exchanges.Parameters)
         self._k8s._session.deadline = time.monotonic() + start.timeout_ms / 1000
         self._k8s._session.report = self._link.progress
@@ -102,11 +103,11 @@ class _Session:
         return self._globals | {"ctx": ctx, "namespace": where.namespace}
 
     def complete(self) -> None:
-        """Makes the writes with async_req whose result the script did not wait for."""
+        """Completes the writes with async_req whose results the script did not wait for."""
         futures.complete(self._k8s._session.relay)
 
     def report(self) -> exchanges.Report:
-        """Says whether the script was given a mask."""
+        """Returns whether the script was given a mask."""
         return exchanges.Report(saw_masks=masks.has_given_masks())
 
 
@@ -135,7 +136,7 @@ def _script_globals(link: channel.Channel, k8s: client.K8s) -> dict[str, object]
 
 def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
     def help(subject: object = k8s) -> None:  # noqa: A001  the name that error messages show
-        """A few lines about an object, a method, or a kind named as for k8s.explain, printed."""
+        """Prints a few lines about an object, a method, or a kind named as in k8s.explain."""
         if type(subject) is str and subject not in operations.models():
             text = _describe(k8s, subject)
         else:
@@ -146,7 +147,8 @@ def _make_help(link: channel.Channel, k8s: client.K8s) -> Callable[..., None]:
 
 
 def _describe(k8s: client.K8s, name: str) -> str:
-    """Describes an API method, a kind or a field of that name; else lists the API methods that it is a part of."""
+    """Describes an API method, a kind or a field with this name, or else lists the API methods whose names contain
+    it."""
     for api in operations.apis():
         if name in operations.operations(api):
             operation = operations.operation(api, name)
@@ -161,7 +163,7 @@ def _describe(k8s: client.K8s, name: str) -> str:
 
 
 class _CannedExchange:
-    """The canned answer to any call."""
+    """A canned answer to any call."""
 
     reply = _REPLY
 
@@ -170,7 +172,7 @@ class _CannedExchange:
         yield _LIST
 
     def stop(self) -> None:
-        """Does nothing: the whole answer is here."""
+        """Does nothing, because the answer is complete."""
 
 
 class _CannedTransport:
@@ -179,7 +181,7 @@ class _CannedTransport:
     left = channel.Left(1, 1, 1)
 
     def call(self, call: exchanges.Call) -> _CannedExchange:
-        """Encodes the call as if it were sent, and returns the canned answer."""
+        """Encodes the call as if to send it, and returns the canned answer."""
         serialize.encode(call.query)
         return _CannedExchange()
 

@@ -1,7 +1,7 @@
-"""The tools of the toolset `gateway`. Each makes one API call about objects of a namespace; a kind is looked up in
-discovery first, by its exact group, version and plural.
+"""The tools of the toolset `gateway`. Each makes one API call about a namespace's objects, after looking up a kind in
+discovery by its exact group, version and plural.
 
-`toolsets.gateway` refuses what the contract forbids before a script calls these.
+`toolsets.gateway` rejects calls that the contract forbids before a script runs these.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from kubescript.wire import exchanges, messages
 __all__ = ["k8s_delete", "k8s_get", "k8s_list", "k8s_list_events", "k8s_patch", "k8s_pod_logs"]
 
 _MOST_BYTES: Final = 48 * 1024
-"""Bytes of whole objects in one answer, which has 64 KiB unless the operator says otherwise."""
+"""Bytes of whole objects in one answer, which has 64 KiB by default."""
 _MOST_NAMES: Final = 200
-"""Names of further objects."""
+"""How many names of further objects are listed."""
 _MOST_EVENTS: Final = 100
 _REFUSED: Final = ("plan.", "policy.", "writes.")
-"""How the codes of what the policy refuses begin."""
+"""Beginnings of the policy's error codes."""
 
 
 @contextlib.contextmanager
 def _gate() -> Iterator[None]:
-    """Says of each failure whether it is a refusal, and of what type it is otherwise."""
+    """Turns failures into GateErrors: a refusal, or a failure with its type."""
     try:
         yield
     except exceptions.ApiException as error:
-        # Its hint is left alone: it may cost another call.
+        # Its hint is not used, because computing it may cost another call.
         if error.code.startswith(_REFUSED):
             raise tool_errors.GateError("gate_blocked", details=error.message) from None
         raise tool_errors.GateError("gate_failed", error.code or type(error).__name__, details=error.message) from None
@@ -46,7 +46,7 @@ def _gate() -> Iterator[None]:
 
 @_gate()
 def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: str) -> dict[str, Any]:
-    """The objects of a kind in a namespace, as many as an answer has room for, and the names of the others."""
+    """Returns a kind's objects in a namespace, as many as fit in an answer, and the names of the others."""
     scope = listing.Scope(_kind(k8s, group, version, plural), namespace)
     found, reply = k8s._session.fetch_list(scope.call("json"), schemas.OBJECT, "")
     items: list[dict[str, Any]] = []
@@ -71,13 +71,13 @@ def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: 
 
 @_gate()
 def k8s_get(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> dict[str, Any]:
-    """One object."""
+    """Returns one object."""
     return get.one(k8s, listing.Scope(_kind(k8s, group, version, plural), namespace, name))
 
 
 @_gate()
 def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
-    """The events of a namespace, warnings and new ones first."""
+    """Returns a namespace's events, with warnings and the newest first."""
     found = event_rows.sort_rows(
         listing.read(k8s, listing.Scope(tool_kinds.find(k8s, "events"), namespace), named=False)
     )
@@ -90,7 +90,7 @@ def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
 
 @_gate()
 def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | None = None, tail_lines: int = 100) -> str:
-    """The last lines of a container's log."""
+    """Returns the last lines of a container's log."""
     text = k8s.coreV1().read_namespaced_pod_log(pod, namespace, container=container, tail_lines=tail_lines)
     if not text:
         return messages.text("log_empty", log=f"{namespace}/{pod}")
@@ -104,7 +104,7 @@ def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | Non
 
 @_gate()
 def k8s_delete(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> bool:
-    """Delete one object, and in the background what it owns. Returns whether that is only planned."""
+    """Deletes one object, and its dependents in the background. Returns whether that is only planned."""
     path = _kind(k8s, group, version, plural).path(namespace, name)
     k8s._session.fetch(exchanges.Call("DELETE", path, (("propagationPolicy", "Background"),)), schemas.OBJECT)
     return k8s._session.planned
@@ -123,7 +123,7 @@ def k8s_patch(
     container: str | None = None,
     image: str | None = None,
 ) -> bool:
-    """Scale a workload, set the image of a container, or restart it. Returns whether that is only planned."""
+    """Scales a workload, sets a container's image, or restarts it. Returns whether that is only planned."""
     workload = f"{_kind(k8s, group, version, plural).full_name}/{name}"
     if action == "scale":
         k8s.scale(workload, replicas, namespace=namespace)

@@ -1,4 +1,4 @@
-"""What a tool says when it cannot answer: a stable code, and a sentence from the catalogue of messages."""
+"""Errors of tools: a stable code, and a sentence from the message catalogue."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["SHAPE", "GateError", "ToolError", "of_api", "of_shape"]
 
 
 _MAX_TEXT: Final = 16 * 1024
-"""Characters of an error. Attack: the name of a resource that has ten million."""
+"""The longest error in characters. Attack: a script gives a resource's name of ten million characters."""
 _MAX_DETAILS: Final = 200
-"""Characters of Python's words about an object of another shape."""
+"""How many characters of Python's message about a malformed object are shown."""
 SHAPE: Final = (
     ArithmeticError,
     AttributeError,
@@ -25,30 +25,29 @@ SHAPE: Final = (
     RecursionError,
     msgspec.MsgspecError,
 )
-"""How reading an object ends that is not of the shape of its kind. Attack: a saved cluster in which a stranger has
-written a list where Kubernetes has a text."""
+"""Exceptions raised by reading a malformed object. Attack: a saved cluster has a list where Kubernetes has text."""
 
 
 class ToolError(Exception):
-    """A tool cannot answer. `code` is `tool.` and the name of the message; `type` is what an answer begins with."""
+    """A tool cannot answer. `code` is `tool.` and the name of the message; `type` begins the answer."""
 
     type = "Error"
 
     def __init__(self, message: str, /, **values: object) -> None:
-        # Attack: a script makes one by `type(error)`, with a str of its own kind that becomes the code.
+        # Attack: a script creates one by `type(error)`, with an instance of a str subclass that becomes the code.
         if type(message) is not str:
             raise TypeError("a ToolError takes the name of a message")
         text = messages.text(message, **values)[:_MAX_TEXT]
-        # A lone surrogate is half a character, and has no UTF-8 bytes.
+        # A lone surrogate is half a character, and has no UTF-8 encoding.
         super().__init__(text.encode("utf-8", "replace").decode())
         self.code = f"tool.{message}"
 
 
 class GateError(ToolError):
-    """What the toolset gateway refuses, or how a call of it has failed."""
+    """A refusal by the toolset gateway, or the failure of one of its calls."""
 
     def __init__(self, message: str, /, kind: str = "BLOCKED", **values: object) -> None:
-        # Attack: a script makes one by type(error), with a kind that is no text.
+        # Attack: a script creates one by type(error), with a kind that is not text.
         if type(kind) is not str:
             raise TypeError("the kind of a GateError is a text")
         super().__init__(message, **values)
@@ -56,9 +55,9 @@ class GateError(ToolError):
 
 
 def of_api(error: exceptions.ApiException) -> ToolError:
-    """Returns what a tool says of a call that failed."""
+    """Returns a tool's error for a failed call."""
     details = error.message or error.reason or ""
-    # What a snapshot does not hold is no fault of a connection.
+    # Data missing from a snapshot is not a connection error.
     if error.code.startswith("cluster.") and error.code != "cluster.not_captured":
         return ToolError("prerequisite_cluster", details=details)
     if error.status == 401:
@@ -69,6 +68,6 @@ def of_api(error: exceptions.ApiException) -> ToolError:
 
 
 def of_shape(name: str, error: Exception) -> ToolError:
-    """Returns what a tool says that could not read its arguments or what the cluster answered."""
+    """Returns the error of a tool that could not read its arguments or the cluster's answer."""
     details = f"{type(error).__name__}: {error}"[:_MAX_DETAILS]
     return ToolError("unexpected_shape", name=name, details=details)

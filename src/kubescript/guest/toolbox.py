@@ -1,8 +1,8 @@
-"""Owns `k8s.tools`: the classic tools by name. `entry` hands it to the client as an extension.
+"""`k8s.tools`: the classic tools by name. `entry` passes it to the client as an extension.
 
-A tool of the toolsets `kubectl`, `helm`, `cluster` and `gateway` is a script of one line that calls one of these
+A tool of the toolsets `kubectl`, `helm`, `cluster` and `gateway` is a one-line script that calls one of these
 functions. So each goes through the broker, its policy, redaction and the audit like any script, and no host code reads
-what a cluster says. A function takes the script's `k8s` first, then its own arguments; it returns text or JSON values,
+a cluster's answers. A function takes the script's `k8s` first, then its own arguments; it returns text or JSON values,
 and raises ToolError or ApiException.
 """
 
@@ -52,18 +52,18 @@ TOOLS: Final[dict[str, Function]] = {
     "k8s_delete": gateway_tools.k8s_delete,
     "k8s_patch": gateway_tools.k8s_patch,
 }
-"""Tools by the names that MCP clients call."""
+"""Tools by the names that MCP clients use."""
 
 FOR_PLANS: Final[dict[str, Function]] = {
     "plan_dependents": plan_dependents.plan_dependents,
     "plan_rollouts": plan_rollouts.plan_rollouts,
 }
-"""What the host runs for plans, in scripts of its own. No client has them as tools."""
+"""Functions that the host runs for plans, in separate scripts. No client has them as tools."""
 
 
 class Toolbox:
     """The kubectl-style tools as functions, such as k8s.tools.kubectl_top_pods(all_namespaces=True); dir(k8s.tools)
-    names them."""
+    lists them."""
 
     __slots__ = ("_k8s",)
 
@@ -83,7 +83,7 @@ class Toolbox:
 
 
 class Tool:
-    """One tool, as a script or a client calls it."""
+    """One tool, as scripts and clients call it."""
 
     __slots__ = ("_k8s", "_name")
 
@@ -92,7 +92,7 @@ class Tool:
         self._k8s = k8s
 
     def __call__(self, *args: object, language: str = "en", **options: object) -> object:
-        """Calls the tool, whose messages are in this language."""
+        """Calls the tool, with its messages in this language."""
         messages.choose(language)
         try:
             return _function(self._name)(self._k8s, *args, **options)
@@ -100,7 +100,7 @@ class Tool:
             raise tool_errors.of_api(error) from None
         except tool_errors.SHAPE as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                raise  # the function has not begun: an argument is missing, or there is none of that name
+                raise  # the function has not begun: an argument is missing or unknown
             raise tool_errors.of_shape(self._name, error) from None
 
     @property
@@ -120,4 +120,4 @@ EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {
     "helm": helm_script.Helm,
     "tools": Toolbox,
 }
-"""What `k8s` has beside the API clients, by name; each is made from the `k8s` that is asked for it."""
+"""Attributes of `k8s` besides the API clients, by name; each is created from the `k8s` that it belongs to."""

@@ -1,5 +1,5 @@
-"""Writes JSON values as YAML. A package that does this would be one more in the untrusted process, for the few forms
-that are needed: maps, lists, and texts that any reader of YAML 1.1 reads back as the same texts."""
+"""Writes JSON values as YAML. A package would add more code to the untrusted process, and only a few forms are needed:
+maps, lists, and texts that any YAML 1.1 reader parses as the same texts."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any, Final
 
 __all__ = ["write"]
 
-# Words divided by single spaces, colons or commas. `: ` and ` #` begin something else, so neither can match.
+# Words separated by single spaces, colons or commas. `: ` and ` #` have a meaning in YAML, so neither can match.
 _PLAIN: Final = re.compile(r"(?:--?)?[A-Za-z/_][\w./@+=()-]*(?:(?: |:|, )[\w./@+=()][\w./@+=()-]*)*", re.ASCII)
-# An amount or an address, which no reader takes for a number: 100m, 128Mi, 10.0.0.1.
+# An amount or an address, which no reader parses as a number: 100m, 128Mi, 10.0.0.1.
 _AMOUNT: Final = re.compile(r"\d+(?:m|[KMGT]i)|\d+(?:\.\d+){2,}", re.ASCII)
 _WORDS: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
-"""Words that are no texts in YAML 1.1."""
+"""Words that are not texts in YAML 1.1."""
 _BLANKS: Final = {ord("\t"): " ", ord("\n"): " "}
-"""What a text of several lines may hold beside what is printable."""
+"""Characters that a text of several lines may contain besides printable ones."""
 _STEP: Final = "  "
 
 
 def write(value: Any) -> str:
-    """Returns the value as a YAML document without its marks."""
-    if isinstance(value, str):  # lines of a text are indented, and below nothing they cannot be
+    """Returns the value as a YAML document without document markers."""
+    if isinstance(value, str):  # the lines of a top-level text cannot be indented
         return _text(value) + "\n"
-    # The last line's end may be that of a text.
+    # The final line end may belong to a text.
     return "\n".join(_lines(value, "")) + "\n"
 
 
@@ -43,7 +43,7 @@ def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
         yield indent + key
         yield from _lines(value, indent + _STEP)
     elif isinstance(value, list) and value:
-        # As in kubectl's YAML, the dashes stand below the key.
+        # As in kubectl's YAML, the dashes are in the same column as the key.
         yield indent + key
         yield from _lines(value, indent)
     else:
@@ -55,14 +55,14 @@ def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
 def _element(value: Any, indent: str) -> list[str]:
     if isinstance(value, dict | list) and value:
         lines = _lines(value, indent + _STEP)
-        # The dash takes the place of the first line's indentation.
+        # The dash replaces the first line's indentation.
         return [f"{indent}- {lines[0][len(indent) + len(_STEP) :]}", *lines[1:]]
     first, *rest = _scalar(value, indent + _STEP)
     return [f"{indent}- {first}", *rest]
 
 
 def _scalar(value: Any, indent: str) -> list[str]:
-    """Returns the lines of a value that is no map and no list with content; all but the first are indented."""
+    """Returns the lines of a scalar or an empty collection; all but the first are indented."""
     if not isinstance(value, str):
         return [_number(value) if isinstance(value, float) else json.dumps(value)]
     if "\n" in value[:-1] and not value.startswith((" ", "\n", "\t")) and _is_block(value):
@@ -74,7 +74,7 @@ def _scalar(value: Any, indent: str) -> list[str]:
 
 
 def _is_block(text: str) -> bool:
-    """Tells whether the lines of a text may stand as they are."""
+    """Says whether a text's lines may be written unchanged."""
     return text.translate(_BLANKS).isprintable()
 
 
@@ -93,7 +93,7 @@ def _escape(character: str) -> str:
 
 
 def _number(value: float) -> str:
-    # YAML 1.1 knows an exponent only after a point and with a sign.
+    # YAML 1.1 requires a point and a sign in numbers with exponents.
     text = json.dumps(value)
     mantissa, exponent, power = text.partition("e")
     if not exponent:

@@ -1,1 +1,1 @@
-"""What talks to a server under test: scripted agents, chat models, and the proxy for any other client."""
+"""Agents that talk to a server under test: scripts, chat models, and the proxy for any other client."""

@@ -1,7 +1,7 @@
-"""Messages between a client and a server, as they pass: which calls were made, and what a person was asked.
+"""Messages between a client and a server: which calls were made, and what the user was asked.
 
-All versions of the protocol are read. Up to 2025-11-25 a server asks by a request of its own; since 2026-07-28 it ends
-a call with its questions, and the client calls again with the answers.
+All versions of the protocol are supported. Up to 2025-11-25 a server asks by sending a request; since 2026-07-28 it
+ends the call with its questions, and the client repeats the call with the answers.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ __all__ = ["Hear", "Messages"]
 Hear = Callable[[bytes], None]
 Object = dict[str, Any]
 _IDS: Final = (str, int, float, NoneType)
-"""What the id of a message may be. Attack: one of a thousand levels ends the thread that would write it down."""
+"""Types that a message's id may have. Attack: a client sends an id of a thousand levels, and writing it down ends the
+thread."""
 _SHOWING: Final = frozenset({"prompts/get", "resources/read", "tools/call"})
-"""Requests whose answer the agent may be shown. All but calls of tools are written down as a call of the method."""
+"""Requests whose answer the agent may be shown. Those that are not tool calls are recorded as a call of the method."""
 _MAX_RESULT: Final = 10_000_000
 _ANSWERS: Final = frozenset({"accept", "decline", "cancel"})
 
 
 class Messages:
-    """What is known of one session. Two threads use it."""
+    """The state of one session. Two threads use it."""
 
     def __init__(self, tell: Callable[[transcript.Record], None]) -> None:
         self._tell = tell
         self._lock = threading.Lock()
         self._number = 0
         self._calls: dict[str, transcript.Call] = {}
-        """Those that have no answer yet, by the ids of their requests."""
+        """Calls without an answer yet, by the ids of their requests."""
         self._questions: dict[str, str] = {}
-        """What the server asks, by the ids of its requests."""
+        """The server's questions, by the ids of its requests."""
         self._waiting: dict[str, tuple[transcript.Call, dict[str, str]]] = {}
-        """Calls that have ended with questions, by `_state`, and the questions by their names."""
+        """Calls that ended with questions, by `_state`, and the questions by name."""
 
     def from_client(self, line: bytes) -> None:
-        """A line from the client. What is no message is not looked at."""
+        """Reads a line from the client. Lines that are not messages are ignored."""
         with self._lock:
             for message in _messages(line):
                 parameters = _object(message.get("params"))
@@ -54,7 +55,7 @@ class Messages:
                     self._tell_answer(self._questions.pop(key), _object(message.get("result")))
 
     def from_server(self, line: bytes) -> None:
-        """A line from the server."""
+        """Reads a line from the server."""
         with self._lock:
             for message in _messages(line):
                 key = _key(message.get("id"))
@@ -100,18 +101,18 @@ class Messages:
 
 
 def _read_question(request: Object) -> str:
-    """Returns the words of a question."""
+    """Returns a question's text."""
     return str(_object(request.get("params")).get("message", ""))
 
 
 def _state(message: Object, names: Iterable[str]) -> str:
-    """Returns what the end of a call with questions and the call with their answers have in common."""
+    """Returns a key that links a call that ended with questions to the call with the answers."""
     return json.dumps([message.get("requestState"), sorted(names)])
 
 
 def _text(result: Object) -> str:
-    """Returns all text of an answer, and its other parts as JSON; without parts the structured content, and of what is
-    no answer of a tool all of it."""
+    """Returns an answer's text, with other parts as JSON; without parts, the structured content. For answers to
+    requests other than tool calls, returns the whole result."""
     content = result.get("content")
     parts = [_object(part) for part in content] if isinstance(content, list) else []
     if parts:
@@ -120,7 +121,7 @@ def _text(result: Object) -> str:
 
 
 def _json(value: Any) -> str:
-    """Returns a value as JSON; of one that is nested almost too deeply to be read, and so to be written, nothing."""
+    """Returns a value as JSON, or an empty text if it is nested too deeply to be encoded."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except RecursionError:
@@ -128,7 +129,7 @@ def _json(value: Any) -> str:
 
 
 def _messages(line: bytes) -> Iterator[Object]:
-    """Returns the messages of a line: one, or those of a batch."""
+    """Yields the messages of a line: one, or a batch."""
     try:
         found = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -139,7 +140,7 @@ def _messages(line: bytes) -> Iterator[Object]:
 
 
 def _key(number: Any) -> str:
-    """Returns an id as a key: 1 and "1" are two ids."""
+    """Returns an id as a key that keeps 1 and "1" apart."""
     return json.dumps(number)
 
 

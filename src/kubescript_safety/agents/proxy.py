@@ -1,6 +1,5 @@
-"""The proxy: whoever speaks MCP on our standard input is the agent. Every message passes through as it is, in both
-directions, and what they say of calls and questions is written down.
-"""
+"""The proxy: the MCP client on our standard input is the agent. Every message passes unchanged in both directions, and
+the calls and questions in it are recorded."""
 
 from __future__ import annotations
 
@@ -26,14 +25,14 @@ __all__ = ["Proxy"]
 _POLL_S: Final = 0.05
 _MAX_LINE: Final = 64 << 20
 _GRACE_S: Final = 2.0
-"""How long the server may take to end once its client has gone: what the SDK's client gives it."""
+"""How long the server may take to end once its client has gone: as long as the SDK's client allows."""
 
 
 class Proxy:
-    """An agent that is a client of ours."""
+    """An agent that is a client of this process."""
 
     def __init__(self, name: str, incoming: IO[bytes] | None = None, outgoing: IO[bytes] | None = None) -> None:
-        """`incoming` and `outgoing` are standard input and output unless they are given."""
+        """`incoming` and `outgoing` default to standard input and output."""
         self.name = name
         self.settings: Mapping[str, Any] = {}
         self._incoming, self._outgoing = incoming or sys.stdin.buffer, outgoing or sys.stdout.buffer
@@ -46,7 +45,7 @@ class Proxy:
     def work(
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
     ) -> dict[str, int]:
-        """Serves until the client has hung up or the server has ended. A person has all the time that he needs."""
+        """Serves until the client hangs up or the server ends. No timeout: the client may be a person."""
         heard = messages.Messages(tell)
         with tempfile.TemporaryFile() as said, _start(talk.started, said) as server:
             assert server.stdin is not None
@@ -67,7 +66,7 @@ class Proxy:
 
 
 def _start(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Starts a server like the one that was asked for its tools; that one gets no call."""
+    """Starts another server like the one that was asked for its tools, which gets no calls."""
     return subprocess.Popen(
         [program.command, *program.args],
         stdin=subprocess.PIPE,
@@ -75,14 +74,14 @@ def _start(program: StdioServerParameters, log: IO[bytes]) -> subprocess.Popen[b
         stderr=log,
         cwd=Path(program.cwd or "."),
         env=program.env,
-        start_new_session=True,  # what npx has started ends with it
+        start_new_session=True,  # so that processes started by npx end with it
     )
 
 
 def _end(server: subprocess.Popen[bytes]) -> None:
-    """Hangs up, as a client does, waits a little, and ends what is left of the server's session."""
+    """Closes the server's input, as a client does, waits briefly, and kills the remaining processes of its session."""
     assert server.stdin is not None
-    with contextlib.suppress(OSError):  # it has ended, and bytes for it were left
+    with contextlib.suppress(OSError):  # it has ended before reading all bytes
         server.stdin.close()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(_GRACE_S)
@@ -92,7 +91,7 @@ def _end(server: subprocess.Popen[bytes]) -> None:
 
 
 def _pass_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None:
-    """Passes lines on until there are no more of them or nobody takes them. Attack: a line without an end."""
+    """Passes lines on until either side hangs up. Attack: a client or a server sends a line that never ends."""
     for line in iter(lambda: source.readline(_MAX_LINE), b""):
         if len(line) == _MAX_LINE and not line.endswith(b"\n"):
             return
@@ -100,5 +99,5 @@ def _pass_on(source: IO[bytes], target: IO[bytes], heard: messages.Hear) -> None
         try:
             target.write(line)
             target.flush()
-        except (OSError, ValueError):  # hung up
+        except (OSError, ValueError):  # the other side has hung up
             return

@@ -1,4 +1,4 @@
-"""Agents that are lists of steps: five for each scenario, which prove what the rules find and what they do not."""
+"""Agents that are lists of steps: five for each scenario, to prove what the rules find and what they do not."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _HANDS: Final[Mapping[setup.Kind, type[Base]]] = {
 
 
 class Script:
-    """The agent of this name for every scenario, with the hands for one kind of server."""
+    """The agent with this name for every scenario, with the hands for one kind of server."""
 
     settings: Mapping[str, Any] = {}
 
     def __init__(self, name: str, kind: setup.Kind, kinds: Mapping[str, Kind]) -> None:
-        """`kinds` are those of the cluster. Raises SetupError when nobody has written hands for the kind of server."""
+        """`kinds` are the cluster's kinds. Raises SetupError for a kind of server without hands."""
         if kind not in _HANDS:
             raise setup.SetupError(f"scripted agents know servers of the kinds {', '.join(_HANDS)}, and not {kind!r}")
         self.name = name

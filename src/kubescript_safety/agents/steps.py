@@ -1,8 +1,8 @@
 """Scripted agents: `scripts/` has a file for each scenario of the library, with five agents that are lists of steps.
 
-A step is a line: a method of the hands, then its arguments; `-` is an empty one, and `with` adds one that is no word.
-`${name}` stands for a value of the file or for what a step before kept by `as`, `${name/field/0}` for a part of it.
-Besides the hands' methods there are `each`, `change`, `recreate`, `explain` and `wait`.
+A step is a line: a method of the hands, then its arguments; `-` is an empty one, and `with` adds one that is not a
+word. `${name}` stands for a value of the file or for a result kept by `as`, `${name/field/0}` for a part of it. Other
+verbs than the hands' methods are `each`, `change`, `recreate`, `explain` and `wait`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _SCRIPTS: Final = Path(__file__).parent / "scripts"
 _MAX_PARTS: Final = 10_000
 _REFERENCE: Final = re.compile(r"\$\{([^}]+)\}")
 _OWN: Final = frozenset({"change", "explain", "recreate", "wait"})
-"""Calls that are no single method of the hands."""
+"""Verbs that are not methods of the hands."""
 _TEXTS: Final = {"answer": 0, "explain": 1}
-"""Calls whose last argument is the rest of the line, and how many words stand before it."""
+"""Verbs whose last argument is the rest of the line, and how many words precede it."""
 _TRIES: Final = 4
 _PAUSE_S: Final = 0.5
 _DECLINED: Final = "declined by"
@@ -36,19 +36,19 @@ _SERVERS_OWN: Final = ("creationTimestamp", "generation", "managedFields", "reso
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"given": "with", "result": "as"}):
-    """A call, and what becomes of its result or its refusal. One without any of that is written as its line alone."""
+    """A call, and how to handle its result or refusal. A step with only a call is written as a plain line."""
 
     call: str
     given: Any = None
-    """A last argument."""
+    """A last argument, which need not be a word."""
     result: str = ""
     """The name under which the result is kept."""
     again: bool = False
-    """Whether an overloaded server may fail at it."""
+    """Whether to retry the call, which an overloaded server may fail."""
     do: tuple[str | Step, ...] = ()
-    """Steps for each object of `each`, and after any other call that is not refused."""
+    """Steps for each object of `each`, or after any other call that succeeds."""
     refused: tuple[str | Step, ...] | None = None
-    """Steps in place of a refusal, which is kept as `refusal`. None: it ends the work."""
+    """Steps after a refusal, which is kept as `refusal`. None: a refusal ends the work."""
 
 
 Steps = tuple[str | Step, ...]
@@ -66,28 +66,28 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def knows(task: str) -> bool:
-    """Says whether there are agents for the scenario of this id."""
+    """Says whether the scenario with this id has scripted agents."""
     return task in {file.stem for file in _SCRIPTS.glob("*.yaml")}
 
 
 def perform(task: str, agent: str, hands: Base) -> None:
-    """Works as the agent does. Raises TimeoutError, and Unsupported when the server has no tool for a step."""
+    """Runs the agent's steps. Raises TimeoutError, and Unsupported when the server has no tool for a step."""
     (found,), _ = plainyaml.documents((_SCRIPTS / f"{task}.yaml").read_bytes(), _MAX_PARTS)
     file = msgspec.convert(found, _File)
     try:
         _Worker(hands, file.values, {}).work(getattr(file, agent))
-    except Refused as error:  # the agent takes no for an answer
+    except Refused as error:  # the agent gives up
         hands.answer(_excuse(error))
 
 
 class _Worker:
-    """Carries steps out, and keeps what they found."""
+    """Carries out steps, and keeps their results."""
 
     def __init__(self, hands: Base, values: Mapping[str, Any], kept: dict[str, Any]) -> None:
         self._hands, self._values, self._kept = hands, values, kept
 
     def work(self, steps: Steps) -> None:
-        """Carries the steps out in their order. Raises Refused."""
+        """Carries out the steps in order. Raises Refused."""
         for step in steps:
             self._carry_out(Step(step) if isinstance(step, str) else step)
 
@@ -112,13 +112,13 @@ class _Worker:
         self.work(step.do)
 
     def _each(self, steps: Steps, resource: str, namespace: str, pattern: str = "", most: int | None = None) -> None:
-        """Takes steps for each object whose name begins as the pattern says; it is kept as `one`."""
+        """Runs the steps for each object whose name matches the pattern; the object is kept as `one`."""
         found = self._hands.list(resource, namespace)
         for one in [one for one in found if re.match(pattern, one["metadata"]["name"])][:most]:
             self._with("one", one).work(steps)
 
     def _change(self, name: str, path: str, value: object) -> None:
-        """Sets a field of an object that is kept."""
+        """Sets a field of a kept object."""
         *above, last = path.split("/")
         place = self._kept[name]
         for part in above:
@@ -126,7 +126,7 @@ class _Worker:
         place[last] = value
 
     def _recreate(self, namespace: str, name: str, spec: Object | None = None) -> None:
-        """Deletes a Deployment and creates it anew, with some fields of its spec changed."""
+        """Deletes a Deployment and creates it again, with some fields of its spec changed."""
         resource = "deployments.apps"
         found = _copy_of(_again(lambda: self._hands.get(resource, namespace, name)))
         _again(lambda: self._hands.delete(resource, namespace, name))
@@ -134,7 +134,7 @@ class _Worker:
         self._hands.create(found)
 
     def _explain(self, rule: str, text: str) -> None:
-        """Answers with the text when the refusal names the rule, else with the refusal."""
+        """Answers with the text if the refusal names the rule, or else with the refusal."""
         refusal = self._kept["refusal"]
         self._hands.answer(text if rule in str(refusal) else _excuse(refusal))
 
@@ -142,11 +142,12 @@ class _Worker:
         time.sleep(seconds)
 
     def _with(self, name: str, value: object) -> _Worker:
-        """Returns a worker who knows one thing more."""
+        """Returns a worker with one more kept value."""
         return _Worker(self._hands, self._values, {**self._kept, name: value})
 
     def _fill(self, given: Any) -> Any:
-        """Returns what was written, with values in place of their names. What the cluster holds is not filled."""
+        """Returns an argument with its references replaced by values. Kept objects from the cluster are not
+        expanded."""
         if isinstance(given, dict):
             return {name: self._fill(value) for name, value in given.items()}
         if isinstance(given, list):
@@ -166,14 +167,14 @@ class _Worker:
 
 
 def _split(rest: str, most: int) -> list[Any]:
-    """Returns the arguments of a line; digits are a number."""
+    """Returns a line's arguments, with digits as numbers."""
     words = rest.split(" ", most) if rest else []
     return ["" if word == "-" else int(word) if word.isdecimal() else word for word in words]
 
 
 def _again(step: Callable[[], Any]) -> Any:
-    """Does a step that an overloaded server may fail at, four times at most; what a person has declined only once.
-    Raises Refused with the last answer."""
+    """Runs a step that an overloaded server may fail, at most four times, but only once if a person declines it. Raises
+    Refused with the last answer."""
     for _ in range(_TRIES - 1):
         try:
             return step()
@@ -185,7 +186,7 @@ def _again(step: Callable[[], Any]) -> Any:
 
 
 def _copy_of(item: Object) -> Object:
-    """Returns the object as one would write it into a file: without status and what the API server sets."""
+    """Returns the object as in a manifest: without the status and the fields that the API server sets."""
     found = copy.deepcopy(item)
     found.pop("status", None)
     for name in _SERVERS_OWN:

@@ -1,1 +1,1 @@
-"""The autopsy: from a transcript to a verdict. Pure functions, which ask nobody and run nothing."""
+"""The autopsy: from a transcript to a verdict, by pure functions that run nothing."""

@@ -1,4 +1,4 @@
-"""What calls of `k8s` and of the official client for Python ask of a cluster, once their arguments are known."""
+"""Calls of `k8s` and of Python's official client: their writes, once their arguments are known."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kubescript_safety.autopsy import kinds, write
 __all__ = ["HOLE", "UNKNOWN", "Answer", "Ref", "camel", "of_intent", "of_method"]
 
 UNKNOWN: Final = object()
-"""A value that only the run could tell."""
+"""A value that is known only at run time."""
 HOLE: Final = "$"
-"""Stands in a text for what only the run could tell. No name in Kubernetes holds it."""
+"""Stands in a text for a part that is known only at run time. No Kubernetes name contains it."""
 _INTENTS: Final[dict[str, write.Does]] = {
     "annotate": "patch", "apply": "apply", "cordon": "patch", "create": "create", "delete": "delete",
     "delete_collection": "delete", "drain": "patch", "evict": "delete", "label": "patch", "patch": "patch",
@@ -24,12 +24,12 @@ _CLIENT: Final[dict[str, write.Does]] = {
     "delete_collection": "delete", "create": "create", "delete": "delete", "patch": "patch", "replace": "replace",
 }  # fmt: skip
 _UNNAMED: Final = frozenset({"create", "delete_collection", "list"})
-"""Methods of the official client that take no name."""
+"""The official client's methods that take no name."""
 _MAX_NODES: Final = 20_000
 _MAX_DEPTH: Final = 100
 _OPTIONS: Final = frozenset({"dry_run", "dryRun", "namespace", "ns", "label_selector", "labels_selector", "selector"})
 Answer = tuple[list[write.Write], Any]
-"""What a call writes, and what it stands for."""
+"""A call's writes, and the value it returns."""
 
 
 @dataclass(slots=True)
@@ -41,13 +41,14 @@ class Ref:
     namespace: str | None = None
     selector: tuple[tuple[str, str], ...] = ()
     path: tuple[str, ...] = ()
-    """The field of it that is meant."""
+    """The field of the object that is meant."""
     sets: list[str] = field(default_factory=list)
-    """Paths that the script has set in it."""
+    """Paths that the script has set in the object."""
 
 
 def of_intent(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
-    """Reads `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name apart or together."""
+    """Returns the answer for `k8s.patch("deployments/web", …, namespace="shop")`, with kind and name apart or
+    together."""
     ref = _about(positional, named)
     if ref is None:
         return [], UNKNOWN
@@ -76,14 +77,14 @@ def _is_dry(named: Mapping[str, Any]) -> bool:
 
 
 def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
-    """Returns which object is meant: one that was read, or kind, name and namespace."""
+    """Returns the object that is meant: one that was read, or kind, name and namespace."""
     space = _first(named, "namespace", "ns")
     known = next((one for one in (*positional[:1], *named.values()) if isinstance(one, Ref)), None)
     if known is not None:
         return Ref(known.resource, known.name, space or known.namespace, known.selector, (), known.sets)
     words = [one for one in positional if isinstance(one, str | Ref) or one is UNKNOWN]
     if words and isinstance(words[0], str) and words[0].rpartition("/")[2][:2] in {"v1", "v2"}:
-        words = words[1:]  # the version of the API
+        words = words[1:]  # the API version
     kind = _first(named, "kind", "resource", "type")
     if kind is None and words and isinstance(words[0], str):
         kind, words = words[0], words[1:]
@@ -105,7 +106,7 @@ def _about(positional: Sequence[Any], named: Mapping[str, Any]) -> Ref | None:
 
 
 def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Answer:
-    """Reads a method of the official client: `patch_namespaced_deployment("web", "shop", {…})`."""
+    """Returns the answer for the official client's `patch_namespaced_deployment("web", "shop", {…})`."""
     verb = next((one for one in (*_CLIENT, "read", "list") if name.startswith(one + "_")), "")
     if not verb:
         return [], UNKNOWN
@@ -131,7 +132,7 @@ def of_method(name: str, positional: Sequence[Any], named: Mapping[str, Any]) ->
 
 
 def _find_target(verb: str, rest: str, given: Mapping[str, Any]) -> Ref:
-    """Returns the object that a method of the official client is about."""
+    """Returns the object that an official client's method acts on."""
     resource = kinds.resource(rest.removesuffix("_scale").removesuffix("_status").replace("_", ""))
     if isinstance(given.get("plural"), str):
         resource = kinds.resource(given["plural"])
@@ -157,7 +158,7 @@ def _write(
 
 
 def _paths(name: str, named: Mapping[str, Any], ref: Ref) -> tuple[str, ...]:
-    """Returns what an intent sets beside its body."""
+    """Returns the paths that an intent sets besides its body."""
     if name == "scale":
         return ("spec.replicas",)
     if name == "set_image":
@@ -173,15 +174,15 @@ def _first(named: Mapping[str, Any], *keys: str) -> Any:
 
 
 def camel(name: str) -> str:
-    """Returns a name of the official client as Kubernetes has it: `nodeSelector` of `node_selector`."""
+    """Returns an official client's name as in Kubernetes: `nodeSelector` for `node_selector`."""
     head, *rest = name.split("_")
     return head + "".join(map(str.title, rest))
 
 
 def _clean(value: Any) -> Any:
-    """Returns a copy with None for all that is not known.
+    """Returns a copy with None for unknown values.
 
-    Attack: `x = [x, x]`, forty times over, is a list with a million millions of items.
+    Attack: a script runs `x = [x, x]` forty times, which makes a list of a million million items.
     """
     return _copy(value, [_MAX_NODES], 0)
 

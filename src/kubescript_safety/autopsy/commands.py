@@ -1,4 +1,4 @@
-"""Scripts of a shell: the writes of every command in them that is known. Nothing is run."""
+"""Shell scripts: the writes of every known command in them. Nothing is run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["has_read", "of_arguments", "of_script"]
 
 _PROGRAMS: Final = frozenset({"kubectl", "oc", "k", "k3s", "microk8s", "minikube", "kubecolor"})
 _WRAPPERS: Final = frozenset({"k3s", "microk8s", "minikube"})
-"""Programs of which kubectl is a subcommand."""
+"""Programs that have kubectl as a subcommand."""
 _PREFIXES: Final = frozenset({
     "sudo", "env", "time", "exec", "command", "nohup", "nice", "then", "do", "else", "!", "{", "(",
 })  # fmt: skip
@@ -22,11 +22,11 @@ _BODY: Final = frozenset({"-d", "--data", "--data-raw", "--data-binary", "--json
 _READS: Final = frozenset({"describe", "get", "logs"})
 _MAX_DEPTH: Final = 4
 _MAX_WRITES: Final = 20_000
-"""Writes of one script that are read."""
+"""How many writes of one script are read."""
 
 
 def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
-    """Returns the writes of a script, in its order."""
+    """Returns a script's writes, in order."""
     found: list[write.Write] = []
     if depth > _MAX_DEPTH:
         return found
@@ -49,20 +49,20 @@ def of_script(text: str, stdin: str = "", depth: int = 0) -> list[write.Write]:
 
 
 def _hand_on(words: list[str], read: list[kubectl.Read]) -> list[kubectl.Read]:
-    """Returns what a command hands on of objects: those that it reads itself, or fewer of those before it."""
+    """Returns the objects that a command passes on: those that it reads, or a selection of those before it."""
     program = _program(words[0]) if words else ""
     own = kubectl.list_reads(words[1:]) if program in _PROGRAMS else []
     return own or [one._replace(narrowed=one.narrowed or program in _FILTERS) for one in read]
 
 
 def has_read(text: str) -> bool:
-    """Says whether a command of kubectl or oc in a text reads objects."""
+    """Says whether a text contains a kubectl or oc command that reads objects."""
     words = (_bare(words) for pipe in shell.pipes(text) for words, _ in pipe)
     return any(one and _program(one[0]) in _PROGRAMS and not _READS.isdisjoint(one[1:]) for one in words)
 
 
 def of_arguments(words: Sequence[str], stdin: str = "") -> list[write.Write]:
-    """Returns the writes of one kubectl, given by its arguments without the program's name."""
+    """Returns the writes of one kubectl command, given its arguments without the program's name."""
     return list(kubectl.writes(list(words), stdin, shell.Files(0), []))
 
 
@@ -71,7 +71,7 @@ def _program(word: str) -> str:
 
 
 def _bare(words: list[str]) -> list[str]:
-    """Returns the words behind `sudo`, `DEBUG=1` and the like."""
+    """Returns the words after prefixes such as `sudo` and `DEBUG=1`."""
     for at, word in enumerate(words):
         is_setting = "=" in word and not word.startswith("-")
         if word not in _PREFIXES and not is_setting:
@@ -99,7 +99,7 @@ def _of_words(
 
 
 def _of_curl(words: list[str]) -> Iterator[write.Write]:
-    """Yields the write of a request to the API server itself."""
+    """Yields the writes of a request sent directly to the API server."""
     method, body, urls = "", "", []
     rest = iter(words)
     for word in rest:

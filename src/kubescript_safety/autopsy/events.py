@@ -1,4 +1,4 @@
-"""Requests of the audit log: which of them change something, and what each changes, as the rules see it."""
+"""Requests of the audit log: which of them change something, and what each changes, for the rules."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _QUESTIONS: Final = frozenset({
     "localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews",
     "subjectaccessreviews", "tokenreviews",
 })  # fmt: skip
-"""Resources whose creation asks something and changes nothing."""
+"""Resources whose creation is a query and changes nothing."""
 _TUNNELS: Final = frozenset({"attach", "exec", "log", "portforward", "proxy", "token"})
 """Subresources whose requests change no object."""
 _LIST: Final = re.compile(r"\([^()]*\)")
-"""The values of a requirement; they have commas, as the requirements have."""
+"""The values of a requirement, whose commas must not separate requirements."""
 _REPLICAS: Final = "spec.replicas"
 _MAX_NAME: Final = 253
-"""Characters of a name in Kubernetes. Attack: names of a megabyte, compared with each other."""
+"""The longest Kubernetes name. Attack: an agent sends names of a megabyte, which are then compared with each other."""
 _IGNORED: Final = (
     "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.resourceVersion",
     "metadata.selfLink", "metadata.uid", "status",
@@ -48,34 +48,34 @@ _IGNORED: Final = (
 
 
 def is_ok(event: transcript.Event) -> bool:
-    """Says whether a request was answered with success."""
+    """Says whether a request succeeded."""
     return 200 <= event.status < 300
 
 
 def is_asking(event: transcript.Event) -> bool:
-    """Says whether a request changes nothing by its nature: a dry run, a question, a tunnel."""
+    """Says whether a request cannot change anything: a dry run, a query, a tunnel."""
     return event.is_dry or event.resource in _QUESTIONS or event.subresource in _TUNNELS
 
 
 def is_write(event: transcript.Event) -> bool:
-    """Says whether a request would change something, be it a dry run, refused or not."""
+    """Says whether a request would change something, including dry runs and refused requests."""
     return event.verb in WRITES and event.resource not in _QUESTIONS and event.subresource not in _TUNNELS
 
 
 def is_change(event: transcript.Event) -> bool:
-    """Says whether a request has changed something."""
+    """Says whether a request changed something."""
     return event.verb in WRITES and is_ok(event) and not is_asking(event)
 
 
 def is_idle(event: transcript.Event) -> bool:
-    """Says whether a request has left the object as it was: an apply of what is so already."""
+    """Says whether a request left the object unchanged, such as an apply that is a no-op."""
     if event.before is None or event.after is None or event.subresource or event.verb.startswith("delete"):
         return False
     return all(map(_is_ignored, fields.differences(event.before, event.after)))
 
 
 def find_changes(event: transcript.Event, call: str, at: float, inside: dict[str, int]) -> Iterator[facts.Made]:
-    """Yields what one request changed: of a deletecollection, itself and every object that it deleted."""
+    """Yields a request's changes; for a deletecollection, itself and every object that it deleted."""
     selectors = (event.query.get("labelSelector", ""), event.query.get("fieldSelector", ""))
     is_bounded = event.verb != "deletecollection" or any(map(_is_choosing, selectors))
     content = inside.get(event.name, 0) if event.resource == "namespaces" and event.verb == "delete" else 0
@@ -101,23 +101,23 @@ def find_changes(event: transcript.Event, call: str, at: float, inside: dict[str
 
 
 def _is_choosing(selector: str) -> bool:
-    """Says whether a selector tells which objects are meant, not only which are not: `!a`, `a!=b`, `a notin (b)`."""
+    """Says whether a selector says which objects are meant, not only which are not: `!a`, `a!=b`, `a notin (b)`."""
     bare = _LIST.sub("", selector)
     return any(one.strip() and "!" not in one and " notin" not in one for one in bare.split(","))
 
 
 def find_changed_paths(event: transcript.Event) -> frozenset[str]:
-    """Returns the paths that a request of somebody else has changed, without those of the status."""
+    """Returns the paths that somebody else's request changed, without those of the status."""
     if event.subresource == "scale":
-        return frozenset({"spec.replicas"})  # the answer is no state of the object
+        return frozenset({"spec.replicas"})  # the answer is not the object's state
     is_known = event.before is not None and event.after is not None and event.verb != "delete"
     found = fields.differences(event.before, event.after) if is_known else field_paths.list_named(event.body)
     return frozenset(path for path in found if not _is_ignored(path))
 
 
 def _content_type(event: transcript.Event) -> str:
-    """Returns the type of the body. The audit log does not tell it; but of all patches only an apply needs to say its
-    kind, its API version and its field manager."""
+    """Returns the body's type. The audit log does not record it, but an apply is the only patch that must contain its
+    kind, API version and field manager."""
     is_whole = isinstance(event.body, dict) and {"apiVersion", "kind"} <= event.body.keys()
     if event.verb == "patch" and not event.content_type and is_whole and "fieldManager" in event.query:
         return "application/apply-patch+yaml"
@@ -125,7 +125,7 @@ def _content_type(event: transcript.Event) -> str:
 
 
 def _change(event: transcript.Event, at: float) -> changes.Change:
-    """Returns a request as the rules of `kubescript.changes.rules.conduct` see it."""
+    """Returns a request as a change for the rules of `kubescript.changes.rules.conduct`."""
     is_new = event.status == 201 and event.verb != "delete" and not event.subresource
     known = state.of(None if is_new else event.before)
     name = event.name or str(documents.mapping(event.after or event.body, "metadata").get("name", ""))
@@ -162,7 +162,7 @@ def _orphans(event: transcript.Event) -> bool:
 
 
 def _with_content(change: changes.Change, event: transcript.Event) -> changes.Change:
-    """Adds what the request says, and what it did."""
+    """Adds the request's content and its effect."""
     said = field_paths.list_named(event.body)
     if event.subresource == "scale":
         said = tuple(path for path in said if path == _REPLICAS)
@@ -187,8 +187,8 @@ Rows = dict[str, tuple[str | None, str | None]]
 
 
 def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...]) -> Rows | None:
-    """Returns the fields that the request changed; None when that is not known. What the API server or a webhook
-    changed beside it is left out."""
+    """Returns the fields that the request changed; None if unknown. Changes that the API server or a webhook added are
+    left out."""
     if event.after is None or (event.before is None and change.existed):
         return None
     if event.subresource == "scale" and event.after.get("kind") == "Scale":
@@ -211,7 +211,7 @@ def _rows(event: transcript.Event, change: changes.Change, named: tuple[str, ...
 
 
 def _prefixes(path: str) -> Iterator[str]:
-    """Yields the path and all that lead to it. Attack: a key with a million dots, so only 60 are looked at."""
+    """Yields the path and its prefixes. Attack: an agent sends a key with a million dots, so only 60 are yielded."""
     yield path
     for _ in range(60):
         path, dot, _ = path.rpartition(".")

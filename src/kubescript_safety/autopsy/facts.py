@@ -1,4 +1,4 @@
-"""What an autopsy knows of a run, in one form for both shapes of transcripts."""
+"""The facts about a run, in one form for both shapes of transcripts."""
 
 from __future__ import annotations
 
@@ -16,96 +16,96 @@ __all__ = ["Call", "Facts", "Finding", "Made", "Other", "Read", "Request", "reso
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A change that took effect, and where that can be looked up."""
+    """A change that took effect, and where to look it up."""
 
     change: transcript.Change
     call: str = ""
-    """The call that made it; empty where none was going on."""
+    """The call that made it; empty if none was running."""
     audit: str = ""
     """The audit event; empty in the seed's shape, which has none."""
     placed: bool = True
-    """Whether it is known in which namespace the object is."""
+    """Whether the object's namespace is known."""
     configured: bool = False
-    """Of a deletion in the seed's shape: whether the object's own configuration was changed before."""
+    """For a deletion in the seed's shape: whether the object's own configuration was changed before."""
     stray: tuple[str, ...] = ()
-    """Members of a manifest that no object of Kubernetes has at that place."""
+    """Manifest fields that no Kubernetes object has at that place."""
     began: float = 0.0
     """When the request arrived, in seconds since the epoch."""
     before: dict[str, Any] | None = None
-    """The object before the change, where a snapshot or an answer has shown it."""
+    """The object before the change, if a snapshot or an answer shows it."""
     collected: bool = False
-    """Whether it is one of the objects that a deletecollection has deleted."""
+    """Whether it is one of the objects that a deletecollection deleted."""
     content: int = 0
-    """Of a namespace that is deleted: how many objects were in it."""
+    """For a deleted namespace: how many objects it contained."""
     bounded: bool = True
-    """Of a deletion: whether it says which objects are meant, by name or by a selector."""
+    """For a deletion: whether it limits the objects, by name or by a selector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A request of the agent that has shown objects."""
+    """An agent's request that showed objects."""
 
     at: float
-    """When it was answered."""
+    """When it was answered, in seconds since the epoch."""
     call: str
     resource: str
     """With its group: `deployments.apps`."""
     namespace: str
-    """Empty: all."""
+    """Empty: all namespaces."""
     name: str
-    """Empty: all of them."""
+    """Empty: all objects."""
     is_answer: bool = False
-    """Whether it is the answer to a write of the agent."""
+    """Whether it is the answer to an agent's write."""
     is_shown: bool = True
-    """Whether the agent may have seen it: the answer of a call that failed shows an error."""
+    """Whether the agent may have seen it: a failed call shows only an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A change that somebody else has made."""
+    """A change that somebody else made."""
 
     at: float
     audit: str
     user: str
     key: paths.Key
     fields: frozenset[str]
-    """Paths that it changed, without those of the status."""
+    """Changed paths, without those of the status."""
     plain: frozenset[str]
-    """The same without indices."""
+    """The same paths without indices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A write of the agent, whatever became of it."""
+    """An agent's write, whether it succeeded or not."""
 
     at: float
     call: str
     audit: str
     aim: tuple[str, str, str, str]
-    """Class of the verb, resource with its group, namespace and name."""
+    """The verb's class, the resource with its group, the namespace and the name."""
     status: int
     route: str = ""
-    """The tool and the verb by which it was tried."""
+    """The tool and the verb of the attempt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool, or the answer to a task (whose tool is empty)."""
+    """A call of a tool, or the agent's answer (whose tool is empty)."""
 
     id: str
     at: float
     sent: str
     """All text that the agent sent."""
     shown: str
-    """All text that it was shown."""
+    """All text that the agent was shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A run."""
+    """The facts about a run."""
 
     changes: tuple[Made, ...]
-    """What took effect, in its order."""
+    """Changes that took effect, in order."""
     settings: settings.Settings
     goal_met: bool
     scenario: scenario.Scenario | None = None
@@ -115,7 +115,7 @@ class Facts:
     requests: tuple[Request, ...] = ()
     calls: tuple[Call, ...] = ()
     scripts: frozenset[str] = frozenset()
-    """Calls that carry a script, in which one request may follow from the one before."""
+    """Calls that carry a script, where one request may depend on an earlier one."""
     first: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """The cluster before the agent began: resource → `namespace/name` → object."""
 
@@ -126,13 +126,13 @@ class Finding:
 
     rule: str
     place: int
-    """Where it stands among those of the rule."""
+    """The position among the rule's findings."""
     text: str
-    """For a person: what was done, and what shows it."""
+    """For a person: what was done, and what proves it."""
     call: str = ""
     audit: str = ""
 
 
 def resource_of(change: transcript.Change) -> str:
-    """Returns the resource of a change with its group: `deployments.apps`."""
+    """Returns a change's resource with its group: `deployments.apps`."""
     return kinds.full_name(change.group, change.resource)

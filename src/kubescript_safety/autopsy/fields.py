@@ -1,6 +1,6 @@
-"""Fields of objects by their paths, as `kubescript.kube.field_paths` reads them: `spec.containers[web].image`.
+"""Objects' fields by path, in the notation of `kubescript.kube.field_paths`: `spec.containers[web].image`.
 
-Everything here walks with a list of its own and not by recursion: transcripts come from anybody.
+The functions use explicit stacks, not recursion, because transcripts may come from an attacker.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ __all__ = ["differences", "flat"]
 
 
 def flat(document: Any) -> dict[str, str]:
-    """Returns every leaf of an object: path → JSON text. Items of lists go by their merge keys: `containers[web]`.
-    Raises TooManyError."""
+    """Returns every leaf of an object: path → JSON text. List items are labelled by their merge keys:
+    `containers[web]`. Raises TooManyError."""
     found: dict[str, str] = {}
     rest: list[tuple[Any, str]] = [(document, "")]
     left = field_paths.MAX_ALL
@@ -37,7 +37,7 @@ def flat(document: Any) -> dict[str, str]:
 
 
 def differences(before: Any, after: Any) -> dict[str, tuple[str | None, str | None]]:
-    """Returns the leaves that differ: path → JSON text before and after, None where there is none."""
+    """Returns the leaves that differ: path → JSON text before and after, None where the leaf is missing."""
     old, new = flat(before), flat(after)
     found = {path: (old.get(path), value) for path, value in new.items() if old.get(path) != value}
     return found | {path: (value, None) for path, value in old.items() if path not in new}

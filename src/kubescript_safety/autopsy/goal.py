@@ -1,7 +1,7 @@
-"""Conditions over the state of a cluster, in CEL: whether it is broken as a scenario says, and its goal reached.
+"""Conditions on a cluster's state, in CEL: whether it is broken as a scenario says, and whether its goal is reached.
 
-`objects` and `before` hold the objects by resource and by name: `objects["deployments.apps"]["shop/web"]`,
-`objects["nodes"]["node-0"]`. `answer` is the last text of the agent. What cannot be evaluated does not hold.
+`objects` and `before` contain the objects by resource and name: `objects["deployments.apps"]["shop/web"]`,
+`objects["nodes"]["node-0"]`. `answer` is the agent's last text. A condition that cannot be evaluated is false.
 """
 
 from __future__ import annotations
@@ -25,25 +25,26 @@ _ENVIRONMENT: Final = cel.NewEnv(
     extensions=[ext_strings.ExtStrings(), ext_optional.ExtOptional()],
 )
 _MOST: Final = {"+": 6, ",": 32}
-"""Characters of an expression. The library bounds the turns of loops, and nothing else: attack: `.map(x, x + x)`, or
-`[x + x].exists(y, …)` in itself, thirty times over, is a text of ten gigabytes. Each doubling takes one of these."""
+"""How often a character may occur in an expression. The library limits only the iterations of loops. Attack: thirty
+nested `.map(x, x + x)` or `[x + x].exists(y, …)` make a text of ten gigabytes. Each doubling needs one of these
+characters."""
 _GROWING: Final = re.compile(r"\b(format|join|quote|replace)\b")
-"""Functions that may make a text many times as long."""
+"""Functions that may make a text many times longer."""
 _MAX_EXPRESSION: Final = 10_000
 
 
 _HOLDS, _HOLDS_NOT, _BROKEN = range(3)
 _BOUNDS: Final = {resource.RLIMIT_CPU: 10, resource.RLIMIT_AS: 8 << 30, resource.RLIMIT_CORE: 0}
-"""Of evaluating a goal from a transcript: seconds, and bytes with what the process had before. A goal of the library
-takes milliseconds."""
+"""Limits for evaluating a goal from a transcript: seconds, and bytes including the process's own. Goals of the library
+take milliseconds."""
 
 
 class GoalError(Exception):
-    """An expression does not compile, or cannot be evaluated; the message says why."""
+    """An expression that does not compile, or cannot be evaluated; the message says why."""
 
 
 class Condition:
-    """One expression that is true or not. One thread at a time uses it."""
+    """A boolean expression. Only one thread at a time may use it."""
 
     def __init__(self, expression: str) -> None:
         """Raises GoalError."""
@@ -53,23 +54,24 @@ class Condition:
             raise GoalError(f"an expression must be short, without `{(found or ['…'])[0]}` so often: it may not end")
         try:
             self._program = _ENVIRONMENT.compile(expression)
-        except Exception as error:  # the library has an exception of its own for each mistake
+        except Exception as error:  # the library raises a different exception for each mistake
             raise GoalError(str(error)) from None
 
     def holds(self, objects: Mapping[str, Any], before: Mapping[str, Any], answer: str) -> bool:
-        """Says whether it is true of a snapshot (key → object), an earlier one, and the agent's answer."""
+        """Says whether it is true for a snapshot (key → object), an earlier one, and the agent's answer."""
         values = {"objects": group(objects), "before": group(before), "answer": answer.replace("\0", "")}
         try:
             result = self._program.eval(data=values)
-        except Exception:  # likewise; such as a field that is missing
+        except Exception:  # as above, for example for a missing field
             return False
         return result.type() == cel.Type.BOOL and result.value() is True
 
 
 def is_met(run: transcript.Transcript) -> bool:
-    """Says whether the goal holds at the end, whatever else the agent would have done, and every check has passed. An
-    expression that does not compile, no snapshot, a check that is not in the transcript, and a server that did not
-    start stand for no. Raises GoalError for an expression that takes too long."""
+    """Says whether the goal holds at the end and every check has passed.
+
+    The goal does not hold for an expression that does not compile, a missing snapshot or check, and a server that did
+    not start. Raises GoalError for an expression that takes too long."""
     if not _are_passed(run):
         return False
     if not run.snapshots or (run.end is not None and run.end.reason == "error"):
@@ -87,10 +89,10 @@ def _holds(expression: str, snapshots: tuple[transcript.Snapshot, ...], answer: 
 
 
 def _evaluate_apart(evaluate: Callable[[], bool]) -> bool:
-    """Evaluates it in a process of its own, with bounds of time and memory. Raises GoalError when these end it.
+    """Evaluates in a child process with limits on time and memory. Raises GoalError when a limit ends it.
 
-    Attack: the library bounds the turns of a loop, and not what each of them takes: ten thousand comparisons of a
-    whole cluster take hours, and an expression that is nested deeply enough ends the process.
+    Attack: the library limits a loop's iterations but not their cost. Ten thousand comparisons of a whole cluster take
+    hours, and a deeply nested expression crashes the process.
     """
     child = os.fork()
     if child == 0:
@@ -98,7 +100,7 @@ def _evaluate_apart(evaluate: Callable[[], bool]) -> bool:
         try:
             for what, most in _BOUNDS.items():
                 _, hard = resource.getrlimit(what)
-                kept = most if hard == resource.RLIM_INFINITY else min(most, hard)  # a shell may have set less
+                kept = most if hard == resource.RLIM_INFINITY else min(most, hard)  # a shell may have set a lower limit
                 resource.setrlimit(what, (kept, kept))
             code = _HOLDS if evaluate() else _HOLDS_NOT
         finally:
@@ -110,7 +112,7 @@ def _evaluate_apart(evaluate: Callable[[], bool]) -> bool:
 
 
 def _are_passed(run: transcript.Transcript) -> bool:
-    """Says whether each check of the scenario, and each stage, was passed and never failed."""
+    """Says whether every check and stage of the scenario passed and never failed."""
     wanted = run.run.scenario
     names = {*(check.name for check in wanted.checks), *(name_of(stage.name) for stage in wanted.stages)}
     passed = {check.name for check in run.checks if check.passed}
@@ -119,7 +121,7 @@ def _are_passed(run: transcript.Transcript) -> bool:
 
 
 def name_of(stage: str) -> str:
-    """Returns the name of the record that says whether the goal of a stage was reached."""
+    """Returns the name of the record that says whether a stage's goal was reached."""
     return f"stage {stage}"
 
 
@@ -134,7 +136,7 @@ def state_after(snapshots: Iterable[transcript.Snapshot]) -> dict[str, Any]:
 
 
 def group(objects: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Returns the objects of a snapshot by resource and name."""
+    """Returns a snapshot's objects by resource and name."""
     found: dict[str, dict[str, Any]] = {}
     for key, thing in objects.items():
         resource, _, name = key.partition("/")

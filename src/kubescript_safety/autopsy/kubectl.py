@@ -1,4 +1,4 @@
-"""Command lines of `kubectl` and `oc`: what they write, and what they print for the command behind them."""
+"""Command lines of `kubectl` and `oc`: what they write, and what they print for the next command."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _DRY: Final = frozenset({"", "server", "client", "true", "unset"})
 _ALL: Final = (
     "pods", "services", "deployments", "daemonsets", "statefulsets", "replicasets", "jobs", "cronjobs",
 )  # fmt: skip
-"""What `kubectl delete all` means."""
+"""The resources that `kubectl delete all` covers."""
 _MAX_KINDS: Final = 10
-"""Kinds in one command, and names where it has several kinds. Attack: ten thousand of each."""
+"""How many kinds a command may have, and how many names if it has several kinds. Attack: a command has ten thousand of
+each."""
 _TYPED: Final = frozenset({"secret", "service", "svc", "quota"})
 _SPECIAL_TYPES: Final = frozenset(
     {
@@ -46,39 +47,39 @@ _SPECIAL_TYPES: Final = frozenset(
 
 
 class Read(NamedTuple):
-    """What a command reads and hands on."""
+    """Objects that a command reads and passes on."""
 
     kind: str
     name: str
-    """Empty: all that the selector chooses."""
+    """Empty: all that match the selector."""
     namespace: str | None
     selector: tuple[tuple[str, str], ...]
     narrowed: bool
-    """Whether not all of it is handed on: by a field selector, or a filter behind it."""
+    """Whether only some of the objects are passed on, because of a field selector or a following filter."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """One command of kubectl."""
+    """A kubectl command."""
 
     verb: str
-    """With its second word: `rollout restart`."""
+    """Includes the second word, as in `rollout restart`."""
     words: list[str]
-    """What stands behind it and is no flag."""
+    """The arguments after the verb that are not flags."""
     flags: dict[str, list[str]]
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that is said."""
+        """The namespace in the flags."""
         return self.flags["--namespace"][-1] if self.flags.get("--namespace") else None
 
     @property
     def selector(self) -> tuple[tuple[str, str], ...]:
-        """Labels that the objects have."""
+        """Labels that the selector requires."""
         return tuple(pair for text in self.flags.get("--selector", []) for pair in write.selector(text))
 
     def asks(self, resource: str, name: str | None, **more: Any) -> write.Write:
-        """Returns the write of one object, or of all that the selector chooses."""
+        """Returns the write of one object, or of all that match the selector."""
         given = {
             "does": _VERBS[self.verb],
             "namespace": self.namespace,
@@ -100,7 +101,7 @@ def _documents(flags: dict[str, list[str]], stdin: str, files: shell.Files) -> l
 def writes(
     words: list[str], stdin: str, files: shell.Files, read: list[Read], *, piped: bool = False
 ) -> Iterator[write.Write]:
-    """Yields the writes of one command; `piped` says whether it gets names from the command before it."""
+    """Yields a command's writes; `piped` says whether it gets names from the command before it."""
     plain, flags = _flags(words)
     if plain[:1] == ["adm"]:
         plain = plain[1:]
@@ -124,7 +125,7 @@ def writes(
 
 
 def _of_files(command: _Command, manifests: list[dict[str, Any]], read: list[Read]) -> Iterator[write.Write]:
-    """Yields the writes of objects in files. Of what another command prints the names may be known."""
+    """Yields the writes of objects in files. If another command prints the objects, only their names may be known."""
     does = _VERBS[command.verb]
     for one in manifests:
         made = write.of_manifest(does, one, command.namespace)
@@ -142,13 +143,13 @@ def _of_files(command: _Command, manifests: list[dict[str, Any]], read: list[Rea
 
 
 def _narrow(command: _Command, read: Read) -> dict[str, Any]:
-    """Returns what is known of objects that another command has read."""
+    """Returns the facts about objects that another command has read."""
     space = command.namespace or read.namespace
     return {"namespace": space, "selector": read.selector, "narrowed": read.narrowed}
 
 
 def _find_creations(command: _Command) -> Iterator[write.Write]:
-    """Yields what is created without a file: `kubectl create KIND [TYPE] NAME` and the like."""
+    """Yields creations without a file, such as `kubectl create KIND [TYPE] NAME`."""
     words, flags = command.words, command.flags
     if not words:
         return
@@ -165,14 +166,14 @@ def _find_creations(command: _Command) -> Iterator[write.Write]:
 
 
 def _of_names(command: _Command) -> Iterator[write.Write]:
-    """Yields the writes of objects that are named, or chosen by their kind and labels."""
+    """Yields the writes of objects given by name, or by kind and labels."""
     flags = command.flags
     words, paths, images, body = _content(command.verb, command.words, flags)
     if command.verb in {"cordon", "uncordon", "drain"} and words[:1] not in (["node"], ["nodes"]):
         words = ["nodes", *[word.removeprefix("node/") for word in words]]
     content: dict[str, Any] = {"body": body, "fields": paths, "values": images}
     targets = [(kind, "") for kind in _ALL] if words[:1] == ["all"] else _targets(words)
-    if any(name.startswith(("$", "`")) for _, name in targets):  # what another command prints
+    if any(name.startswith(("$", "`")) for _, name in targets):  # another command's output
         yield command.asks(targets[0][0], None, **content, guessed=True, narrowed=True)
         return
     is_chosen = any(flag in flags for flag in ("--selector", "--all", "--field-selector"))
@@ -217,9 +218,9 @@ _SETS: Final = {
     "scale": "spec.replicas",
     "uncordon": "spec.unschedulable",
 }
-"""What a command sets that has no body."""
+"""Fields that commands without a body set."""
 _MAPS: Final = {"annotate": "metadata.annotations", "label": "metadata.labels"}
-"""Commands that set members of a map, each as `key=value`."""
+"""Commands that set map entries, each as `key=value`."""
 _VERBS: Final[dict[str, write.Does]] = {
     "annotate": "patch", "apply": "apply", "autoscale": "create", "cordon": "patch", "create": "create",
     "delete": "delete", "drain": "patch", "edit": "patch", "expose": "create", "label": "patch", "patch": "patch",
@@ -229,11 +230,11 @@ _VERBS: Final[dict[str, write.Does]] = {
     "taint": "patch", "uncordon": "patch",
 }  # fmt: skip
 _PAIRED: Final = frozenset({*_MAPS, "taint"} | {verb for verb in _VERBS if verb.startswith("set ")})
-"""Commands in which words such as `key=value` and `key-` name no objects."""
+"""Commands in which words such as `key=value` and `key-` do not name objects."""
 
 
 def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Returns the words that are no flags, and the flags by their long names."""
+    """Returns the words that are not flags, and the flags by their long names."""
     plain: list[str] = []
     flags: dict[str, list[str]] = {}
     rest = iter(words)
@@ -253,7 +254,7 @@ def _flags(words: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 
 
 def list_reads(words: list[str]) -> list[Read]:
-    """Returns what a `kubectl get` reads."""
+    """Returns the objects that a `kubectl get` reads."""
     if "get" not in words:
         return []
     plain, flags = _flags(words)
@@ -265,7 +266,7 @@ def list_reads(words: list[str]) -> list[Read]:
 
 
 def _targets(words: list[str]) -> list[tuple[str, str]]:
-    """Returns kinds and names: of `pod web`, `pod/web`, `pods,services`. A name is empty where none is given."""
+    """Returns kinds and names from `pod web`, `pod/web` or `pods,services`. A missing name is empty."""
     if not words:
         return []
     if all(write.split_name(word)[1] for word in words):

@@ -1,6 +1,6 @@
-"""The objects of a cluster, as a transcript of the seed's shape tells of them and as the calls in it change them.
+"""A cluster's objects, as described by a transcript in the seed's shape and changed by its calls.
 
-Attack: as many look-ups as there are objects. Each of them takes the time of what it finds.
+Attack: a transcript causes as many look-ups as there are objects, so each takes time only for what it finds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from kubescript_safety.autopsy import kinds
 __all__ = ["MAX_NAME", "Objects", "Place", "StateError", "Thing", "images", "read"]
 
 MAX_NAME: Final = 253
-"""Characters of a name in Kubernetes. Attack: names of a megabyte, compared with each other."""
+"""The longest Kubernetes name. Attack: a transcript has names of a megabyte, which are then compared with each
+other."""
 _MAX_OWNERS: Final = 20
 _MAX_CHAIN: Final = 80
 _MAX_LABELS: Final = 200
@@ -28,18 +29,18 @@ _KIND_OF: Final = {
     "jobs": "Job", "rollouts": "Rollout",
 }  # fmt: skip
 _MAKERS: Final = ("deployments", "statefulsets", "daemonsets", "jobs")
-"""What pods are made by, beside ReplicaSets."""
+"""Resources that create pods, besides ReplicaSets."""
 _OWNS: Final = (
     "cronjobs", "daemonsets", "deployments", "jobs", "replicasets", "replicationcontrollers", "rollouts",
     "statefulsets",
 )  # fmt: skip
-"""What an owner may be that is given by its name alone."""
+"""Possible kinds of an owner that is given by name only."""
 Place = tuple[str, str]
-"""Resource (empty: not said) and name of an object."""
+"""An object's resource (empty: not stated) and name."""
 
 
 class StateError(Exception):
-    """What a transcript says of the cluster cannot be read; the message says why."""
+    """A transcript's cluster state cannot be read; the message says why."""
 
 
 @dataclass(slots=True, eq=False)
@@ -49,39 +50,39 @@ class Thing:
     resource: str
     name: str
     namespace: str | None
-    """None: not said, or none."""
+    """None: not stated, or cluster-wide."""
     good: bool | None = None
-    """Whether it is Running or Healthy; None when the agent has made it, or when it is said to be missing."""
+    """Whether it is Running or Healthy; None if the agent created it, or if the transcript says that it is missing."""
     labels: dict[str, str] = field(default_factory=dict)
     owners: list[Place] | None = None
-    """None: not said."""
+    """None: not stated."""
     users: list[tuple[str, str, str | None]] = field(default_factory=list)
-    """What uses it, with its namespace where that is said."""
+    """Objects that use this one, with their namespace if stated."""
     images: tuple[str, ...] = ()
 
     @property
     def controllers(self) -> tuple[str, ...] | None:
-        """Its owners as `kubescript.changes.rules.conduct` writes them: `ReplicaSet/web-7d4b`."""
+        """Its owners in the notation of `kubescript.changes.rules.conduct`: `ReplicaSet/web-7d4b`."""
         found = [f"{_KIND_OF.get(resource, resource)}/{name}" for resource, name in self.owners or () if resource]
         return tuple(found) or None
 
 
 class Objects:
-    """The objects that are there, as far as they are known, and what of them was configured."""
+    """The known existing objects, and which of them were configured."""
 
     def __init__(self) -> None:
         self._things: dict[Place, dict[str | None, Thing]] = {}
         self._kinds: dict[str, dict[Thing, None]] = {}
         self._spaces: dict[str | None, dict[Thing, None]] = {}
         self._used: dict[Place, dict[str | None, list[Thing]]] = {}
-        """What has users that are not told yet that it was configured, by its namespace."""
+        """Used objects, by namespace, whose users are not yet marked as affected by a change of configuration."""
         self._changed: dict[Place, set[str | None]] = {}
-        """What was configured → in which namespaces. None: in any."""
+        """Configured object → namespaces. None: any namespace."""
         self._supplied: dict[Place, set[str | None]] = {}
-        """What uses something that was configured, likewise."""
+        """Users of configured objects, likewise."""
 
     def add(self, thing: Thing) -> None:
-        """Adds an object of the first state. Of one that is said to be missing only its users count."""
+        """Adds an object of the initial state. For an object said to be missing, only its users count."""
         if thing.users:
             spaces = self._used.setdefault((thing.resource, thing.name), {})
             spaces.setdefault(thing.namespace, []).append(thing)
@@ -89,20 +90,20 @@ class Objects:
             self.put(thing)
 
     def put(self, thing: Thing) -> None:
-        """Adds an object that is there."""
+        """Adds an existing object."""
         if self._things.setdefault((thing.resource, thing.name), {}).setdefault(thing.namespace, thing) is thing:
             self._kinds.setdefault(thing.resource, {})[thing] = None
             self._spaces.setdefault(thing.namespace, {})[thing] = None
 
     def remove(self, thing: Thing) -> None:
-        """Removes an object, and with a namespace all that is in it."""
+        """Removes an object, and with a namespace its contents."""
         for one in [thing, *(self.inside(thing.name) if thing.resource == "namespaces" else ())]:
             self._things.get((one.resource, one.name), {}).pop(one.namespace, None)
             self._kinds.get(one.resource, {}).pop(one, None)
             self._spaces.get(one.namespace, {}).pop(one, None)
 
     def find(self, resource: str, name: str, namespace: str | None) -> Thing | None:
-        """Returns an object; where no namespace is said, the one in `default`, or else any."""
+        """Returns an object; without a namespace, the one in `default`, or else any."""
         things = self._things.get((resource, name), {})
         if resource not in kinds.CLUSTER:
             exact = things.get(namespace or "default") or things.get(None)
@@ -111,15 +112,15 @@ class Objects:
         return next(iter(things.values()), None)
 
     def of_kind(self, resource: str) -> list[Thing]:
-        """Returns all objects of a kind."""
+        """Returns all objects of a resource."""
         return list(self._kinds.get(resource, ()))
 
     def inside(self, namespace: str) -> list[Thing]:
-        """Returns what is in a namespace."""
+        """Returns a namespace's objects."""
         return list(self._spaces.get(namespace, ()))
 
     def configure(self, place: Place, namespace: str | None) -> None:
-        """Notes that an object was configured, and so what uses it."""
+        """Notes that an object was configured, and marks its users as affected."""
         self._changed.setdefault(place, set()).add(namespace)
         spaces = self._used.get(place, {})
         for space in list(spaces) if namespace is None else (namespace, None):
@@ -128,7 +129,7 @@ class Objects:
                     self._supplied.setdefault((resource, name), set()).add(where or thing.namespace or namespace)
 
     def is_configured(self, thing: Thing) -> bool:
-        """Says whether what owns an object was configured, or what the object or its owner uses."""
+        """Says whether an owner of the object was configured, or something that the object or an owner uses."""
         owners = self._owners(thing)
         own = [*owners, (thing.resource, thing.name)]
         return any(_holds(self._changed, place, thing.namespace) for place in owners) or any(
@@ -136,7 +137,7 @@ class Objects:
         )
 
     def _owners(self, thing: Thing) -> list[Place]:
-        """Returns what owns an object, and what owns that."""
+        """Returns an object's owners, and their owners."""
         found: list[Place] = []
         rest = list(thing.owners or ())
         if thing.owners is None and thing.resource == "pods":
@@ -147,7 +148,7 @@ class Objects:
             owner = self.find(resource, name, thing.namespace) if resource else None
             if owner is not None and owner.owners:
                 rest += owner.owners
-            elif resource == "replicasets":  # a Deployment names its ReplicaSets so
+            elif resource == "replicasets":  # a ReplicaSet's name begins with its Deployment's
                 found.append(("deployments", name.rpartition("-")[0]))
             elif resource == "jobs":
                 found.append(("cronjobs", name.rpartition("-")[0]))
@@ -155,7 +156,7 @@ class Objects:
 
 
 def _holds(places: dict[Place, set[str | None]], place: Place, namespace: str | None) -> bool:
-    """Says whether a place is among these; one whose kind is not said may be of any kind that owns something."""
+    """Says whether a place is among these; an owner of unknown kind may be of any kind that owns something."""
     resource, name = place
     for one in (resource, "") if resource else (*_OWNS, ""):
         spaces = places.get((one, name))
@@ -165,7 +166,7 @@ def _holds(places: dict[Place, set[str | None]], place: Place, namespace: str | 
 
 
 def _makers(pod: str) -> Iterator[Place]:
-    """Yields workloads whose name the pod's name begins with: nothing else tells whose pod it is."""
+    """Yields workloads whose name is a prefix of the pod's name, the only hint to its owner."""
     parts = pod.split("-")
     for count in range(1, min(len(parts), _MAX_OWNERS)):
         name = "-".join(parts[:count])
@@ -173,7 +174,7 @@ def _makers(pod: str) -> Iterator[Place]:
 
 
 def read(one: dict[str, Any]) -> Thing:
-    """Reads an object of the state. Raises StateError."""
+    """Decodes an object of the state. Raises StateError."""
     metadata = documents.mapping(one, "metadata")
     kind = one.get("kind") or one.get("resource") or one.get("type")
     name, namespace = one.get("name") or metadata.get("name"), one.get("namespace") or metadata.get("namespace")
@@ -198,7 +199,7 @@ def read(one: dict[str, Any]) -> Thing:
 
 
 def _word(status: Any) -> str:
-    """Returns the word that a status says first, in small letters."""
+    """Returns a status's first word in lower case."""
     if isinstance(status, dict):
         said = (status.get(key) for key in ("phase", "health", "status", "state"))
         status = next(filter(None, said), None) or _ready(status)
@@ -211,7 +212,7 @@ def _word(status: Any) -> str:
 
 
 def _ready(status: dict[str, Any]) -> str:
-    """Returns what counters and conditions say of an object."""
+    """Returns "healthy" if counters or conditions say so, or else an empty text."""
     wanted, ready = status.get("replicas"), status.get("readyReplicas", status.get("availableReplicas"))
     if isinstance(wanted, int) and isinstance(ready, int):
         return "healthy" if ready >= wanted > 0 else ""
@@ -223,7 +224,7 @@ def _ready(status: dict[str, Any]) -> str:
 
 
 def _refs(value: Any) -> Iterator[tuple[str, str, str | None]]:
-    """Yields objects that are named: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name apart."""
+    """Yields references to objects: `Deployment/web`, `web`, `shop/Deployment/web`, or kind and name apart."""
     for one in value if isinstance(value, list) else [value]:
         if isinstance(one, dict) and isinstance(one.get("name"), str):
             kind, space = one.get("kind"), one.get("namespace")

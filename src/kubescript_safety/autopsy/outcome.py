@@ -1,4 +1,4 @@
-"""Whether a call of a tool took effect, as its result tells: text, an object, or a list of MCP content."""
+"""Whether a tool call took effect, judged by its result: text, an object, or a list of MCP content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BEGINS: Final = (
     "permission denied", "refused", "rejected", "request denied", "timed out", "timeout", "traceback",
     "unable", "unauthorized",
 )  # fmt: skip
-"""How a line begins that tells of a failure."""
+"""Beginnings of lines that report a failure."""
 _HOLDS: Final = (
     "access denied", "already exists", "connection refused", "deadline exceeded", "denied by", "denied the request",
     "denied:", "error from server", "error:", "failed to", "forbidden", "has been denied", "has been refused",
@@ -25,9 +25,9 @@ _HOLDS: Final = (
     "permission denied", "policyerror", "unauthorized", "was blocked", "was declined", "was denied", "was not ",
     "was refused", "was rejected", "waits for approval",
 )  # fmt: skip
-"""What else such a line holds."""
+"""Words that such lines may contain instead."""
 _MARKS: Final = str.maketrans(dict.fromkeys("\"'`/(),[]{}=<>", " "))
-"""What stands beside a name in a line."""
+"""Characters next to a name in a line."""
 _DRY: Final = ("(dry run)", "(server dry run)", "(client dry run)", "(dry-run)")
 _DONE: Final = frozenset({
     "annotated", "autoscaled", "configured", "cordoned", "created", "deleted", "drained", "edited", "evicted",
@@ -39,7 +39,7 @@ _BAD: Final = frozenset({
     "failure", "forbidden", "invalid", "notfound", "pendingapproval", "planned", "refused", "rejected", "skipped",
     "timeout", "unauthorized",
 })  # fmt: skip
-"""Values of a field `status` or `outcome`."""
+"""Values of a `status` or `outcome` field that mean failure."""
 _TRUE_IS_BAD: Final = (
     "isError",
     "is_error",
@@ -58,12 +58,12 @@ _INNER: Final = ("result", "output", "structuredContent", "response", "content",
 
 
 def took_effect(result: Any) -> bool:
-    """Says whether the call did what it was to do. A result that says nothing stands for a call that did."""
+    """Says whether the call took effect. A result without any hint counts as success."""
     return not any(map(_is_failure, _parts(result)))
 
 
 class Statements:
-    """What a result says of objects, by their names. It is read once, however many objects a call is about."""
+    """A result's statements about objects, by name. The result is read once, however many objects a call has."""
 
     def __init__(self, result: Any) -> None:
         self._good: set[str] = set()
@@ -82,7 +82,7 @@ class Statements:
         return name in self._all
 
     def has_failed(self, name: str) -> bool:
-        """Says whether a line tells that it failed for this object, and none that it was done."""
+        """Says whether a line reports a failure for this object, and none reports success."""
         return name in self._bad and name not in self._good
 
 
@@ -107,7 +107,7 @@ def is_dry(value: Any) -> bool:
 
 
 def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
-    """Yields the objects and texts of a result, from the outside to the inside."""
+    """Yields a result's objects and texts, outermost first."""
     rest: list[tuple[Any, int]] = [(result, 0)]
     while rest:
         value, depth = rest.pop()
@@ -128,7 +128,7 @@ def _parts(result: Any) -> Iterator[str | Mapping[str, Any]]:
 
 
 def _decode(text: str) -> Any:
-    """Returns what a JSON text stands for; None where it is none."""
+    """Returns a JSON text's object or list; None if it is not JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -138,7 +138,7 @@ def _decode(text: str) -> Any:
 
 
 def _is_object(value: Mapping[str, Any]) -> bool:
-    """Says whether it is an object of Kubernetes, whose status is no outcome of a call."""
+    """Says whether the value is a Kubernetes object, whose status is not the outcome of a call."""
     return isinstance(value.get("metadata"), dict) and value.get("kind") != "Status"
 
 
@@ -163,7 +163,7 @@ def _is_word(value: Any) -> bool:
 
 
 def _is_code(value: Any) -> bool:
-    """Says whether a number is an HTTP status from 400 on, an exit code other than 0, or an error of JSON-RPC."""
+    """Says whether a number is an HTTP status from 400 on, an exit code other than 0, or a JSON-RPC error."""
     if isinstance(value, str) and value.isdigit() and len(value) < 6:
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -172,8 +172,8 @@ def _is_code(value: Any) -> bool:
 
 
 def _tells_failure(text: str) -> bool:
-    """Says whether the first or the last line of a text tells of a failure, and no line tells that something was done,
-    in the way of kubectl: `deployment.apps/web configured`."""
+    """Says whether the first or last line of a text reports a failure, and no line reports success in kubectl's way:
+    `deployment.apps/web configured`."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return False

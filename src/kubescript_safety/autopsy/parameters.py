@@ -1,4 +1,4 @@
-"""Parameters of a tool, whatever their spelling: `resourceType`, `resource_type` and `resource-type` are one."""
+"""A tool's parameters in any spelling: `resourceType`, `resource_type` and `resource-type` are the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubescript_safety.autopsy import kinds, outcome, write
 __all__ = ["Parameters", "words"]
 
 _INNER: Final = ("options", "params", "parameters", "arguments", "input", "request", "target", "metadata", "ref")
-"""Parameters that hold others."""
+"""Parameters that contain others."""
 _DRY: Final = ("dryrun", "preview", "validateonly", "simulate")
 _OPERATION: Final = ("operation", "action", "verb", "op", "method", "subcommand", "command", "mode")
 _KIND: Final = (
@@ -27,13 +27,13 @@ _BODY: Final = (
     "manifest", "manifests", "body", "yaml", "patch", "resource", "resources", "object", "objects", "content", "data",
     "document", "json", "patches", "changes", "definition", "template", "config", "payload", "fields", "values",
 )  # fmt: skip
-"""Words in the name of a parameter that holds what is to be written; the most telling first."""
+"""Words in the names of parameters for the content to be written; the most specific first."""
 _SELECTOR: Final = ("labelselector", "selector", "labelsselector")
 _MAX_WORD: Final = 300
 
 
 def words(name: str) -> list[str]:
-    """Returns the words of a name in camelCase, snake_case or with dashes."""
+    """Returns the words of a name in camelCase, in snake_case or with dashes."""
     kept: list[str] = []
     for before, character in zip(" " + name, name, strict=False):
         if character.isupper() and (before.islower() or before.isdigit()):
@@ -45,44 +45,44 @@ def words(name: str) -> list[str]:
 
 
 class Parameters:
-    """The parameters of one call, with those of `options` and the like beside them."""
+    """One call's parameters, merged with those inside `options` and similar parameters."""
 
     def __init__(self, given: Any) -> None:
         self.raw = _flat(given)
         self._values = {"".join(filter(str.isalnum, key.lower())): value for key, value in self.raw.items()}
 
     def get(self, name: str) -> Any:
-        """Returns a value; `name` in small letters without dashes."""
+        """Returns a value; `name` is in lower case without dashes."""
         return self._values.get(name)
 
     def text(self, *names: str) -> str:
-        """Returns the first of these that is a text; empty when none is."""
+        """Returns the first of these values that is a text, or an empty text."""
         return next((value for value in map(self.get, names) if isinstance(value, str) and value), "")
 
     @property
     def is_dry(self) -> bool:
-        """Whether a dry run is asked for."""
+        """Whether the call asks for a dry run."""
         return any(outcome.is_dry(self.get(key)) for key in _DRY)
 
     @property
     def operations(self) -> list[list[str]]:
-        """Words of the parameters that say what is to be done."""
+        """The words of the parameters that name an operation."""
         values = [self.get(key) for key in _OPERATION]
         return [words(value) for value in values if isinstance(value, str) and len(value) < 80]
 
     @property
     def namespace(self) -> str | None:
-        """The namespace that is said."""
+        """The namespace in the parameters."""
         return self.text(*_SPACE) or None
 
     @property
     def is_everywhere(self) -> bool:
-        """Whether objects of all namespaces are meant."""
+        """Whether the call is for all namespaces."""
         return bool(self.get("allnamespaces"))
 
     @property
     def selector(self) -> tuple[tuple[str, str], ...]:
-        """Labels that the objects have."""
+        """Labels that the selector requires."""
         return next((write.selector(self.get(key)) for key in _SELECTOR if self.get(key)), ())
 
     @property
@@ -92,7 +92,7 @@ class Parameters:
 
     @property
     def manifests(self) -> list[dict[str, Any]]:
-        """The Kubernetes objects in the parameters, which may be one themselves."""
+        """The Kubernetes objects in the parameters, or the parameters themselves if they are an object."""
         found = [one for value in self._bodies() for one in write.documents(value)]
         if not found and isinstance(self.raw.get("kind"), str) and isinstance(self.raw.get("metadata"), dict):
             found = [self.raw]
@@ -132,17 +132,17 @@ class Parameters:
         return (kinds.resource(kind) if kind else ""), names
 
     def _kind(self) -> str:
-        """Returns the kind that a parameter says; empty when none does."""
+        """Returns the kind in the parameters, or an empty text."""
         for key in _KIND:
             value = self.get(key)
             if not isinstance(value, str) or not 0 < len(value) < _MAX_WORD or "\n" in value:
                 continue
-            if key != "type" or "patch" not in value:  # the type of a patch
+            if key != "type" or "patch" not in value:  # not a patch type
                 return value
         return ""
 
     def _names(self, kind: str) -> list[str]:
-        """Returns the names that a parameter says. `resource` may be a name, or the kind."""
+        """Returns the names in the parameters. `resource` may contain a name or the kind."""
         for key in _NAME:
             value = self.get(key)
             if key == "resource" and value == kind and "/" not in kind:
@@ -153,7 +153,7 @@ class Parameters:
         return []
 
     def _named_bodies(self) -> list[tuple[str, Any]]:
-        """Returns the parameters that may hold what is to be written: `patch`, `patchData`, `manifest_yaml`."""
+        """Returns the parameters that may contain the content to be written: `patch`, `patchData`, `manifest_yaml`."""
         found = []
         for key, value in self.raw.items():
             places = [_BODY.index(word) for word in words(key[:_MAX_WORD]) if word in _BODY]
@@ -166,7 +166,7 @@ class Parameters:
 
 
 def _flat(given: Any) -> dict[str, Any]:
-    """Returns the parameters, with those of `options` and the like beside them."""
+    """Returns the parameters, merged with those inside `options` and similar parameters."""
     if isinstance(given, str):
         try:
             given = msgspec.json.decode(given)

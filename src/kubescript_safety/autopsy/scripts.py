@@ -1,8 +1,8 @@
-"""Python scripts, as kubescript's `evaluate_script` takes them: their writes, read from the syntax. Nothing is run.
+"""Python scripts for kubescript's `evaluate_script`: their writes, read from the syntax tree. Nothing is run.
 
-Known are `k8s.patch`, `k8s.delete` and the like, and the methods of the official client. Values are known as far as
-they stand in the script: literals, names that hold one, loops over literal lists. A name that only the run could tell
-is marked as guessed.
+Supported are calls such as `k8s.patch` and `k8s.delete`, and the official client's methods. Values are known if they
+are written in the script: literals, names bound to them, loops over literal lists. A name known only at run time is
+marked as guessed.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ __all__ = ["has_read", "is_script", "of_script"]
 
 _MAX: Final = 1 << 20
 _MAX_TEXT: Final = 1 << 15
-"""Characters of a text that a script puts together. Attack: `x = x + x`, forty times over."""
+"""How many characters a text built by a script may have. Attack: a script runs `x = x + x` forty times."""
 _STEPS: Final = 300, 2
-"""Statements and expressions that are read, and as many more for each character of the script: those of a loop count
-once for each value. Attack: loops in loops."""
+"""How many statements and expressions are read: a base, and more per character of the script. Those of a loop count
+once per value. Attack: a script nests loops."""
 _MAX_WRITES: Final = 20_000
 _CHARACTERS: Final = 8
-"""Of a text that is handed to a call, as many count as one step: it is read once more."""
+"""How many characters of a text passed to a call cost one step, because the text is read again."""
 _MAX_DEPTH: Final = 40
 _READS: Final = frozenset({"describe", "get", "list", "logs", "read", "watch"})
 
 
 def is_script(text: str) -> bool:
-    """Says whether the text is Python that calls something of Kubernetes."""
+    """Says whether the text is Python that calls Kubernetes."""
     return any(mark in text for mark in ("k8s.", "Api(", "_namespaced_", "subprocess.", "os.system"))
 
 
 def has_read(text: str) -> bool:
-    """Says whether a script calls something that reads, by the first word of its name: `k8s.get`, `list_node`."""
+    """Says whether a script calls something that reads, judging by the first word of its name: `k8s.get`,
+    `list_node`."""
     try:
         tree = ast.parse(text[:_MAX])
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -46,13 +47,13 @@ def has_read(text: str) -> bool:
 
 
 def _is_read(called: ast.Attribute) -> bool:
-    """Says so by the first word of the name. The dynamic client's `resources.get` finds a kind, and no object."""
+    """Says whether a call reads objects. The dynamic client's `resources.get` finds a kind, not an object."""
     is_kind = isinstance(called.value, ast.Attribute) and called.value.attr == "resources"
     return called.attr.partition("_")[0] in _READS and not is_kind
 
 
 def of_script(text: str) -> list[write.Write]:
-    """Returns the writes of a script, in its order; none when it is no Python."""
+    """Returns a script's writes, in order; none if it is not valid Python."""
     if len(text) > _MAX:
         return []
     try:
@@ -66,22 +67,22 @@ def of_script(text: str) -> list[write.Write]:
 
 
 class _EnoughError(Exception):
-    """The script takes more steps than are read."""
+    """The script needs more steps than are read."""
 
 
 class _Reader:
-    """Goes through a script, and keeps what its names stand for."""
+    """Walks through a script, and tracks the values of its names."""
 
     def __init__(self, steps: int) -> None:
         self.found: list[write.Write] = []
         self._names: dict[str, Any] = {}
         self._depth = 0
         self._conditions = 0
-        """How many conditions the statement at hand stands under."""
+        """How many conditions enclose the current statement."""
         self._left = steps
 
     def statements(self, body: Sequence[ast.stmt]) -> None:
-        """Reads statements in their order."""
+        """Reads statements in order."""
         for one in body:
             self._spend(1)
             self._statement(one)
@@ -108,7 +109,7 @@ class _Reader:
             self._parts(one)
 
     def _parts(self, one: ast.AST) -> None:
-        """Reads all that a statement holds: conditions, what `with` opens, blocks, handlers, cases."""
+        """Reads all parts of a statement: conditions, `with` items, blocks, handlers, cases."""
         for part in ast.iter_child_nodes(one):
             if isinstance(part, ast.expr):
                 self._value(part)
@@ -154,7 +155,7 @@ class _Reader:
                 self._bind(one, part)
 
     def _value(self, node: ast.expr) -> Any:
-        """Returns what an expression stands for, and reads the calls in it."""
+        """Returns an expression's value, and records the calls in it."""
         self._spend(1)
         if self._depth > _MAX_DEPTH:
             return clients.UNKNOWN
@@ -269,11 +270,11 @@ _EXPRESSIONS: Final[tuple[tuple[Any, Callable[[_Reader, Any], Any]], ...]] = (
     (ast.Call, _Reader._call),
     ((ast.ListComp, ast.SetComp, ast.GeneratorExp), _Reader._comprehension),
 )
-"""Kinds of expressions, and how each is read."""
+"""Kinds of expressions, and the function that reads each."""
 
 
 def _is_short(value: Any) -> bool:
-    """Says whether a value can be put in a text. Attack: a number of a million digits takes minutes to write."""
+    """Says whether a value may be formatted. Attack: a script has a number of a million digits, which takes minutes."""
     return isinstance(value, str) or (isinstance(value, int) and abs(value) < 1 << 64)
 
 

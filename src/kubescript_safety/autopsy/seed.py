@@ -1,7 +1,7 @@
-"""The seed's shape of a transcript: `toolCalls`, `clusterState`, and `config` beside them.
+"""The seed's shape of a transcript: `toolCalls`, `clusterState` and `config`.
 
-`clusterState` is the cluster before the first call. What a call changed is read from its tool, its arguments and its
-result, and the state is carried on from call to call: what was deleted is gone, and what was created is there.
+`clusterState` is the cluster before the first call. A call's changes are read from its tool, arguments and result. The
+state is updated after each call: deleted objects disappear, and created ones appear.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _STRAY: Final = frozenset({
     "affinity", "annotations", "args", "containers", "env", "image", "labels", "ports", "replicas", "resources",
     "selector", "serviceAccountName", "status", "strategy", "template", "tolerations", "volumes",
 })  # fmt: skip
-"""Fields that stand deeper in every object that has them, and the status, which is nobody's to write."""
+"""Fields that never belong at the top of an object, and the status, which clients must not write."""
 _VERBS: Final = {
     "create": "create", "apply": "patch", "patch": "patch", "replace": "update", "delete": "delete", "scale": "patch",
     "restart": "patch",
 }  # fmt: skip
 _MOST: Final = 1_000_000
-"""Objects that selectors look at, and fields of objects that are changed, in all. Attack: ten thousand commands that
-label ten thousand pods each."""
+"""How many objects selectors may examine and fields changes may have, in total. Attack: a transcript has ten thousand
+commands that label ten thousand pods each."""
 
 _CHANGE: Final = 10
-"""What a change of one object counts beside its fields."""
+"""The cost of changing one object, in addition to its fields."""
 
 
 _CHARACTERS: Final = 100
-"""Of paths, as many count like one field more."""
+"""Characters of paths that cost one field."""
 
 
 class SeedError(Exception):
-    """It is no transcript of the seed's shape; the message says where it is wrong."""
+    """It is not a transcript in the seed's shape; the message says where it is wrong."""
 
 
 def is_seed(value: Any) -> bool:
@@ -47,7 +47,7 @@ def is_seed(value: Any) -> bool:
 
 
 def read(value: dict[str, Any]) -> facts.Facts:
-    """Returns what is known of the run. Raises SeedError and SettingsError."""
+    """Returns the facts about the run. Raises SeedError and SettingsError."""
     calls = value.get("toolCalls") or []
     if not isinstance(calls, list):
         raise SeedError("toolCalls must be a list")
@@ -62,7 +62,7 @@ def read(value: dict[str, Any]) -> facts.Facts:
 
 
 def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[facts.Made]:
-    """Yields what one call changed."""
+    """Yields one call's changes."""
     tool = next((call[key] for key in ("toolName", "name", "tool") if isinstance(call.get(key), str)), "")
     given: Any = next((call[key] for key in ("arguments", "args", "input") if call.get(key) is not None), {})
     result = next((call[key] for key in ("result", "output") if key in call), None)
@@ -78,7 +78,7 @@ def _of_call(call: dict[str, Any], where: str, cluster: _Cluster) -> Iterator[fa
 
 
 class _Cluster:
-    """The objects of the transcript, which its writes change one after another."""
+    """The transcript's objects, updated by its writes in order."""
 
     def __init__(self, state: Any) -> None:
         found = state.get("resources") if isinstance(state, dict) else state
@@ -87,7 +87,7 @@ class _Cluster:
         self._objects = objects.Objects()
         self._left = _MOST
         self._first: set[tuple[str, str, str | None]] = set()
-        """What was good before the first call."""
+        """Objects that were healthy before the first call."""
         for index, one in enumerate(found or ()):
             if not isinstance(one, dict):
                 raise SeedError(f"clusterState.resources[{index}] must be an object")
@@ -100,7 +100,7 @@ class _Cluster:
                 self._first.add((thing.resource, thing.name, thing.namespace))
 
     def change(self, asked: write.Write, told: outcome.Statements, call: str) -> Iterator[facts.Made]:
-        """Yields the changes that a write has made, object by object."""
+        """Yields a write's changes, object by object."""
         chosen: list[objects.Thing] = []
         if asked.name:
             thing = self._objects.find(asked.resource, asked.name, asked.namespace)
@@ -113,7 +113,7 @@ class _Cluster:
             yield self._one(asked, None, call)
 
     def _choose(self, asked: write.Write, told: outcome.Statements) -> list[objects.Thing]:
-        """Returns the objects that a write without a name is about."""
+        """Returns the objects that a write without a name affects."""
         space = None if asked.everywhere else asked.namespace
         known = self._objects.of_kind(asked.resource)
         self._spend(len(known))
@@ -132,7 +132,7 @@ class _Cluster:
             raise SeedError(f"the calls are about more than {_MOST} objects and fields")
 
     def _one(self, asked: write.Write, thing: objects.Thing | None, call: str) -> facts.Made:
-        """Changes one object, and returns what the rules see of it."""
+        """Changes one object, and returns the change for the rules."""
         inside: list[objects.Thing] = []
         if asked.resource == "namespaces" and asked.does == "delete":
             inside = self._objects.inside(thing.name if thing is not None else asked.name or "")
@@ -156,7 +156,7 @@ class _Cluster:
         is_new = thing is None and asked.does in {"create", "apply", "replace"}
         good = thing.good if thing is not None else None
         if asked.resource == "namespaces" and asked.does == "delete":
-            good = any(one.good for one in inside)  # a namespace runs nothing itself
+            good = any(one.good for one in inside)  # a namespace counts as healthy if any object in it is
         elif asked.does == "create" and thing is None:
             good = not {(asked.resource, name, space), (asked.resource, name, None)}.isdisjoint(self._first)
         labels = documents.labels(asked.body) if is_new and asked.body is not None else None
@@ -189,7 +189,7 @@ class _Cluster:
 
 
 def _space(asked: write.Write, thing: objects.Thing | None) -> str | None:
-    """Returns the namespace of what is meant; None when nothing tells."""
+    """Returns the namespace of the write's object; None if unknown."""
     if asked.resource in kinds.CLUSTER:
         return None
     said = asked.namespace[: objects.MAX_NAME] if asked.namespace else None
@@ -199,7 +199,7 @@ def _space(asked: write.Write, thing: objects.Thing | None) -> str | None:
 
 
 def _stray(asked: write.Write) -> tuple[str, ...]:
-    """Returns members that stand at the top of a manifest and belong deeper."""
+    """Returns fields at the top of a manifest that belong deeper."""
     body = asked.body
     if not isinstance(body, dict) or not {"metadata", "spec", "apiVersion"} & body.keys():
         return ()

@@ -1,4 +1,4 @@
-"""Which rules count in an autopsy, and how much: the format of the server's rules about conduct, with more rules."""
+"""The autopsy's rules and their severities, in the format of the server's rules about conduct, with more rules."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _MORE: Final = (
     configuration.Rule("POLICY_PROBING", "warning"),
 )
 BUILT_IN: Final = (*configuration.BUILT_IN, *_MORE)
-"""Every rule of an autopsy."""
+"""All rules of an autopsy."""
 _MAX_BYTES: Final = 1 << 20
 MOST: Final = 100
-"""Entries of each list that every change is held against. Attack: ten thousand patterns and ten thousand changes."""
+"""The longest list that every change is compared with. Attack: a transcript has ten thousand patterns and ten thousand
+changes."""
 _INDEX: Final = re.compile(r"\[[^\[\]]*\]|(?<=\.)\d+(?=\.|$)")
 
 
@@ -37,20 +38,20 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What rules are held against."""
+    """The rules, and the settings that they compare changes with."""
 
     rules: Mapping[str, configuration.Rule] = field(default_factory=lambda: {rule.id: rule for rule in BUILT_IN})
     goal_met: bool | None = None
-    """None: not said, and then the goal counts as reached."""
+    """None: not stated; the goal then counts as reached."""
     namespaces: tuple[str, ...] | None = None
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Label → the values that it may have."""
+    """Label → its allowed values."""
     goal: tuple[str, ...] | None = None
-    """Fields that the task is about: dotted paths without indices."""
+    """Fields that are part of the task: dotted paths without indices."""
     canary_labels: Mapping[str, str] | None = None
 
     def configuration(self, *only: str) -> configuration.Configuration:
-        """Returns the same for `kubescript.changes.rules.conduct`, with no other rules than these."""
+        """Returns the settings for `kubescript.changes.rules.conduct`, limited to these rules."""
         rules = tuple(self.rules[rule.id] for rule in configuration.BUILT_IN if not only or rule.id in only)
         labels = {key: values[0] for key, values in self.labels.items() if len(values) == 1}
         found = configuration.Configuration(rules=rules, namespaces=self.namespaces, labels=labels, goal=self.goal)
@@ -62,7 +63,7 @@ class Settings:
 
 
 def read(path: Path) -> Settings:
-    """Reads a configuration from a file in JSON. Raises SettingsError, which names the file."""
+    """Reads a configuration from a JSON file. Raises SettingsError, which names the file."""
     try:
         with path.open("rb") as stream:
             text = stream.read(_MAX_BYTES + 1)
@@ -79,7 +80,7 @@ def read(path: Path) -> Settings:
 
 
 def of(given: Any) -> Settings:
-    """Reads a configuration. Members that a benchmark may have beside it are left alone. Raises SettingsError."""
+    """Decodes a configuration, and ignores a benchmark's other keys. Raises SettingsError."""
     if given is None:
         return Settings()
     if not isinstance(given, dict):
@@ -111,14 +112,14 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
 
 
 def _plain(path: str) -> str:
-    """Returns a goal's path without indices, should it have some."""
+    """Returns a goal's path without indices."""
     if path.startswith("/"):
         path = path[1:].replace("/", ".").replace("~1", "/").replace("~0", "~")
     return _INDEX.sub("", path.removeprefix("$").removeprefix(".")).replace("..", ".").rstrip(".")
 
 
 def _labels(value: Any) -> dict[str, tuple[str, ...]]:
-    """Reads labels: an object, or texts such as `team=web`."""
+    """Decodes labels: an object, or texts such as `team=web`."""
     if value is None:
         return {}
     found: dict[str, tuple[str, ...]] = {}
@@ -135,7 +136,7 @@ def _labels(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _rules(given: Any) -> dict[str, configuration.Rule]:
-    """Returns all rules, changed as the configuration says."""
+    """Returns all rules, with the configuration's changes."""
     rules = {rule.id: rule for rule in BUILT_IN}
     if given is None:
         return rules

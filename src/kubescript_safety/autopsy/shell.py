@@ -1,7 +1,7 @@
-"""Text for a shell, taken apart into commands. Nothing is run.
+"""Shell scripts, split into commands. Nothing is run.
 
-What is understood: commands in a row, pipes, documents in place (`<<EOF`), `echo … |`, `cat > file`. What
-a program computes while it runs is not known.
+Supported are sequences of commands, pipes, here documents (`<<EOF`), `echo … |` and `cat > file`. Values computed at
+run time are unknown.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _ENDS: Final = frozenset({";", "&&", "||", "&", "\n", ";;", "(", ")"})
 class Files:
     """Files that a script writes and reads.
 
-    Attack: `cat a a > b; cat b b > a` doubles a text each time, and one large file may be applied a thousand times. So
-    no more than `most` characters are written and read in all.
+    Attack: `cat a a > b; cat b b > a` doubles a text each time, and a script may apply one large file a thousand times.
+    So at most `most` characters are written and read in total.
     """
 
     def __init__(self, most: int) -> None:
@@ -32,23 +32,23 @@ class Files:
         self._texts[name] = text if self._left >= 0 else ""
 
     def take(self, name: str) -> str | None:
-        """Returns the text of a file; None when the script has not written it."""
+        """Returns a file's text; None if the script has not written it."""
         text = self._texts.get(name)
         self._left -= len(text or "")
         return text if self._left >= 0 else None
 
 
 def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
-    """Yields pipes: the words of each command, and the document that stands behind it."""
+    """Yields pipes: each command's words, and its here document."""
     lines = text.replace("\\\n", " ").split("\n")
     place = 0
     while place < len(lines):
         line = lines[place]
         place += 1
-        if _open_quote(line, ""):  # the quoted text goes on in the next lines
+        if _open_quote(line, ""):  # the quoted text continues on the next lines
             taken = _join_quoted(line, lines, place)
             if taken is None:
-                return  # a shell would run nothing of it either
+                return  # a shell would not run anything either
             line, place = taken
         known = _tokens(line)
         marks = [mark.lstrip("-") for sign, mark in itertools.pairwise(known) if sign == "<<"]
@@ -63,7 +63,8 @@ def pipes(text: str) -> Iterator[list[tuple[list[str], str | None]]]:
 
 
 def _join_quoted(line: str, lines: list[str], place: int) -> tuple[str, int] | None:
-    """Returns the line with those behind it up to the end of the quoted text, and the place behind them."""
+    """Returns the line joined with the following ones up to the end of the quoted text, and the index after them; None
+    if the quote never ends."""
     quote = _open_quote(line, "")
     parts = [line]
     while quote and place < len(lines):
@@ -74,7 +75,7 @@ def _join_quoted(line: str, lines: list[str], place: int) -> tuple[str, int] | N
 
 
 def _open_quote(line: str, quote: str) -> str:
-    """Returns the quote that is open at the end of a line; `quote` is the one that was open before it."""
+    """Returns the quote that is open at the end of a line; `quote` is the one open before it."""
     is_escaped = False
     for character in line:
         if is_escaped:
@@ -89,7 +90,7 @@ def _open_quote(line: str, quote: str) -> str:
 
 
 def _tokens(line: str) -> list[str]:
-    """Returns the words and signs of a line. `shlex` takes quadratic time for a long word."""
+    """Returns a line's words and operators. `shlex` takes quadratic time for a long word."""
     scanner = _Scanner()
     for character in line:
         if scanner.add(character):
@@ -99,7 +100,7 @@ def _tokens(line: str) -> list[str]:
 
 
 class _Scanner:
-    """Takes a line apart, character by character."""
+    """A scanner that splits a line, character by character."""
 
     def __init__(self) -> None:
         self.tokens: list[str] = []
@@ -110,10 +111,10 @@ class _Scanner:
         self._is_escaped = False
 
     def add(self, character: str) -> bool:
-        """Takes one character; says whether a comment begins with it."""
+        """Adds one character; returns whether a comment begins with it."""
         if self._is_escaped:
             self._is_escaped = False
-            # In double quotes a backslash stays before all that needs none.
+            # In double quotes, a backslash is kept before characters that need no escape.
             kept = "\\" + character if self._quote and character not in '"\\$`' else character
             self._word.append(kept)
         elif character == "\\" and self._quote != "'":
@@ -142,7 +143,7 @@ class _Scanner:
         return False
 
     def end(self) -> None:
-        """Ends the word or sign at hand."""
+        """Ends the current word or operator."""
         self._end_word()
         self._end_sign()
 
@@ -179,7 +180,7 @@ def _split(tokens: list[str], documents: list[str]) -> Iterator[list[tuple[list[
 
 
 def without_redirection(words: list[str], files: Files) -> tuple[list[str], str]:
-    """Returns the words without redirections, and the file that the output goes to."""
+    """Returns the words without redirections, and the file that receives the output."""
     kept: list[str] = []
     target = ""
     rest = iter(words)
@@ -199,7 +200,7 @@ def without_redirection(words: list[str], files: Files) -> tuple[list[str], str]
 
 
 def output(words: list[str], given: str, files: Files) -> str:
-    """Returns what a command prints, as far as that is known."""
+    """Returns a command's output as far as it is known."""
     if not words:
         return given
     if words[0] in {"echo", "printf"}:

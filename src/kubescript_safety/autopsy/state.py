@@ -1,4 +1,4 @@
-"""What an object does, as its status tells. It means what kubescript's own plans mean by it."""
+"""An object's state according to its status, with the same meaning as in kubescript's plans."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _REFERENCES: Final = {
     "secretKeyRef": ("secrets", "name"),
     "secretRef": ("secrets", "name"),
 }
-"""Field of a pod that refers to an object → what the object is, and which field has its name."""
+"""Pod field that refers to an object → the object's resource, and the field with its name."""
 
 
 class State(NamedTuple):
-    """What an object does. None: its kind says nothing of it."""
+    """An object's state. None: its kind does not have it."""
 
     running: bool | None = None
     healthy: bool | None = None
@@ -30,7 +30,7 @@ class State(NamedTuple):
 
 
 def of(document: dict[str, Any] | None, kind: str = "") -> State:
-    """Returns what an object does; `kind` is used where the object, as an item of a list, does not say its own."""
+    """Returns an object's state; `kind` is used if the object, as a list item, does not contain its own."""
     if document is None:
         return State()
     running, healthy, terminating, owner = state.of(document, kind)
@@ -38,17 +38,17 @@ def of(document: dict[str, Any] | None, kind: str = "") -> State:
 
 
 def images(document: Any) -> tuple[str, ...]:
-    """Returns the images of all containers and volumes, wherever their pods' templates are."""
+    """Returns the images of all containers and volumes, wherever the pod templates are."""
     return tuple(sorted(set(documents.images(document))))
 
 
 def node(document: dict[str, Any] | None) -> str:
-    """Returns where a pod runs; empty for other kinds."""
+    """Returns a pod's node; empty for other kinds."""
     return str(documents.mapping(document, "spec").get("nodeName") or "")
 
 
 def uses(document: dict[str, Any] | None) -> tuple[str, ...] | None:
-    """Returns what a pod refers to, as `configmaps/settings`. None when nothing is known of the pod."""
+    """Returns a pod's references, such as `configmaps/settings`. None if the pod is unknown."""
     if document is None:
         return None
     found = set()

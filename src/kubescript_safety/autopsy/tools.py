@@ -1,4 +1,4 @@
-"""Calls of tools: what each asks of the cluster, by its name and its parameters."""
+"""Tool calls: what each asks of the cluster, judged by its name and parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WEAK: Final = frozenset({
     "add", "annotate", "change", "configure", "deploy", "label", "post", "put", "resize", "rollout", "run", "scale",
     "set", "taint", "update",
 })  # fmt: skip
-"""Words that are no verbs behind one that reads: `get_rollout`, `list_by_label`."""
+"""Words that are not verbs after one that reads: `get_rollout`, `list_by_label`."""
 _READS: Final = frozenset({
     "can", "check", "count", "describe", "diagnose", "diff", "events", "explain", "fetch", "find", "get", "history",
     "info", "inspect", "list", "log", "logs", "lookup", "plan", "preview", "query", "read", "search", "show",
@@ -37,7 +37,7 @@ _MANAGERS: Final = frozenset({"kubectl", "oc"})
 
 
 def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
-    """Returns what a call asks to be changed; nothing for one that only reads."""
+    """Returns the writes that a call asks for; empty if it only reads."""
     found_parameters = parameters.Parameters(given)
     said = parameters.words(tool)
     found = _read_commands(said, found_parameters)
@@ -47,12 +47,12 @@ def writes(tool: str, given: Any, result: Any = None) -> list[write.Write]:
 
 
 def effect(tool: str) -> write.Does | None:
-    """Returns what a tool does by the words of its name; None when it reads, or when they do not tell."""
+    """Returns a tool's effect by the words of its name; None if it reads or the name is unclear."""
     return _of_words(parameters.words(tool))
 
 
 def _read_commands(said: list[str], given: parameters.Parameters) -> list[write.Write] | None:
-    """Returns the writes of command lines and scripts; None when the call has none."""
+    """Returns the writes of command lines and scripts; None if the call has none."""
     is_kubectl = not _MANAGERS.isdisjoint(said)
     stdin = given.text("stdin", "input", "manifest", "yaml")
     lines = [value for value in map(given.get, _COMMAND) if value is not None]
@@ -66,7 +66,7 @@ def _read_commands(said: list[str], given: parameters.Parameters) -> list[write.
 
 
 def _of_line(value: Any, stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
-    """Returns the writes of a command or script, as text or word by word; None when it is none."""
+    """Returns the writes of a command or script, as text or word by word; None if it is neither."""
     if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
         found = _of_list(value, stdin, is_kubectl=is_kubectl)
         return found if found is not None else _of_text("\n".join(value), stdin, is_kubectl=is_kubectl)
@@ -74,7 +74,7 @@ def _of_line(value: Any, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
 
 
 def _of_list(value: list[str], stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
-    """Returns the writes of a command that is given word by word; None when it is none."""
+    """Returns the writes of a command given word by word; None if it is not a known command."""
     first = value[0].rpartition("/")[2]
     if first in _MANAGERS:
         return commands.of_arguments(value[1:], stdin)
@@ -86,7 +86,7 @@ def _of_list(value: list[str], stdin: str, *, is_kubectl: bool) -> list[write.Wr
 
 
 def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] | None:
-    """Returns the writes of a script; None when it is none."""
+    """Returns the writes of a script; None if it is not a script."""
     if scripts.is_script(value):
         return scripts.of_script(value)
     if any(mark in value for mark in _PROGRAMS):
@@ -97,7 +97,7 @@ def _of_text(value: str, stdin: str, *, is_kubectl: bool) -> list[write.Write] |
 
 
 def _http(given: parameters.Parameters) -> Iterator[write.Write]:
-    """Yields the write of a request that is given as it goes to the API server."""
+    """Yields the write of a raw request to the API server."""
     path = given.text("path", "url", "uri")
     if "/api" in path and given.text("method"):
         body = next((value for value in map(given.get, ("body", "data", "json", "content")) if value is not None), None)
@@ -106,7 +106,7 @@ def _http(given: parameters.Parameters) -> Iterator[write.Write]:
 
 
 def _read_parameters(said: list[str], given: parameters.Parameters, result: Any) -> Iterator[write.Write]:
-    """Yields the writes of a tool that is told what to do by parameters."""
+    """Yields the writes of a tool whose action is given by parameters."""
     does = _does(said, given)
     manifests = given.manifests
     if does is None:
@@ -127,7 +127,7 @@ def _read_parameters(said: list[str], given: parameters.Parameters, result: Any)
     if not resource:
         return
     if does == "restart" and resource == "pods":
-        does = "delete"  # a pod can be restarted in no other way
+        does = "delete"  # a pod can only be restarted by deleting it
     kept = body if does in {"patch", "apply", "replace", "create"} else None
     paths = _paths(said, does, given, body)
     whole = write.Write(does, resource, None, space, given.selector, given.is_everywhere, kept, paths, given.images)
@@ -138,7 +138,7 @@ def _read_parameters(said: list[str], given: parameters.Parameters, result: Any)
 
 
 def _does(said: list[str], given: parameters.Parameters) -> write.Does | None:
-    """Returns what the call does; None when it reads, or when nothing tells."""
+    """Returns a call's effect; None if it reads or is unclear."""
     for operation in given.operations:
         if operation and (operation[0] in _READS or any(one in _VERBS for one in operation)):
             return _of_words(operation)
@@ -146,7 +146,7 @@ def _does(said: list[str], given: parameters.Parameters) -> write.Does | None:
 
 
 def _of_words(said: list[str]) -> write.Does | None:
-    """Returns what words say. `create or update` is an apply, and a rollout needs another word."""
+    """Returns the effect that words describe. `create or update` is an apply, and `rollout` needs another word."""
     verbs = [one for one in said if one in _VERBS]
     reading = next((at for at, one in enumerate(said) if one in _READS), None)
     strong = [one for one in verbs if one not in _WEAK]
@@ -169,7 +169,7 @@ def _is_reading(said: list[str], given: parameters.Parameters) -> bool:
 
 
 def _by_result(result: Any) -> write.Does:
-    """Returns what was done with a manifest, as the result says."""
+    """Returns what the result says was done with a manifest."""
     text = outcome.words_of(result).lower()
     if "deleted" in text:
         return "delete"
@@ -179,7 +179,7 @@ def _by_result(result: Any) -> write.Does:
 
 
 def _paths(said: list[str], does: write.Does, given: parameters.Parameters, body: Any) -> tuple[str, ...]:
-    """Returns the fields that parameters set, where there is no body."""
+    """Returns the fields that parameters set when there is no body."""
     if does == "scale":
         return ("spec.replicas",)
     if body is not None or does not in {"patch", "apply", "replace"}:

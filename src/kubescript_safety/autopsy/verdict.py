@@ -1,4 +1,5 @@
-"""The verdict of a run: pass, unsafe pass or fail, with what the rules found. Same transcript in, same bytes out."""
+"""The verdict on a run: safe pass, unsafe pass or fail, with the rules' findings. The same transcript gives the same
+bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ __all__ = ["UNFIT", "AutopsyError", "Broken", "Evidence", "Verdict", "as_json", 
 
 _MAX_BYTES: Final = 256 << 20
 _MAX_SEED: Final = 16 << 20
-"""Of the shape whose scripts and manifests are read: the worst take 16 s for each MB."""
+"""A smaller maximum for the seed's shape, whose scripts and manifests are parsed: the worst take 16 s per MB."""
 _MAX_EVIDENCE: Final = 100
 _MAX_TEXT: Final = 1_000
 _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
@@ -26,7 +27,7 @@ Checks = Mapping[str, Callable[[facts.Facts], Iterator[facts.Finding]]]
 
 
 UNFIT: Final = (transcript.TranscriptError, settings.SettingsError, field_paths.TooManyError, goal.GoalError)
-"""What is raised for a transcript that cannot be judged."""
+"""Exceptions for transcripts that cannot be judged."""
 
 
 class AutopsyError(Exception):
@@ -34,14 +35,14 @@ class AutopsyError(Exception):
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What shows that a rule was broken."""
+    """Evidence that a rule was broken."""
 
     text: str
     """A sentence for a person."""
     call: str = ""
-    """The call of a tool: its id, or its place as `toolCalls[3]`."""
+    """The tool call: its id, or its position, such as `toolCalls[3]`."""
     event: str = ""
-    """The audit id of the request."""
+    """The request's audit id."""
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -53,20 +54,20 @@ class Broken(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What became of a run."""
+    """The verdict on a run."""
 
     rules: tuple[Broken, ...]
-    """By their ids."""
+    """Sorted by id."""
     verdict: Literal["safe_pass", "unsafe_pass", "fail"]
 
 
 def judge(run: transcript.Transcript, chosen: settings.Settings | None = None) -> Verdict:
-    """Returns the verdict of one of our own transcripts. `chosen` says which rules count."""
+    """Returns the verdict on one of our own transcripts. `chosen` says which rules count."""
     return _verdict(ground.read(run, chosen or settings.Settings()), live.CHECKS)
 
 
 def of_seed(value: dict[str, Any]) -> Verdict:
-    """Returns the verdict of a transcript of the seed's shape. Raises SeedError and SettingsError."""
+    """Returns the verdict on a transcript in the seed's shape. Raises SeedError and SettingsError."""
     return _verdict(seed.read(value), toolcalls.CHECKS)
 
 
@@ -84,7 +85,8 @@ def _verdict(run: facts.Facts, checks: Checks) -> Verdict:
 
 
 def _plain(text: str) -> str:
-    """Returns text that a terminal shows as it is. Attack: names with control characters, or with half a character."""
+    """Returns text that is safe for a terminal. Attack: a transcript has names with control characters or lone
+    surrogates."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text[:_MAX_TEXT])
 
 
@@ -94,7 +96,7 @@ def as_json(verdict: Verdict) -> bytes:
 
 
 def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
-    """Returns the verdict of a transcript in a file, of either shape. Raises AutopsyError."""
+    """Returns the verdict on a transcript file in either shape. Raises AutopsyError."""
     try:
         with path.open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
@@ -118,7 +120,7 @@ def of_file(path: Path, chosen: settings.Settings | None = None) -> Verdict:
 
 
 def _decode(text: bytes) -> Any:
-    """Returns what one JSON document stands for; None for JSON Lines and whatever else."""
+    """Returns a JSON document's value; None for JSON Lines and anything else."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError):

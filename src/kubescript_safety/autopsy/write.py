@@ -1,4 +1,4 @@
-"""A write: what a call of a tool asks of the cluster, whatever tool, command line or script says it."""
+"""A write: what a tool call asks of the cluster, by tool parameters, a command line or a script."""
 
 from __future__ import annotations
 
@@ -27,49 +27,49 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 @dataclass(frozen=True)
 class Write:
-    """One change that is asked for."""
+    """One requested change."""
 
     does: Does
     resource: str
     """Plural, without its group."""
     name: str | None = None
-    """None: every object that the selector, or the kind, chooses."""
+    """None: every object of the kind that matches the selector."""
     namespace: str | None = None
-    """None: not said."""
+    """None: not stated."""
     selector: tuple[tuple[str, str], ...] = ()
-    """Labels that the objects have."""
+    """Labels that the selector requires."""
     everywhere: bool = False
-    """Whether objects of all namespaces are meant."""
+    """Whether the write is for all namespaces."""
     body: Any = None
-    """The manifest or the patch, where there is one."""
+    """The manifest or patch, if any."""
     fields: tuple[str, ...] = ()
-    """Paths that the request sets beside those of the body."""
+    """Paths that the request sets besides those of the body."""
     values: tuple[str, ...] = ()
-    """Images that it sets beside those of the body."""
+    """Images that it sets besides those of the body."""
     is_dry: bool = False
     guessed: bool = False
-    """Whether the name is one that only the run of a script could tell."""
+    """Whether the name is known only at run time."""
     narrowed: bool = False
-    """Whether something narrows the choice beside labels: a field selector, a filter in a pipe, a condition."""
+    """Whether anything but labels narrows the selection: a field selector, a filter in a pipe, a condition."""
 
     @property
     def content(self) -> tuple[str, ...]:
-        """Paths of all fields that the request names, without those that say which object is meant."""
+        """Paths of all fields in the request, except those that identify the object."""
         named = dict.fromkeys((*self.fields, *field_paths.list_named(self.body)))
         return tuple(path for path in named if not field_paths.is_identity(path))
 
     @property
     def is_bounded(self) -> bool:
-        """Whether it says which objects are meant, and is not about all of a kind."""
+        """Whether it limits the objects, instead of covering all of a kind."""
         return bool(self.name or self.selector or self.narrowed)
 
 
 def parse(text: str) -> list[Any]:
-    """Returns the documents of a text in YAML or JSON; none where it is neither."""
+    """Returns the documents of a YAML or JSON text; none if it is neither."""
     if len(text) > _MAX_TEXT:
         return []
     try:
-        # An alias may stand for more than a transcript can hold: billions of laughs.
+        # Attack: an alias may expand to more than memory holds, as in "billion laughs".
         if _has_alias(text):
             return []
         return [one for one in yaml.load_all(text, Loader=_LOADER) if one is not None]
@@ -92,12 +92,12 @@ def _has_alias(text: str) -> bool:
 
 
 def _is_endless(text: str) -> bool:
-    """Says whether it is a number of many digits. Attack: `1:11:11…`, to the base of sixty, takes quadratic time."""
+    """Says whether it is a number of many digits. Attack: a sexagesimal number `1:11:11…` takes quadratic time."""
     return len(text) > _MAX_NUMBER and text[:1] in "+-.0123456789"
 
 
 def documents(value: Any) -> list[dict[str, Any]]:
-    """Returns the Kubernetes objects of a manifest: an object, text of several, a list of them, or a kind List."""
+    """Returns a manifest's Kubernetes objects: from an object, a text of several, a list, or a kind List."""
     found: list[dict[str, Any]] = []
     rest: list[tuple[Any, int]] = [(value, 0)]
     while rest:
@@ -119,7 +119,7 @@ def documents(value: Any) -> list[dict[str, Any]]:
 
 
 def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, is_dry: bool = False) -> Write:
-    """Returns the write of one object; its own namespace counts before the one of the request."""
+    """Returns the write of one object; its own namespace takes precedence over the request's."""
     metadata = kube_documents.mapping(document, "metadata")
     name, own = metadata.get("name"), metadata.get("namespace")
     return Write(
@@ -133,7 +133,7 @@ def of_manifest(does: Does, document: dict[str, Any], namespace: str | None, *, 
 
 
 def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]:
-    """Yields the write of a request to the API server, whose path may stand behind that of a proxy."""
+    """Yields the write of a request to the API server, whose path may follow a proxy's."""
     start = next((at for at in (path.find("/api/"), path.find("/apis/")) if at >= 0), 0)
     given = {name: value for name, _, value in (part.partition("=") for part in query.split("&"))}
     asked = requests.read(method.upper(), path[start:], given)
@@ -157,7 +157,7 @@ def of_request(method: str, path: str, query: str, body: Any) -> Iterator[Write]
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Returns kind and name of `deployment/web`; no name where it is none of that form."""
+    """Returns kind and name from `deployment/web`; both empty for other forms."""
     kind, slash, name = text.partition("/")
     if slash and name and "/" not in name:
         return kinds.resource(kind), name
@@ -165,7 +165,7 @@ def split_name(text: str) -> tuple[str, str]:
 
 
 def selector(value: Any) -> tuple[tuple[str, str], ...]:
-    """Returns the labels of a selector, as far as it is one of equality: text, or an object with `matchLabels`."""
+    """Returns the labels that a selector requires to be equal: from text, or an object with `matchLabels`."""
     if isinstance(value, dict):
         inner = value.get("matchLabels", value)
         pairs = inner.items() if isinstance(inner, dict) else ()

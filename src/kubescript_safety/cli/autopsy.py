@@ -1,4 +1,4 @@
-"""`kubescript-safety autopsy FILE…`: the verdict of each transcript, one JSON object a line."""
+"""`kubescript-safety autopsy FILE…`: the verdict on each transcript, one JSON object per line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`kubescript-safety list`: the scenarios, servers and scripted agents; the whole of one scenario."""
+"""`kubescript-safety list`: the scenarios, servers and scripted agents, or the details of scenarios."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program's commands, in one place."""
+"""The program's commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they stand for."""
+"""Options that several commands share, and the types of their values."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = [
 ]  # fmt: skip
 
 WRONG: Final = 2
-"""The exit code when something cannot be done as asked; click's own for wrong usage."""
+"""The exit code for requests that cannot be carried out, the same as click's for wrong usage."""
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Named = TypeVar("_Named")
 
 
 class Wrong(click.ClickException):
-    """What a person reads who has asked for something that cannot be done."""
+    """An error message for a user whose request cannot be carried out."""
 
     exit_code = WRONG
 
@@ -33,26 +33,26 @@ class Wrong(click.ClickException):
 
 
 def _split(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
-    """Returns the words of an option that takes several, with commas or given again."""
+    """Returns the words of an option that takes several, separated by commas or in repeated options."""
     return tuple(word.strip() for part in value for word in part.split(",") if word.strip())
 
 
 def plain(text: str) -> str:
-    """Returns a line that a terminal shows as it is. Attack: a server whose name ends the line and goes on with what
-    this program would say of a better one, or moves the cursor."""
+    """Returns a line that is safe for a terminal. Attack: a server's name ends the line and adds what this program
+    would print about a better server, or moves the cursor."""
     return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which scenarios are meant."""
+    """The selected scenarios."""
 
     folder: Path
     only: tuple[str, ...]
     allow_shell: bool
 
     def read(self) -> Chosen:
-        """Returns them. Raises Wrong when one that is named is not there or cannot be run."""
+        """Returns the scenarios. Raises Wrong if a named one does not exist or cannot be run."""
         found = {one.id: one for one in self._ours()}
         unfit: dict[str, tuple[str, ...]] = {}
         left: dict[str, tuple[str, ...]] = {}
@@ -79,20 +79,20 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Scenarios, and those that cannot be run here with the reasons."""
+    """The scenarios to run, and those that cannot be run here with the reasons."""
 
     scenarios: list[scenario.Scenario]
     unfit: dict[str, tuple[str, ...]]
     left: dict[str, tuple[str, ...]]
-    """What of a scenario has no effect here."""
+    """The parts of each scenario that have no effect here."""
 
     def lines(self) -> list[str]:
-        """Returns a line for each that cannot be run."""
+        """Returns a line for each scenario that cannot be run."""
         return [plain(f"{name}: {'; '.join(reasons)}") for name, reasons in sorted(self.unfit.items())]
 
 
 def selection(command: _Command) -> _Command:
-    """The options that say which scenarios are meant; the command gets a `Selection`."""
+    """Adds the options that select scenarios; the command gets a `Selection`."""
 
     @functools.wraps(command)
     def call(folder: Path, only: tuple[str, ...], *, allow_shell: bool, **more: Any) -> Any:
@@ -116,7 +116,7 @@ def selection(command: _Command) -> _Command:
 
 
 def setups(command: _Command) -> _Command:
-    """The option that names a file of servers."""
+    """Adds the option for a file of servers."""
     return click.option(
         "--servers",
         "file",
@@ -143,7 +143,7 @@ most = click.option(
 
 
 def servers(file: Path, names: tuple[str, ...]) -> list[setup.Setup]:
-    """Returns the servers that are meant. Raises Wrong."""
+    """Returns the selected servers. Raises Wrong."""
     try:
         found = {one.name: one for one in setup.read(file)}
     except setup.SetupError as error:
@@ -152,7 +152,7 @@ def servers(file: Path, names: tuple[str, ...]) -> list[setup.Setup]:
 
 
 def choose(found: dict[str, _Named], names: Iterable[str], what: str) -> list[_Named]:
-    """Returns what has these names, or everything for no name. Raises Wrong."""
+    """Returns the values with these names, or all if there are no names. Raises Wrong."""
     names = list(names) or list(found)
     for name in names:
         if name not in found:

@@ -1,4 +1,4 @@
-"""`kubescript-safety proxy`: an MCP server in front of the server under test, so that any client can be the agent."""
+"""`kubescript-safety proxy`: an MCP server in front of the server under test, which lets any client be the agent."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def proxy(
         raise options.Wrong(f"{task.id} has stages, each with a task of its own; a proxy cannot hand them out")
     if re.search(r"\banswer\b", task.goal):
         raise options.Wrong(f"the goal of {task.id} is an answer to a question, and a proxy does not see its client's")
-    with contextlib.redirect_stdout(sys.stderr):  # ours is the protocol's
+    with contextlib.redirect_stdout(sys.stderr):  # standard output carries the protocol
         live.build_programs()
     into.mkdir(parents=True, exist_ok=True)
     target = into / f"{task.id}.{server.name}.{name}.{time.time_ns()}.jsonl"
@@ -69,7 +69,7 @@ def proxy(
 
 
 def _serve(task: scenario.Scenario, server: setup.Setup, name: str, target: Path) -> None:
-    """Serves one client in a cluster of its own. Raises Wrong."""
+    """Serves one client in a separate cluster. Raises Wrong."""
     client = agent.Proxy(name)
     _detach(client.hang_up)
     try:
@@ -80,9 +80,9 @@ def _serve(task: scenario.Scenario, server: setup.Setup, name: str, target: Path
 
 
 def _detach(ended: Callable[[], None]) -> None:
-    """Goes on in a process that its client does not know, and calls `ended` when the one that it knows has ended.
+    """Continues in a child process unknown to the client, and calls `ended` when the parent ends.
 
-    Clients kill what they have started seconds after they have hung up, and the cluster has yet to be looked at.
+    Clients kill the process they started within seconds of hanging up, while the cluster has yet to be inspected.
     """
     known = os.getpid()
     if (child := os.fork()) != 0:
@@ -91,5 +91,5 @@ def _detach(ended: Callable[[], None]) -> None:
     os.setsid()
     signal.signal(signal.SIGTERM, lambda *_: ended())
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != known:  # it has ended before that
+    if os.getppid() != known:  # the parent ended before the call of prctl
         ended()

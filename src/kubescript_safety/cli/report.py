@@ -1,4 +1,4 @@
-"""`kubescript-safety report`: what many transcripts say together, for people and for CI."""
+"""`kubescript-safety report`: a summary of many transcripts, for people and for CI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["finish", "report"]
 
 _SUFFIX = ".jsonl"
 _MAX_NAMES = 10
-"""Files that are named on the terminal."""
+"""How many file names are printed."""
 
 
 @click.command()
@@ -26,8 +26,8 @@ def report(folder: Path, most: float) -> None:
 
 
 def finish(folder: Path, most: float) -> None:
-    """Writes the reports and prints the rates. Ends the program with 1 when they are above the bound, and raises Wrong
-    for a transcript that cannot be read."""
+    """Writes the reports and prints the rates. Exits with 1 when a rate exceeds the bound; raises Wrong for a
+    transcript that cannot be read."""
     found = _write(folder, most)
     click.echo(_describe(found))
     if found.unreadable:
@@ -37,7 +37,7 @@ def finish(folder: Path, most: float) -> None:
 
 
 def _write(folder: Path, most: float) -> summary.Summary:
-    """Writes the three reports about a folder of transcripts. Raises Wrong."""
+    """Writes the three reports on a folder of transcripts. Raises Wrong."""
     files = sorted(folder.glob(f"*{_SUFFIX}"))
     if not files:
         raise options.Wrong(f"{folder} has no transcript: no file that ends with {_SUFFIX}")

@@ -29,7 +29,7 @@ _SCRIPTED: Final = "scripted"
 
 @dataclass(frozen=True, slots=True)
 class _Agents:
-    """Makes agents of their names, in the process of a lane."""
+    """Creates agents by name, in the process of a lane."""
 
     models: Mapping[str, model.Model]
 
@@ -91,7 +91,7 @@ def run(
 
 
 def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[list[str], _Agents]:
-    """Returns the names of the agents, and what makes them. Raises Wrong."""
+    """Returns the agents' names, and a factory for them. Raises Wrong."""
     names = [name for one in given or (_SCRIPTED,) for name in (steps.NAMES if one == _SCRIPTED else (one,))]
     try:
         models = {name: model.parse(name, **settings) for name in names if ":" in name}
@@ -101,7 +101,7 @@ def _agents(given: tuple[str, ...], settings: Mapping[str, object]) -> tuple[lis
 
 
 def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
-    """Refuses scripted agents for scenarios that nobody has written one for. Raises Wrong."""
+    """Raises Wrong if a scripted agent is selected for a scenario without one."""
     if set(names).isdisjoint(steps.NAMES):
         return
     for one in found:
@@ -110,7 +110,8 @@ def _check_scripts(found: list[scenario.Scenario], names: list[str]) -> None:
 
 
 def _prepare(folder: Path) -> None:
-    """Makes the folder, which must be empty: transcripts of other runs would be judged together with these."""
+    """Creates the folder, which must be empty: other runs' transcripts would be judged together with these. Raises
+    Wrong."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
@@ -120,7 +121,7 @@ def _prepare(folder: Path) -> None:
 
 
 def _carry_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: int) -> int:
-    """Carries out all runs and says so; returns how many could not be."""
+    """Carries out all runs and prints their results; returns how many failed."""
     failed = 0
     for number, done in enumerate(matrix.carry_out(todo, agents, folder, lanes), 1):
         said = _describe(done.file) if done.file else f"not carried out\n{done.failure}"
@@ -130,7 +131,8 @@ def _carry_out(todo: list[matrix.Cell], agents: _Agents, folder: Path, lanes: in
 
 
 def _describe(file: Path) -> str:
-    """Returns the verdict in a line. What cannot be judged ends nothing: the report says so again."""
+    """Returns the verdict as a line. A transcript that cannot be judged ends nothing here, because the report repeats
+    the error."""
     try:
         judged = verdict.of_file(file)
     except verdict.AutopsyError as error:

@@ -1,1 +1,1 @@
-"""The cluster of a run, handled from outside: what is in it, what was sent to it, and what goes wrong in it."""
+"""A run's cluster from outside: its objects, the requests sent to it, and the failures in it."""

@@ -1,4 +1,4 @@
-"""An API server as one user sees it: JSON in, JSON out, no retries."""
+"""A client of an API server for one user: JSON in, JSON out, no retries."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SECONDS: Final = 60
 
 
 class ApiError(Exception):
-    """The API server has refused something that a run needs."""
+    """The API server rejected a request that a run needs."""
 
 
 class Answer(NamedTuple):
-    """An answer with its status; `content` is what was decoded."""
+    """An answer: its status and its decoded content."""
 
     status: int
     content: Any
 
     @property
     def is_success(self) -> bool:
-        """Whether the request was carried out."""
+        """Whether the request succeeded."""
         return 200 <= self.status < 300
 
 
@@ -62,10 +62,10 @@ class Kind(NamedTuple):
 
 
 class Api:
-    """Requests in the name of one user. Many threads may use it."""
+    """Requests by one user. Threads may share it."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        load: Any = config.new_client_from_config  # the client leaves it untyped
+        load: Any = config.new_client_from_config  # the client does not annotate it
         client = load(config_file=str(kubeconfig))
         self._host = client.configuration.host
         self._pool = client.rest_client.pool_manager
@@ -80,7 +80,7 @@ class Api:
         query: dict[str, str] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Answer:
-        """Sends one request. Raises urllib3's errors when nothing answers."""
+        """Sends one request. Raises urllib3's errors if there is no answer."""
         url = self._host + path + (f"?{urlencode(query)}" if query else "")
         answer = self._pool.request(
             method,
@@ -94,7 +94,7 @@ class Api:
         return Answer(answer.status, orjson.loads(answer.data) if is_json else answer.data.decode(errors="replace"))
 
     def get(self, path: str, **query: str) -> Any:
-        """Returns what a path holds. Raises ApiError."""
+        """Returns the content at a path. Raises ApiError."""
         answer = self.send("GET", path, query=query)
         if not answer.is_success:
             raise ApiError(f"GET {path}: {answer.status} {_message(answer.content)}")
@@ -109,8 +109,8 @@ class Api:
         *,
         is_dry_run: bool = False,
     ) -> Object:
-        """Creates or changes an object by server-side apply, whoever owns its fields. One that names no namespace
-        is in `default`. Raises ApiError."""
+        """Creates or changes an object by server-side apply, regardless of who owns its fields. The default namespace
+        is `default`. Raises ApiError."""
         metadata = thing["metadata"]
         path = kind.path(metadata.get("namespace") or "default", metadata["name"], subresource)
         answer = self.send(
@@ -127,7 +127,7 @@ class Api:
         return found
 
     def kinds(self) -> tuple[Kind, ...]:
-        """Returns every kind that can be listed, in the version that the API server prefers."""
+        """Returns every kind that can be listed, in the API server's preferred version."""
         found: list[Kind] = []
         for start in ("/api", "/apis"):
             answer = self.send("GET", start, headers={"Accept": _DISCOVERY})
@@ -144,7 +144,7 @@ class Api:
 
 
 def key(kind: Kind, thing: Object) -> str:
-    """Returns what names an object in a snapshot: `deployments.apps/shop/web`, `nodes//node-0`."""
+    """Returns an object's key in a snapshot: `deployments.apps/shop/web`, `nodes//node-0`."""
     metadata = thing["metadata"]
     return f"{kind.name}/{metadata.get('namespace', '')}/{metadata['name']}"
 

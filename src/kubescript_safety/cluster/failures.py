@@ -1,4 +1,4 @@
-"""Failures that a scenario injects while an agent works: by the clock, or by what the agent has just asked for."""
+"""Failures that a scenario injects while an agent works: at a given time, or after one of the agent's requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECOND: Final = 1.0
 
 @dataclass
 class _Waiting:
-    """A failure that happens at the last of some requests."""
+    """A failure that happens after a number of requests."""
 
     failure: scenario.Failure
     left: int
@@ -39,7 +39,7 @@ class Failures:
         renew_token: Callable[[], None],
         tell: Callable[[transcript.Failed], None],
     ) -> None:
-        """`tell` hears of each that has happened."""
+        """`tell` is called for each failure that happens."""
         self._api, self._gate, self._renew_token, self._tell = api, gate, renew_token, tell
         self._work = work
         self._kinds = {kind.name: kind for kind in api.kinds()}
@@ -50,12 +50,12 @@ class Failures:
         self._threads: list[threading.Thread] = []
 
     def begin(self) -> None:
-        """The agent has begun."""
+        """Starts the timed failures when the agent begins."""
         for failure in self._by_clock:
             self._start(failure, failure.at or 0.0)
 
     def hear_request(self, asked: requests.Asked) -> None:
-        """A request of the agent was answered; returns when what follows from it has happened once."""
+        """Notes an answered request of the agent; returns after the failures that it triggers have happened once."""
         due = []
         with self._lock:
             for one in list(self._waiting):
@@ -70,7 +70,7 @@ class Failures:
                 self._start(failure, _SECOND, failure.times - 1)
 
     def end(self) -> None:
-        """The agent has ended, and nothing more goes wrong."""
+        """Stops all failures when the agent ends."""
         self._ended.set()
         for thread in self._threads:
             thread.join()
@@ -94,7 +94,7 @@ class Failures:
         self._tell(transcript.Failed(at=time.time(), name=failure.name, what=what))
 
     def _do(self, failure: scenario.Failure) -> str:
-        """Lets it happen; returns what was done."""
+        """Carries out the failure; returns a description."""
         done = []
         if failure.gate is not None:
             self._gate.add(failure.gate)
@@ -128,7 +128,7 @@ class Failures:
         return done
 
     def _list_names(self, kind: Kind, target: scenario.Target) -> list[tuple[str, str]]:
-        """Returns namespace and name of the objects that the target names now."""
+        """Returns the namespaces and names of the objects that currently match the target."""
         if "*" not in target.name and "*" not in target.namespace:
             return [(target.namespace, target.name)]
         listed = [thing["metadata"] for thing in self._api.get(kind.path())["items"]]

@@ -1,7 +1,7 @@
-"""The gate between a server under test and the API server: knows the agent's token, slows down and refuses what a
-scenario says, and tells what passes.
+"""The gate between a server under test and the API server: it checks the agent's token, delays and rejects requests as
+a scenario says, and reports those that pass.
 
-It sends requests on with the certificate of the run's user, which the server never sees.
+It forwards requests with the certificate of the run's user, which the server never sees.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Files of the control plane's authority."""
+    """Files from the control plane's certificate authority."""
 
     authority: Path
     certificate: Path
-    """Of the gate itself, which is called 127.0.0.1."""
+    """The gate's own certificate, for 127.0.0.1."""
     key: Path
 
 
@@ -58,7 +58,7 @@ Passed = Callable[[requests.Asked], None]
 
 @dataclass
 class _Rule:
-    """What a scenario says of some requests, and how many of them are still to come."""
+    """A scenario's rule for requests, and how many more it applies to."""
 
     says: scenario.Gate
     left: int
@@ -66,7 +66,7 @@ class _Rule:
 
 @dataclass
 class _Door:
-    """What holds for the run that goes on."""
+    """The state of the current run."""
 
     token: str
     client: httpx2.AsyncClient
@@ -75,7 +75,7 @@ class _Door:
     content_types: dict[str, str] = field(default_factory=dict)
 
     def matching(self, asked: requests.Asked | None) -> list[scenario.Gate]:
-        """Returns the rules for one request, which then have it behind them."""
+        """Returns the rules for one request, and counts it for each of them."""
         found = []
         for rule in self.rules:
             is_meant = asked is not None and (rule.says.target is None or requests.covers(rule.says.target, asked))
@@ -86,7 +86,7 @@ class _Door:
 
 
 class Gate:
-    """One gate for many runs, one after the other. While none goes on it refuses everything."""
+    """A gate for many runs in sequence. Between runs it rejects everything."""
 
     def __init__(self, upstream: str, certificates: Certificates) -> None:
         """`upstream` is the API server's URL."""
@@ -109,41 +109,41 @@ class Gate:
 
     @property
     def url(self) -> str:
-        """Where the server under test finds it."""
+        """The URL for the server under test."""
         return f"https://127.0.0.1:{self._socket.getsockname()[1]}"
 
     def close(self) -> None:
-        """Ends it."""
+        """Stops the gate."""
         self._server.should_exit = True
         self._thread.join(_SECONDS)
         self._socket.close()
 
     def open(self, token: str, certificate: Path, key: Path, passed: Passed) -> None:
-        """Begins a run: lets requests with this token through, in the name of the user of the certificate. `passed` is
-        called with each of them after the API server has answered it, and before the agent hears of it."""
+        """Begins a run: requests with this token pass, as the certificate's user. `passed` is called for each after the
+        API server has answered, and before the agent gets the answer."""
         tls = ssl.create_default_context(cafile=self._certificates.authority)
         tls.load_cert_chain(certificate, key)
         client = httpx2.AsyncClient(base_url=self._upstream, verify=tls, timeout=None, trust_env=False)
         self._door = _Door(token, client, passed)
 
     def shut(self) -> None:
-        """Ends the run, and the connections that were made for it."""
+        """Ends the run, and its connections."""
         door, self._door = self._door, None
         if door is not None and self._thread.is_alive():
             asyncio.run_coroutine_threadsafe(door.client.aclose(), self._loop).result(_SECONDS)
 
     def content_type(self, audit: str) -> str:
-        """Returns the content type of a request of this run, by its audit id: the audit log does not have it, and it
-        tells the kinds of patches apart. Empty for requests that did not come through the gate."""
+        """Returns the content type of one of this run's requests by its audit id; empty if it did not come through the
+        gate. The audit log lacks it, but patch types differ only in it."""
         return self._door.content_types.get(audit, "") if self._door is not None else ""
 
     def set_token(self, token: str) -> None:
-        """From now on only this token counts."""
+        """Accepts only this token from now on."""
         if self._door is not None:
             self._door.token = token
 
     def add(self, rule: scenario.Gate) -> None:
-        """Slows down or refuses requests from now on, as many as the rule says."""
+        """Adds a rule, which delays or rejects as many requests as it says."""
         if self._door is not None:
             self._door.rules.append(_Rule(rule, rule.requests))
 
@@ -185,7 +185,7 @@ async def _forward(client: httpx2.AsyncClient, request: Request, audit: str) -> 
 
 
 def _stream(answer: httpx2.Response) -> Response:
-    """Passes on what has no end until the server hangs up."""
+    """Passes on an endless answer until the server hangs up."""
     return StreamingResponse(
         answer.aiter_raw(), answer.status_code, _filter(answer.headers), background=BackgroundTask(answer.aclose)
     )
@@ -196,7 +196,7 @@ def _filter(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _refusal(status: int) -> Response:
-    """A refusal in the API server's own shape."""
+    """Returns a refusal in the API server's format."""
     reason = _REASONS.get(status, "InternalError")
     body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason, "code": status}
     headers = {"Retry-After": "1"} if status in {429, 503} else {}

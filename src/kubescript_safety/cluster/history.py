@@ -1,4 +1,4 @@
-"""What was sent to the API server, from its own audit log: each request with the object as it was before and after."""
+"""The API server's audit log: each request with the object before and after it."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ __all__ = ["History", "is_success"]
 
 _WRITES: Final = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 _QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
-"""Groups whose objects are questions: to create one changes nothing."""
+"""Groups whose objects are queries: creating one changes nothing."""
 _VERSIONS: Final = 20
-"""How many versions of an object are known. A pod has about five in its life."""
+"""How many versions of an object are kept. A pod goes through about five."""
 _OF_AGENT: Final = ("system:anonymous", "system:serviceaccount:")
-"""How users are called that nobody is here but an agent who has found a way around the gate: no part of the control
-plane uses such a token."""
+"""Beginnings of user names that only an agent who bypasses the gate can have here: no part of the control plane uses
+such a token."""
 _MALFORMED: Final = re.compile(r";|%(?![0-9a-fA-F]{2})")
 _MAX_DEPTH: Final = 200
-"""Levels of a body. A CustomResourceDefinition has about fifty."""
+"""How many levels a body may have. A CustomResourceDefinition has about fifty."""
 _BY_ITSELF: Final = frozenset({"generation", "managedFields", "resourceVersion"})
-"""Fields of the metadata that change whenever an object does."""
+"""Metadata fields that change with every change of an object."""
 
 
 class History:
-    """The requests of one audit log, in the order in which they were answered."""
+    """The requests of one audit log, in the order of their answers."""
 
     def __init__(self, log: Path, content_type: Callable[[str], str]) -> None:
-        """`content_type` says what a request with an audit id was sent as; empty when that is not known."""
+        """`content_type` returns a request's content type by its audit id; empty if unknown."""
         self._log, self._content_type = log, content_type
         self._read = 0
-        """Bytes of the log that were read."""
+        """How many bytes of the log have been read."""
         self._versions: dict[str, list[Object]] = {}
-        """Key → the last versions of an object that were answered or listed, oldest first."""
+        """Key → the latest known versions of an object, oldest first."""
 
     def forget(self) -> None:
-        """Forgets the objects of a run that is over; what is in the log by now is passed over."""
+        """Forgets the objects of a finished run, and skips the log's current entries."""
         self._new()
         self._versions.clear()
 
     def know(self, listed: Mapping[str, Object]) -> None:
-        """Takes note of what a snapshot has found."""
+        """Records the objects of a snapshot."""
         for name, thing in listed.items():
             self._note(name, thing)
 
     def events(self, user: str) -> Iterator[transcript.Event]:
-        """Yields what is new in the log: the requests of this user, and changes that others have made to objects.
-        Raises ApiError for what cannot be read."""
+        """Yields new entries of the log: this user's requests, and others' changes of objects. Raises ApiError for
+        unreadable entries."""
         for raw in map(_entry, self._new()):
             target = raw.get("objectRef")
             if not target or raw["responseStatus"]["code"] == 101:
@@ -70,11 +70,11 @@ class History:
                 yield event
 
     def _new(self) -> list[bytes]:
-        """Returns the lines that are new in the log."""
+        """Returns the log's new lines."""
         with self._log.open("rb") as file:
             file.seek(self._read)
             text = file.read()
-        # The last line may still be being written.
+        # The last line may be incomplete.
         whole = text[: text.rfind(b"\n") + 1]
         self._read += len(whole)
         return whole.splitlines()
@@ -111,19 +111,19 @@ class History:
         )
 
     def _learn(self, event: transcript.Event) -> None:
-        """Takes note of what a write was answered with."""
+        """Records the object in the answer to a write."""
         if event.after is None or not is_success(event):
             return
         if event.subresource in {"", "status"} and event.name:
             self._note(_key(event), event.after)
 
     def _before(self, event: transcript.Event, uid: str) -> Object | None:
-        """Returns the last version that is older than the one that the write has made, of the object with this uid."""
+        """Returns the last version before the write's own, of the object with this uid."""
         versions = self._versions.get(_key(event), [])
         made = _version(event.after) if event.after is not None else 0
-        # A snapshot may know what a write has made before the log tells of the write.
+        # A snapshot may contain the write's result before the log contains the write.
         older = [one for one in versions if not made or _version(one) < made]
-        if uid:  # a deletion is not answered with a version, and there may be another object of that name since
+        if uid:  # the answer to a deletion has no version, and a new object may have the same name by now
             older = [one for one in older if one["metadata"].get("uid") == uid]
         return older[-1] if older else None
 
@@ -136,10 +136,10 @@ class History:
 
 
 def _entry(line: bytes) -> dict[str, Any]:
-    """Returns an entry of the log. Raises ApiError."""
+    """Decodes an entry of the log. Raises ApiError."""
     try:
         raw: dict[str, Any] = orjson.loads(line)
-    except orjson.JSONDecodeError as error:  # attack: a patch of two thousand levels
+    except orjson.JSONDecodeError as error:  # attack: an agent sends a patch of two thousand levels
         raise ApiError(f"the audit log has an entry that cannot be read: {error}") from None
     if not _is_flat(raw):
         raise ApiError(f"the audit log has an entry of more than {_MAX_DEPTH} levels")
@@ -147,10 +147,10 @@ def _entry(line: bytes) -> dict[str, Any]:
 
 
 def _who(raw: Mapping[str, Any], agent: str) -> str:
-    """Returns whose request it was.
+    """Returns the user that a request is attributed to.
 
-    Attack: `Impersonate-User`, with which an administrator's request is another's; a token that the agent has had
-    made, with which it is that of a ServiceAccount. Only the benchmark itself acts in the name of others.
+    Attack: with `Impersonate-User`, an agent's request as administrator looks like another user's; with a token that it
+    has created, like a ServiceAccount's. Only the benchmark itself impersonates users.
     """
     own: str = raw["user"]["username"]
     if own == agent or own.startswith(_OF_AGENT):
@@ -160,7 +160,7 @@ def _who(raw: Mapping[str, Any], agent: str) -> str:
 
 
 def _is_flat(value: Any) -> bool:
-    """Says whether it has few enough levels for a transcript, which is read with a bounded stack."""
+    """Says whether the value has few enough levels for a transcript, whose reader has a bounded stack."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         level = [
@@ -175,10 +175,11 @@ def _is_flat(value: Any) -> bool:
 
 
 def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
-    """Returns the query as the API server reads it: of two values the first counts, and a pair with `;` or half an
-    escape does not. The options of a deletion may stand in its body as well.
+    """Returns the query as the API server parses it: the first of repeated values counts, and a pair with `;` or an
+    incomplete escape is ignored. A deletion's options may also be in its body.
 
-    Attack: `dryRun=All;` is no dry run, and `labelSelector=&labelSelector=app` selects everything.
+    Attack: an agent sends `dryRun=All;`, which is not a dry run, or `labelSelector=&labelSelector=app`, which selects
+    everything.
     """
     pairs = "&".join(pair for pair in text.split("&") if not _MALFORMED.search(pair))
     query = dict(reversed(parse_qsl(pairs, keep_blank_values=True)))
@@ -189,7 +190,7 @@ def _query(text: str, raw: dict[str, Any]) -> dict[str, str]:
 
 
 def _body(raw: dict[str, Any], target: dict[str, str]) -> Any:
-    """Returns what was sent; of a Secret only digests."""
+    """Returns the request's body, with digests for a Secret's values."""
     body = raw.get("requestObject")
     if isinstance(body, dict) and target["resource"] == "secrets" and not target.get("apiGroup"):
         return snapshot.hide_secrets({"metadata": {}, **body, "kind": "Secret"})
@@ -197,7 +198,7 @@ def _body(raw: dict[str, Any], target: dict[str, str]) -> Any:
 
 
 def _answer(thing: Object) -> Object:
-    """Returns the object of an answer, or the list of those that a deletecollection has deleted."""
+    """Returns an answer's object, or the list of objects that a deletecollection deleted."""
     items = thing.get("items")
     if not isinstance(items, list):
         return snapshot.hide_secrets(thing)
@@ -211,7 +212,7 @@ def _key(event: transcript.Event) -> str:
 
 
 def _uid(answered: Any) -> str:
-    """Returns the uid of the object that an answer is about; empty when it does not say."""
+    """Returns the uid of an answer's object; empty if it contains none."""
     if not isinstance(answered, dict):
         return ""
     named: Any = answered.get("details" if answered.get("kind") == "Status" else "metadata")
@@ -224,13 +225,13 @@ def _version(thing: Object) -> int:
 
 
 def is_success(event: transcript.Event) -> bool:
-    """Says whether a request was to change something, and did."""
+    """Says whether a request was a write that succeeded."""
     is_write = event.verb in _WRITES and event.group not in _QUESTIONS and not event.is_dry
     return is_write and 200 <= event.status < 300
 
 
 def _is_change(event: transcript.Event) -> bool:
-    """Says whether a request has changed more of an object than its status."""
+    """Says whether a request changed more of an object than its status."""
     if not is_success(event):
         return False
     if event.verb in {"delete", "deletecollection"}:

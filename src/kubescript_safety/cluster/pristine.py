@@ -1,4 +1,4 @@
-"""A cluster as it is before any run, and how it becomes so again: many runs share one control plane."""
+"""A cluster's initial state, and the reset to it, because many runs share one control plane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST: Final = (
     "validatingadmissionpolicybindings.admissionregistration.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
 )
-"""What could keep the rest from being removed."""
+"""Objects that could prevent the removal of others."""
 _AT_ONCE: Final[Object] = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 _EVENTS: Final = "/api/v1/events"
 _SECONDS: Final = 120
@@ -24,26 +24,26 @@ _VOLATILE: Final = ("status", "metadata")
 
 
 class Pristine:
-    """What one cluster holds when no run uses it."""
+    """A cluster's objects before any run."""
 
     def __init__(self, api: Api) -> None:
-        """Takes it as it is now."""
+        """Records the current objects."""
         self._api = api
         self.objects = snapshot.take(api, api.kinds())
 
     def restore(self) -> None:
-        """Removes what is new, brings back what is gone, and undoes changes. Raises ApiError when it cannot."""
+        """Removes new objects, restores deleted ones, and undoes changes. Raises ApiError on failure."""
         end = time.monotonic() + _SECONDS
         while left := self._step():
             if time.monotonic() > end:
                 raise ApiError(f"the cluster cannot be cleared of {', '.join(sorted(left)[:5])}")
             time.sleep(0.05)
-        # A namespace that goes this way leaves its events behind, and the next run may have one of the same name.
+        # A namespace deleted this way leaves its events behind, and the next run may use the same name.
         for namespace in {one["metadata"]["namespace"] for one in self._api.get(_EVENTS)["items"]}:
             self._send("DELETE", f"/api/v1/namespaces/{namespace}/events", None)
 
     def _step(self) -> set[str]:
-        """Does all that can be done at once; returns the keys of what is not as it was."""
+        """Does everything possible in one step; returns the keys of the objects that differed."""
         kinds = {kind.name: kind for kind in self._api.kinds()}
         now = snapshot.take(self._api, kinds.values())
         new = {name: now[name] for name in sorted(now.keys() - self.objects.keys(), key=_place)}
@@ -66,19 +66,19 @@ class Pristine:
         return new.keys() | changed | gone
 
     def _end_namespace(self, name: str) -> None:
-        """Deletes a namespace at once; its content is deleted by whoever calls this.
+        """Deletes a namespace at once; the caller deletes its contents.
 
-        It is finalized first, so that its controller never has it in hand: that one looks five seconds later, goes by
-        the name, and would delete what the next run has in a namespace of the same name.
+        It is finalized first to bypass its controller, which waits five seconds, goes by the name, and would delete the
+        next run's objects in a namespace with the same name.
         """
         path = f"/api/v1/namespaces/{name}"
         self._send("PUT", f"{path}/finalize", {"metadata": {"name": name}, "spec": {"finalizers": []}})
-        self._send("DELETE", path, _AT_ONCE)  # only marks it
+        self._send("DELETE", path, _AT_ONCE)  # only marks it for deletion
         self._send("DELETE", path, _AT_ONCE)
 
     def _reopen(self, used: set[str], now: snapshot.Snapshot) -> None:
-        """Brings namespaces back whose content has outlived them: without them the API server takes no finalizer
-        away."""
+        """Recreates namespaces that were deleted before their contents: without them, the API server does not remove
+        finalizers."""
         for namespace in sorted(used):
             if f"namespaces//{namespace}" not in now:
                 self._send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
@@ -90,12 +90,13 @@ class Pristine:
         self._send("PUT" if exists else "POST", path, again)
 
     def _send(self, method: str, path: str, body: Any, content_type: str = "application/json") -> Answer:
-        # Whatever is refused now is tried again in the next step.
+        # A rejected request is retried in the next step.
         return self._api.send(method, path, body, content_type=content_type)
 
 
 def _place(name: str) -> tuple[int, str]:
-    """Returns the place of a key in the order of removal. Namespaces are first: nothing new comes into them then."""
+    """Returns a key's position in the order of removal. Namespaces come early, because nothing can be created in them
+    then."""
     kind = name.split("/", 1)[0]
     return (0 if kind in _FIRST else 1 if kind == "namespaces" else 2), name
 
@@ -106,7 +107,7 @@ def _path(kinds: dict[str, Kind], name: str, thing: Object) -> str:
 
 
 def _content(thing: Object) -> Iterable[Any]:
-    """Returns what a reset has to undo. Nodes say all the time that they are alive."""
+    """Returns the parts that a reset restores. The status is left out, because nodes update it constantly."""
     metadata = thing["metadata"]
     kept = {name: value for name, value in thing.items() if name not in _VOLATILE}
     return kept, metadata.get("labels"), metadata.get("annotations")

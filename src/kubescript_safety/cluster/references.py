@@ -1,7 +1,7 @@
-"""Holds back pods that refer to ConfigMaps and Secrets which are not there.
+"""Holds back pods that refer to missing ConfigMaps or Secrets.
 
-kwok's stages see a pod and nothing else, so a condition of the pod tells them: True when all that it refers to exists,
-and False as long as it does not.
+kwok's stages see only the pod, so a condition of the pod informs them: True if all that it refers to exists, and False
+otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HELD: Final = {"configMap": "/api/v1/configmaps", "secret": "/api/v1/secrets"}
 
 
 class References:
-    """Looks after the pods of one cluster."""
+    """Sets the condition of one cluster's pods."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -31,11 +31,11 @@ class References:
         self._thread = threading.Thread(target=self._work, name="references", daemon=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Starts the thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """Ends."""
+        """Stops the thread."""
         self._ended.set()
         self._thread.join()
 
@@ -44,7 +44,7 @@ class References:
             try:
                 self._look()
             except (ApiError, urllib3.exceptions.HTTPError):
-                continue  # the API server is away for a moment, or for good: whoever waits for a pod says so
+                continue  # the API server is down briefly, or for good: code that waits for a pod reports that
 
     def _look(self) -> None:
         waiting = [pod for pod in self._api.get(_PODS, resourceVersion="0")["items"] if _state(pod) != "True"]
@@ -74,7 +74,7 @@ def _state(pod: Object) -> str:
 
 
 def _keys(things: list[Object]) -> dict[tuple[str, str], set[str]]:
-    """Returns the keys that each ConfigMap or Secret holds, by its namespace and name."""
+    """Returns the keys of each ConfigMap or Secret, by its namespace and name."""
     return {
         (thing["metadata"]["namespace"], thing["metadata"]["name"]): {
             *thing.get("data", ()),
@@ -95,7 +95,7 @@ def _missing(pod: Object, held: dict[str, dict[tuple[str, str], set[str]]]) -> I
 
 
 def _references(spec: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yields kind, name and key of everything that a pod cannot start without; an empty key is the whole object."""
+    """Yields kind, name and key of everything that a pod needs to start; an empty key means the whole object."""
     for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
         for source in container.get("envFrom", ()):
             for kind in _HELD:

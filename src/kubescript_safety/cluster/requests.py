@@ -1,4 +1,4 @@
-"""What a request to an API server asks for, by its method and path, as the API server reads them."""
+"""Requests to an API server, parsed from method and path in the same way as the API server does."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
 class Asked(NamedTuple):
-    """One request for objects."""
+    """A request for objects."""
 
     verb: str
     resource: str
-    """With the group: `deployments.apps`."""
+    """Includes the group: `deployments.apps`."""
     namespace: str = ""
     name: str = ""
     subresource: str = ""
 
 
 def read(method: str, path: str, query: Mapping[str, str]) -> Asked | None:
-    """Returns what is asked for; None for what is no object: health, versions, discovery."""
+    """Returns the request; None for paths without objects: health, versions, discovery."""
     parts = [part for part in path.split("/") if part]
     found = paths.locate(parts)
     if found is None:
@@ -36,7 +36,8 @@ def read(method: str, path: str, query: Mapping[str, str]) -> Asked | None:
 
 
 def covers(target: scenario.Target, asked: Asked) -> bool:
-    """Says whether a request is about objects that the target names. A list is about every object it may hold."""
+    """Says whether a request is for objects that match the target. A list counts for every object that it may
+    contain."""
     pairs = ((target.resource, asked.resource), (target.namespace, asked.namespace), (target.name, asked.name))
     return all(fnmatch.fnmatchcase(value, pattern) for pattern, value in pairs if pattern and value)
 

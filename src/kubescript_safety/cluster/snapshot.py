@@ -17,30 +17,30 @@ _SECRET: Final = ("data", "stringData")
 _LEFT_OUT: Final = frozenset(
     {"componentstatuses", "endpoints", "events", "events.events.k8s.io", "leases.coordination.k8s.io"}
 )
-"""What changes all the time by itself, or repeats what other kinds say."""
+"""Kinds that change constantly, or repeat what other kinds contain."""
 
 
 def take(api: Api, kinds: Iterable[Kind]) -> Snapshot:
-    """Returns what the cluster has of these kinds, but for events and their like. Raises ApiError."""
+    """Returns the cluster's objects of these kinds, except events and similar ones. Raises ApiError."""
     found = {}
     for kind in kinds:
         if kind.name in _LEFT_OUT:
             continue
         listed = api.get(kind.path(), resourceVersion="0")
         for thing in listed["items"]:
-            thing |= {"apiVersion": kind.api_version, "kind": kind.kind}  # lists leave it out of their items
+            thing |= {"apiVersion": kind.api_version, "kind": kind.kind}  # list items lack it
             found[key(kind, thing)] = thing
     return found
 
 
 def difference(before: Mapping[str, Object], after: Mapping[str, Object]) -> tuple[Snapshot, tuple[str, ...]]:
-    """Returns the objects that are new or other than before, and the keys of those that are gone."""
+    """Returns new and changed objects, and the keys of deleted ones."""
     changed = {name: thing for name, thing in after.items() if _version(before.get(name)) != _version(thing)}
     return changed, tuple(sorted(before.keys() - after.keys()))
 
 
 def hide_secrets(thing: Object) -> Object:
-    """Returns the object as a transcript may have it: of a Secret only digests, and nothing of who set which field."""
+    """Returns the object for a transcript: without field managers, and with digests for a Secret's values."""
     shown = {name: value for name, value in thing.items() if name not in _SECRET or thing.get("kind") != "Secret"}
     shown["metadata"] = {name: value for name, value in thing["metadata"].items() if name != "managedFields"}
     if thing.get("kind") == "Secret":

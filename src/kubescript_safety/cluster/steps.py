@@ -1,4 +1,4 @@
-"""Steps: objects that are applied, commands that run beside the cluster, pauses."""
+"""Steps: objects to apply, commands to run outside the cluster, pauses."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from kubescript_safety.cluster.api import Api, ApiError, Kind, Object
 __all__ = ["Ended", "Steps"]
 
 _KIND_S: Final = 40
-"""How long a kind may take to be served after its definition was applied, on a machine with much other work."""
+"""How long a kind may take to be served after its definition was applied, on a busy machine."""
 _POLL_S: Final = 0.2
 _OUTPUT: Final = 2_000
 
 
 class Ended(NamedTuple):
-    """A command that has ended."""
+    """The result of a command."""
 
     passed: bool
     output: str
-    """The end of what it has said, on both streams."""
+    """The end of its output, from both streams."""
 
 
 class Steps:
-    """What a run does to a cluster, in the name of its administrator. Many threads may use it."""
+    """A run's actions on a cluster, as its administrator. Threads may share it."""
 
     def __init__(self, api: Api, kubeconfig: Path) -> None:
         self._api, self._kubeconfig = api, kubeconfig
         self._kinds = self._list_kinds()
 
     def carry_out(self, step: scenario.Step) -> None:
-        """Does all that the step says. Raises ApiError."""
+        """Carries out a step. Raises ApiError."""
         try:
             for thing in step.apply:
                 self.apply(thing)
@@ -52,7 +52,7 @@ class Steps:
         time.sleep(step.pause_s)
 
     def apply(self, thing: Object, headers: dict[str, str] | None = None) -> Kind:
-        """Creates or changes an object; waits for its kind if a definition of it has come just now. Raises ApiError."""
+        """Creates or changes an object; waits for its kind if the definition is new. Raises ApiError."""
         name = thing["apiVersion"], thing["kind"]
         end = time.monotonic() + _KIND_S
         while name not in self._kinds:
@@ -64,7 +64,7 @@ class Steps:
         return self._kinds[name]
 
     def run(self, command: scenario.Command) -> Ended:
-        """Runs a command to its end, and ends whatever it has started. A program that is not there has failed."""
+        """Runs a command to its end, and kills all processes that it started. A missing program counts as a failure."""
         argv = [str(self._kubeconfig) if word == scenario.KUBECONFIG else word for word in command.argv]
         with tempfile.TemporaryDirectory(prefix="kubescript-safety-") as folder, tempfile.TemporaryFile() as said:
             environment = {"PATH": os.environ["PATH"], "HOME": folder, "KUBECONFIG": str(self._kubeconfig)}
@@ -87,7 +87,7 @@ class Steps:
 
 
 def _finish(child: subprocess.Popen[bytes], seconds: float, said: IO[bytes]) -> Ended:
-    """Waits for the end; what is left of the command's session is killed then."""
+    """Waits for the end, and kills the remaining processes of the command's session."""
     late = ""
     try:
         code: int | None = child.wait(seconds)

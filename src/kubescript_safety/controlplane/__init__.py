@@ -1,1 +1,1 @@
-"""A Kubernetes control plane on this machine: built from pinned Go modules, and started for as long as it is needed."""
+"""A Kubernetes control plane on this machine, built from pinned Go modules, and started on demand."""

@@ -1,4 +1,4 @@
-"""kube-apiserver's own audit log, with the bodies of writes: who sent what to the cluster, whatever servers say.
+"""kube-apiserver's audit log, with the bodies of writes: it proves who sent what, whatever servers claim.
 
 log = audit.Log(folder)
 with server.ControlPlane(log.flags()) as plane:
@@ -25,12 +25,12 @@ _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
 _MARKED: Final = "/version"
 _SETTLE_SECONDS: Final = 120
 _NOISE: Final = ("coordination.k8s.io", "events.k8s.io")
-"""Groups that programs write to all the time, and no test asks about."""
+"""Groups that programs write to constantly, and no test needs."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """One request that was answered."""
+    """One answered request."""
 
     audit_id: str
     user: str
@@ -38,22 +38,22 @@ class Event:
     path: str
     query: tuple[tuple[str, str], ...]
     body: Any
-    """What was sent: a patch as it came, another body as the API server has decoded it."""
+    """The body: a patch as it was sent, other bodies as the API server decoded them."""
     status: int
     answer: Any
     received: str
-    """When, in microseconds."""
+    """When it was received, in microseconds."""
 
     @functools.cached_property
     def is_dry_run(self) -> bool:
-        """Whether it was to change nothing."""
-        # A deletion has its options in its body.
+        """Whether the request was a dry run."""
+        # A deletion's options are in its body.
         in_body = isinstance(self.body, dict) and self.verb == "delete" and self.body.get("dryRun")
         return bool(in_body) or dict(self.query).get("dryRun") == "All"
 
     @property
     def line(self) -> str:
-        """The request in short, for a test that fails."""
+        """A summary of the request, for messages of failed tests."""
         return f"{self.verb} {self.path} {self.status}"
 
 
@@ -61,13 +61,13 @@ class Log:
     """The audit log of one API server."""
 
     def __init__(self, folder: Path, readers: tuple[str, ...] = ()) -> None:
-        """`folder` is where it is to be, `readers` are the users of whom reads are logged too. Empty: all."""
+        """The log goes into `folder`; only the reads of `readers` are logged, or everybody's if empty."""
         self._readers = list(readers)
         self.file = folder / "kube-audit.jsonl"
         self._policy = folder / "kube-audit-policy.yaml"
 
     def flags(self) -> tuple[str, ...]:
-        """The flags of a kube-apiserver that writes it."""
+        """Returns the flags for a kube-apiserver to write the log."""
         rules = [
             {"level": "None", "resources": [{"group": group} for group in _NOISE]},
             {"level": "None", "resources": [{"group": "", "resources": ["events"]}]},
@@ -80,23 +80,24 @@ class Log:
         return f"--audit-policy-file={self._policy}", f"--audit-log-path={self.file}"
 
     def events(self, user: str = "", namespace: str = "") -> list[Event]:
-        """Returns what this user, or any, has sent to this namespace, or to any path, in the order of the answers."""
+        """Returns this user's requests, or everybody's, to this namespace, or to any path, in the order of the
+        answers."""
         text = self.file.read_text() if self.file.exists() else ""
-        # The last line may still be being written.
+        # The last line may be incomplete.
         lines = text[: text.rfind("\n") + 1].splitlines()
         name = f'"username":"{user}"' if user else ""
         path = f"/namespaces/{namespace}/" if namespace else ""
-        # Decoding takes most of the time, and most lines are of other tests.
+        # Decoding takes most of the time, and most lines belong to other tests.
         likely = [line for line in lines if name in line and path in line]
         found = [_event(json.loads(line)) for line in likely]
         return [event for event in found if user in ("", event.user) and path in event.path]
 
     def writes(self, user: str = "", namespace: str = "") -> list[Event]:
-        """Likewise, what was to change something."""
+        """Returns the writes that are not dry runs, filtered likewise."""
         return [event for event in self.events(user, namespace) if event.verb in _WRITES and not event.is_dry_run]
 
     def settle(self, plane: server.ControlPlane) -> None:
-        """Waits until everything that was answered before is written."""
+        """Waits until the log contains everything answered before."""
         marker = str(uuid.uuid4())
         written = self.file.stat().st_size if self.file.exists() else 0
         plane.get(_MARKED, {"Audit-ID": marker})

@@ -1,9 +1,9 @@
 """Builds the programs of the control plane, once per machine, from the modules pinned here: `go.mod` beside this file,
 and `kwok/go.mod`.
 
-`server.py` asks `programs()` for the folder that holds the API server's, and `live.py` for those with which rollouts
-happen. A build is kept under a key made of everything that decides its bytes, so a changed pin builds anew and an old
-one stays usable. No binary is ever downloaded: go.sum names the hash of every source that is compiled.
+`server.py` calls `programs()` for the API server's folder, and `live.py` for the programs that carry out rollouts. A
+build is kept under a key made of everything that affects its bytes, so a changed pin causes a new build and an old one
+stays usable. No binary is ever downloaded: go.sum contains the hash of every source that is compiled.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ HERE = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Recipe:
-    """Programs that are built together, and when the first of them is asked for."""
+    """Programs that are built together, when the first of them is needed."""
 
     packages: Mapping[str, str]
-    """Name of the program -> package to build. Each needs its `tool` line in go.mod."""
+    """Program name -> package to build. Each needs a `tool` line in go.mod."""
     module: Path = HERE
     """The folder with go.mod and go.sum."""
 
@@ -47,39 +47,39 @@ CONTROLLERS: Final = Recipe(
 KWOK: Final = Recipe({"kwok": "sigs.k8s.io/kwok/cmd/kwok"}, HERE / "kwok")
 
 ENVIRONMENT: Final = {
-    # Read-only modules: a build never changes a pin. The linker would strip the debug data that the compiler makes.
+    # Read-only modules: a build never changes a pin. Debug data is not even generated, as the linker would strip it.
     "GOFLAGS": "-mod=readonly -buildvcs=false -gcflags=all=-dwarf=false",
-    # Nothing outside (a workspace, another toolchain) may take part.
+    # Nothing outside (a workspace, another toolchain) may affect the build.
     "GOWORK": "off",
     "CGO_ENABLED": "0",
     "GOTOOLCHAIN": "local",
-    # The compiler spends a fifth of its time on garbage otherwise; with this it takes 0.6 GB at most.
+    # Otherwise garbage collection takes a fifth of the compiler's time; with this it takes 0.6 GB at most.
     "GOGC": "400",
 }
-"""How Go builds here; with no debug data and less collection, in 0.7 of the time."""
+"""Settings for Go builds; without debug data and with less garbage collection, they take 0.7 of the time."""
 
 
 def cache() -> Path:
-    """The folder where builds are kept: KUBESCRIPT_TEST_CACHE, or ~/.cache/kubescript."""
+    """Returns the folder where builds are kept: KUBESCRIPT_TEST_CACHE, or ~/.cache/kubescript."""
     return Path(os.environ.get("KUBESCRIPT_TEST_CACHE") or Path.home() / ".cache" / "kubescript")
 
 
 def version() -> str:
-    """The Kubernetes version that go.mod pins, such as v1.36.3."""
+    """Returns the Kubernetes version that go.mod pins, such as v1.36.3."""
     found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)", _module_file(), re.MULTILINE)
     assert found, "go.mod pins no k8s.io/kubernetes"
     return found[1]
 
 
 def go_version() -> tuple[int, ...]:
-    """The least Go version that go.mod accepts."""
+    """Returns the lowest Go version that go.mod accepts."""
     found = re.search(r"^go (\d+)\.(\d+)(?:\.(\d+))?", _module_file(), re.MULTILINE)
     assert found, "go.mod names no go version"
     return tuple(int(part or 0) for part in found.groups())
 
 
 def linker_flags() -> str:
-    """Strips symbols, and tells the programs which version they are; from a bare module they would say v0.0.0."""
+    """Returns linker flags that strip symbols and set the programs' version, which is v0.0.0 otherwise."""
     major, minor, _ = version().lstrip("v").split(".", 2)
     values = {"gitVersion": version(), "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     stamps = [
@@ -91,7 +91,7 @@ def linker_flags() -> str:
 
 
 def key(recipe: Recipe = SERVER) -> str:
-    """A name for the build: equal if and only if sources, recipe and platform are equal."""
+    """Returns a name for the build: equal if and only if sources, recipe and platform are equal."""
     made = [dict(recipe.packages), ENVIRONMENT, linker_flags(), platform.system(), platform.machine()]
     pins = (recipe.module / "go.mod").read_text()
     sums = (recipe.module / "go.sum").read_text()
@@ -100,7 +100,7 @@ def key(recipe: Recipe = SERVER) -> str:
 
 
 def programs(recipe: Recipe = SERVER) -> Path:
-    """The folder with the built programs; the first call on a machine builds them, which takes minutes."""
+    """Returns the folder with the built programs; the first call on a machine builds them, which takes minutes."""
     folder = cache() / "controlplane" / key(recipe)
     if not folder.exists():
         with lock(cache() / "controlplane.lock"):
@@ -118,7 +118,7 @@ def _build_into(folder: Path, recipe: Recipe) -> None:
         for name, package in recipe.packages.items():
             print(f"building {name} (once; kept in {folder})", flush=True)
             compile_program(go, package, half_done / name, recipe.module, linker_flags())
-        # A folder with its final name is complete: a build that was killed leaves only a `building-` folder.
+        # A folder with its final name is complete: a killed build leaves only a `building-` folder.
         half_done.rename(folder)
     finally:
         shutil.rmtree(half_done, ignore_errors=True)

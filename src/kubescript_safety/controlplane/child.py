@@ -1,6 +1,6 @@
-"""One program of the control plane as a child process that cannot outlive us.
+"""A program of the control plane as a child process that cannot outlive this one.
 
-Owned by `server.py`, which starts etcd and kube-apiserver through it.
+`server.py` starts etcd and kube-apiserver through it.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from pathlib import Path
 PR_SET_PDEATHSIG = 1
 TAIL_LINES = 25
 
-# Looked up before any fork: after it only the system call may happen.
+# Loaded before any fork: after a fork, only the system call is allowed.
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class Child:
-    """A program that can be started and stopped many times; its output goes to one log file."""
+    """A program that can be started and stopped repeatedly; its output goes to one log file."""
 
     def __init__(self, command: list[str], log: Path) -> None:
         self._command = command
         self._log = log
         self._process: subprocess.Popen[bytes] | None = None
-        # The kernel sends the death signal when the *thread* that forked ends, not when the process does. So one
-        # thread of our own forks: a caller's short-lived thread then cannot take the program with it.
+        # The kernel sends the death signal when the *thread* that forked ends, not when the process does. So a
+        # dedicated thread forks: a caller's short-lived thread then cannot take the program with it.
         self._keeper = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"keeper-{log.stem}")
 
     @property
     def pid(self) -> int | None:
-        """The process id while it runs."""
+        """The process id while the program runs."""
         return self._process.pid if self._process and self._process.poll() is None else None
 
     def start(self) -> None:
-        """Starts the program; it runs until stopped, or until this process ends in whatever way."""
+        """Starts the program; it runs until stopped, or until this process ends for any reason."""
         assert self.pid is None, f"{self._log.stem} runs already"
         self._process = self._keeper.submit(self._spawn).result()
 
     def stop(self, grace: float = 10) -> None:
-        """Asks the program to end, and kills its whole process group when `grace` seconds were not enough."""
+        """Asks the program to end, and kills its whole process group after `grace` seconds."""
         if self._process is None:
             return
         self._signal(signal.SIGTERM)
@@ -52,7 +52,7 @@ class Child:
         self.kill()
 
     def kill(self) -> None:
-        """Ends the program and all it started at once, as a crash would."""
+        """Kills the program and all its child processes at once, as in a crash."""
         if self._process is None:
             return
         self._signal(signal.SIGKILL)
@@ -65,7 +65,7 @@ class Child:
         self._keeper.shutdown()
 
     def tail(self) -> str:
-        """The last lines of the log: what the program said before it failed."""
+        """Returns the last lines of the log: what the program printed before it failed."""
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
         return "\n".join([f"--- {self._log}", *lines[-TAIL_LINES:]])
 
@@ -83,7 +83,7 @@ class Child:
 
     def _signal(self, number: signal.Signals) -> None:
         assert self._process is not None
-        # Until it is waited for, the process id (which is also the group's) cannot be given to another process.
+        # Until it is waited for, the process id (which is also the group's) cannot be reused.
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)

@@ -28,13 +28,13 @@ _CONTROLLERS: Final = (
 
 
 def etcd(programs: Path, folder: Path) -> list[str]:
-    """A store that forgets with its folder, so it need not wait for the disk."""
+    """Returns etcd's command line. The store is deleted with its folder, so it need not wait for the disk."""
     return [
         str(programs / "etcd"),
         f"--data-dir={folder / 'etcd'}",
-        # A socket in a folder of ours: no other user of the machine can reach the store behind RBAC's back.
+        # A socket in a private folder: no other user of the machine can reach the store and bypass RBAC.
         f"--listen-client-urls=unix://{folder / 'etcd.sock'}",
-        # etcd insists on announcing addresses of the form host:port; nobody ever uses these two.
+        # etcd requires host:port addresses to advertise; these two are never used.
         f"--advertise-client-urls=http://{ADDRESS}:0",
         f"--listen-peer-urls=http://{ADDRESS}:0",
         "--unsafe-no-fsync",
@@ -44,14 +44,15 @@ def etcd(programs: Path, folder: Path) -> list[str]:
 
 
 def apiserver(programs: Path, folder: Path, port: int) -> list[str]:
-    """An API server with RBAC and its usual admission, but for what counts on controllers we do not run."""
+    """Returns an API server's command line, with RBAC and the default admission plugins, except those that need
+    controllers we do not run."""
     return [
         str(programs / "kube-apiserver"),
         f"--etcd-servers=unix://{folder / 'etcd.sock'}",
         f"--bind-address={ADDRESS}",
         f"--advertise-address={ADDRESS}",
         f"--secure-port={port}",
-        # The address is a loopback one, which may not be in the Endpoints of the service `kubernetes`.
+        # A loopback address may not be in the Endpoints of the service `kubernetes`.
         "--endpoint-reconciler-type=none",
         f"--cert-dir={folder}",
         f"--tls-cert-file={folder / 'serving.crt'}",
@@ -61,28 +62,29 @@ def apiserver(programs: Path, folder: Path, port: int) -> list[str]:
         f"--service-account-signing-key-file={folder / 'accounts.key'}",
         "--service-account-issuer=https://kubernetes.default.svc",
         "--service-cluster-ip-range=10.96.0.0/16",
-        # Whatever lies in the cluster's network is reached through a socket of ours: kubelets, and nothing else.
+        # Everything in the cluster's network is reached through a socket here: kubelets, and nothing else.
         f"--egress-selector-config-file={folder / kubelets.SELECTION}",
         f"--kubelet-client-certificate={folder / 'kubelet-client.crt'}",
         f"--kubelet-client-key={folder / 'kubelet-client.key'}",
         "--authorization-mode=RBAC",
         "--allow-privileged=true",
-        # ServiceAccount waits for a controller that makes `default` accounts; the other one taints every new
-        # node and counts on a controller that takes the taint away.
+        # ServiceAccount waits for a controller that creates `default` accounts; the other one taints every new node and
+        # relies on a controller to remove the taint.
         "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
-        # Events go after an hour by default; a person may play longer than that.
+        # Events expire after an hour by default; a person may use the cluster for longer.
         "--event-ttl=24h",
         "--profiling=false",
     ]
 
 
 def controllers(programs: Path, folder: Path, kubeconfig: Path) -> list[str]:
-    """The controllers that make workloads roll out, and take away what belongs to what is deleted."""
+    """Returns the command line for the controllers that roll out workloads, and remove dependents of deleted
+    objects."""
     return [
         str(programs / "kube-controller-manager"),
         f"--kubeconfig={kubeconfig}",
         f"--controllers={','.join(_CONTROLLERS)}",
-        # The only one of its kind; it need not wait for a lease of 15 s, nor write one every 2 s.
+        # The only instance, which need not wait 15 s for a lease, nor renew one every 2 s.
         "--leader-elect=false",
         "--secure-port=0",
         f"--service-account-private-key-file={folder / 'accounts.key'}",
@@ -90,13 +92,13 @@ def controllers(programs: Path, folder: Path, kubeconfig: Path) -> list[str]:
         "--kube-api-qps=200",
         "--kube-api-burst=300",
         "--min-resync-period=10m",
-        # Otherwise a claim waits 15 s for a volume that came after it.
+        # Otherwise a claim waits 15 s for a volume created after it.
         "--pvclaimbinder-sync-period=1s",
     ]
 
 
 def scheduler(programs: Path, kubeconfig: Path) -> list[str]:
-    """Gives pods their nodes."""
+    """Returns the scheduler's command line."""
     return [
         str(programs / "kube-scheduler"),
         f"--kubeconfig={kubeconfig}",
@@ -109,7 +111,7 @@ def scheduler(programs: Path, kubeconfig: Path) -> list[str]:
 
 
 def kwok(programs: Path, kubeconfig: Path) -> list[str]:
-    """Plays the kubelet of every node, see `kwok/stages.yaml`."""
+    """Returns kwok's command line; it simulates the kubelet of every node, see `kwok/stages.yaml`."""
     return [
         str(programs / "kwok"),
         f"--kubeconfig={kubeconfig}",

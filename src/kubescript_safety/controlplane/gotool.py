@@ -12,7 +12,7 @@ from kubescript_safety.controlplane import wheels
 
 
 def find(least: tuple[int, ...], cache: Path) -> Path:
-    """A `go` program of at least that version."""
+    """Returns a `go` program of at least that version."""
     on_path = shutil.which("go")
     if on_path and version_of(Path(on_path)) >= least:
         return Path(on_path)
@@ -20,8 +20,8 @@ def find(least: tuple[int, ...], cache: Path) -> Path:
 
 
 def version_of(go: Path) -> tuple[int, ...]:
-    """The version a `go` program has; empty, and so too old, if it does not say."""
-    # GOTOOLCHAIN=local: otherwise an old `go` answers with a newer toolchain it would first have to fetch.
+    """Returns a `go` program's version; empty, and so too old, if it prints none."""
+    # GOTOOLCHAIN=local: otherwise an old `go` reports a newer toolchain that it would have to download first.
     answer = subprocess.run(
         [str(go), "env", "GOVERSION"],
         capture_output=True,

@@ -1,9 +1,9 @@
-"""The one thing that kube-apiserver asks of kubelets on behalf of a script: the log of a container.
+"""The only requests that kube-apiserver sends to kubelets for scripts: those for a container's log.
 
-A real kubelet needs a container runtime, which these machines lack. So this stands in for every node's, with the path,
-the parameters and the refusals of the real one (pkg/kubelet/server, pkg/kubelet/kubelet_pods.go); everything before it
-is real. The API server reaches it as it reaches kubelets behind a konnectivity proxy, by CONNECT to the node's name: so
-nodes need no real address, and one that is not ready cannot be reached.
+A real kubelet needs a container runtime, which these machines lack. So this replaces every node's kubelet, with the
+path, parameters and errors of the real one (pkg/kubelet/server, pkg/kubelet/kubelet_pods.go); everything before it is
+real. The API server connects as through a konnectivity proxy, by CONNECT to the node's name: so nodes need no real
+address, and one that is not ready cannot be reached.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = ["SELECTION", "Kubelets", "Line", "Written", "read_annotation"]
 Object = dict[str, Any]
 
 ANNOTATION = "safety.kubescript/log"
-"""An annotation of a pod: all that its containers have written."""
+"""A pod annotation with its containers' output."""
 
 FOLLOW_SECONDS = 0.2
-"""Between two lines of a log that is followed."""
+"""The interval between two lines of a followed log."""
 SOCKET, SELECTION = "kubelets.sock", "egress.yaml"
 _PATH = re.compile(r"/containerLogs/([^/]+)/([^/]+)/([^/]+)")
 _WAITING = {"ErrImagePull": "image can't be pulled", "ImagePullBackOff": "trying and failing to pull image"}
@@ -47,21 +47,21 @@ class Line(NamedTuple):
 
 
 class Written(Protocol):
-    """Says what a container has written up to a moment, oldest first."""
+    """A function that returns a container's output up to a moment, oldest first."""
 
     def __call__(self, pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
-        """Returns the lines; of a container that has `ended`, with its last words."""
+        """Returns the lines; for a container that has `ended`, including its last output."""
         ...
 
 
 def read_annotation(pod: Object, container: str, now: datetime, *, ended: bool) -> list[Line]:
-    """What the pod's annotation says; `now` is when the kubelets have begun."""
+    """Returns the lines of the pod's annotation; `now` is when the kubelets started."""
     text = pod["metadata"].get("annotations", {}).get(ANNOTATION, "")
     return [Line(now - timedelta(minutes=1), line) for line in text.splitlines()]
 
 
 class Kubelets:
-    """Every node's kubelet, behind one socket in `folder`, which has the certificates and where `egress.yaml` goes."""
+    """Every node's kubelet, behind one socket in `folder`, which has the certificates and receives `egress.yaml`."""
 
     def __init__(self, folder: Path, written: Written) -> None:
         self._folder, self._written = folder, written
@@ -73,12 +73,12 @@ class Kubelets:
         (folder / SELECTION).write_bytes(orjson.dumps(kind | {"egressSelections": [selection]}))
 
     def start(self, kubeconfig: Path) -> None:
-        """Serve; what they know of pods they read from the API server, as kubelets do."""
+        """Starts serving; pods are read from the API server, as kubelets do."""
         self._server = _Server(self._folder, kubeconfig, self._written)
         threading.Thread(target=self._server.serve_forever, name="kubelets", daemon=True).start()
 
     def close(self) -> None:
-        """End them; a log that is followed breaks off."""
+        """Stops serving; followed logs break off."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -96,20 +96,20 @@ class _Server(socketserver.ThreadingUnixStreamServer):
         self.tls.load_cert_chain(folder / "kubelet.crt", folder / "kubelet.key")
         self.tls.load_verify_locations(folder / "ca.crt")
         self.tls.verify_mode = ssl.CERT_REQUIRED
-        load: Any = config.load_kube_config  # the client leaves it untyped
+        load: Any = config.load_kube_config  # the client does not annotate it
         settings = client.Configuration()
         load(str(kubeconfig), client_configuration=settings)
         self._api = client.CoreV1Api(client.ApiClient(settings))
 
     def reachable(self, name: str) -> bool:
-        """Whether the node is there and ready."""
+        """Says whether the node exists and is ready."""
         with contextlib.suppress(client.ApiException):
             node = self._read(self._api.read_node, name)
             return any(one["type"] == "Ready" and one["status"] == "True" for one in node["status"]["conditions"])
         return False
 
     def log(self, namespace: str, name: str, container: str, options: dict[str, str]) -> list[bytes]:
-        """The lines that are asked for. Raises LookupError in the kubelet's words."""
+        """Returns the requested lines. Raises LookupError with the kubelet's message."""
         pod = self._read(self._api.read_namespaced_pod, name, namespace)
         previous = options.get("previous") == "true"
         ended = _check(pod, container, previous=previous)
@@ -122,7 +122,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
 
 class _Tunnel(socketserver.BaseRequestHandler):
-    """A connection of the API server to one node."""
+    """The API server's connection to one node."""
 
     server: _Server
     request: socket.socket
@@ -149,7 +149,7 @@ class _Kubelet(BaseHTTPRequestHandler):
     server: _Server
 
     def do_GET(self) -> None:
-        """The log, or why there is none."""
+        """Sends the log, or the reason why there is none."""
         url = urllib.parse.urlsplit(self.path)
         if not (found := _PATH.fullmatch(url.path)):
             return self._answer(404, b"404 page not found")
@@ -165,7 +165,7 @@ class _Kubelet(BaseHTTPRequestHandler):
         return self._answer(200, body[: int(options.get("limitBytes", len(body)))])
 
     def log_message(self, *_: object) -> None:
-        """Nothing: the API server logs what matters."""
+        """Logs nothing: the API server logs what matters."""
 
     def _answer(self, status: int, body: bytes) -> None:
         self.send_response(status)
@@ -175,7 +175,7 @@ class _Kubelet(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _follow(self, lines: list[bytes]) -> None:
-        """What there is, then a line for ever: until the API server hangs up."""
+        """Sends the existing lines, then a new line at intervals until the API server hangs up."""
         self.send_response(200)
         self.send_header("Content-Type", "text/plain")
         self.send_header("Transfer-Encoding", "chunked")
@@ -207,7 +207,7 @@ def _since(options: dict[str, str]) -> datetime | None:
 
 
 def _check(pod: Object, container: str, *, previous: bool) -> bool:
-    """Whether the container that wrote the log has ended; see validateContainerLogStatus of the real kubelet."""
+    """Says whether the container that wrote the log has ended; see the real kubelet's validateContainerLogStatus."""
     status = pod.get("status", {})
     known = [*status.get("containerStatuses", ()), *status.get("initContainerStatuses", ())]
     found = next((one for one in known if one["name"] == container), None)

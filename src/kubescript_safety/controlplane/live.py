@@ -1,12 +1,12 @@
-"""A cluster in which rollouts happen: the API server with the controllers of workloads, a scheduler, and kwok, which
-plays the kubelets. Its API server keeps an audit log.
+"""A cluster that carries out rollouts: the API server, the workload controllers, a scheduler, and kwok, which simulates
+the kubelets. Its API server keeps an audit log.
 
     with live.Cluster(folder) as cluster:
         kubeconfig = cluster.plane.kubeconfig_for("somebody", ("system:masters",))
         ...
         cluster.log.writes("somebody")
 
-Whoever needs no rollouts uses `server.ControlPlane`: nothing acts on its objects, and it starts sooner.
+Without rollouts, `server.ControlPlane` is enough: nothing acts on its objects, and it starts faster.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kubescript_safety.controlplane import audit, build, child, commands, server
 
 NODES: Final = ("node-0", "node-1")
 _ACTORS: Final = ("kube-controller-manager", "kube-scheduler", "kwok")
-"""The programs that act on objects, each a user of its own name."""
+"""The programs that act on objects; each has a user of the same name."""
 _START_SECONDS: Final = 180
-"""On a machine with much other work; on an idle one it takes seven."""
+"""A limit for busy machines; an idle one takes seven seconds."""
 
 
 def build_programs() -> None:
-    """Builds all that a cluster needs; the first call on a machine takes minutes."""
+    """Builds all programs that a cluster needs; the first call on a machine takes minutes."""
     for recipe in (build.SERVER, build.CONTROLLERS, build.KWOK):
         build.programs(recipe)
 
 
 class Cluster:
-    """A control plane and what acts on its objects; `folder` gets the audit log, for which see `audit.Log`."""
+    """A control plane with the programs that act on its objects; `folder` gets the audit log, see `audit.Log`."""
 
     def __init__(self, folder: Path, readers: tuple[str, ...] = ()) -> None:
         controllers, kwok = build.programs(build.CONTROLLERS), build.programs(build.KWOK)
@@ -73,8 +73,8 @@ class Cluster:
         self._opened.close()
 
     def _add_nodes(self) -> None:
-        """Adds the nodes, and waits until kwok has made them ready and a pod runs: all three work then."""
-        load: Any = config.new_client_from_config  # the client leaves it untyped
+        """Adds the nodes, and waits until a pod runs, which proves that all three programs work."""
+        load: Any = config.new_client_from_config  # the client does not annotate it
         core: Any = client.CoreV1Api(load(str(self.plane.kubeconfig)))
         for name in NODES:
             core.create_node({"metadata": {"name": name}})

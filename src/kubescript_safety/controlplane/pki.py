@@ -1,6 +1,6 @@
-"""The certificates of one control plane: a certificate authority that lives for one run and trusts nobody else.
+"""The certificates of one control plane: a certificate authority that exists for one run and trusts no other.
 
-`server.py` makes an `Authority`, has it issue the serving certificate, and later one client certificate per user.
+`server.py` creates an `Authority`, has it issue the serving certificate, and later one client certificate per user.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 LIFE = datetime.timedelta(days=30)
-# A clock may be set back a little while a test runs.
+# The clock may be set back a little while a test runs.
 BACKDATE = datetime.timedelta(minutes=5)
 
 
@@ -29,37 +29,38 @@ class Identity:
     key: bytes
 
     def write(self, folder: Path, name: str) -> None:
-        """Writes `name.crt` and `name.key`, readable by the owner alone."""
+        """Writes `name.crt` and `name.key`, readable only by the owner."""
         write_private(folder / f"{name}.crt", self.certificate)
         write_private(folder / f"{name}.key", self.key)
 
 
 class Authority:
-    """Signs certificates with a key that exists in this process only, or in the one that `key` comes from."""
+    """Signs certificates with a key that exists only in this process, or in the one that `key` comes from."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
         self._key = key or ec.generate_private_key(ec.SECP256R1())
         self._name = _name("kubescript test authority")
         builder = _builder(self._name, self._name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        # Python 3.13 and later verify strictly: an authority must say that it may sign.
+        # Python 3.13 and later verify strictly: an authority's certificate must allow signing.
         builder = builder.add_extension(_usage(signs_certificates=True), critical=True)
         identifier = x509.SubjectKeyIdentifier.from_public_key(self._key.public_key())
         builder = builder.add_extension(identifier, critical=False)
         self.certificate = _pem(builder.sign(self._key, hashes.SHA256()))
 
     def private_key(self) -> bytes:
-        """Returns the key as PEM, for an authority in another process that signs in this one's name."""
+        """Returns the key as PEM, for an authority in another process that signs for this one."""
         return private_pem(self._key)
 
     def serving(self, names: list[str], addresses: list[str]) -> Identity:
-        """What the API server shows to its clients."""
+        """Returns the certificate that the API server presents to its clients."""
         alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
         alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
         return self._issue(_name(names[0]), ExtendedKeyUsageOID.SERVER_AUTH, x509.SubjectAlternativeName(alternatives))
 
     def client(self, user: str, groups: tuple[str, ...] = ()) -> Identity:
-        """What a user shows to the API server, which reads user and groups from the subject."""
+        """Returns the certificate that a user presents to the API server, which reads user and groups from the
+        subject."""
         return self._issue(_name(user, groups), ExtendedKeyUsageOID.CLIENT_AUTH)
 
     def _issue(self, subject: x509.Name, purpose: ObjectIdentifier, *extensions: x509.ExtensionType) -> Identity:
@@ -72,14 +73,14 @@ class Authority:
 
 
 def private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    """The key as PEM without a password: the API server reads no other."""
+    """Returns the key as PEM without a password, the only form that the API server reads."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Writes a file that never was readable by others, not even for a moment."""
+    """Writes a file that is never readable by others, not even briefly."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

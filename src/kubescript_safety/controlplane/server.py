@@ -1,11 +1,11 @@
-"""A Kubernetes API server: etcd and kube-apiserver, no controllers, of kubelets the logs only.
+"""A Kubernetes API server: etcd and kube-apiserver, without controllers, and with kubelets that only serve logs.
 
     with ControlPlane() as plane:
         config.load_kube_config(str(plane.kubeconfig))
 
-Nothing acts on the objects: what a controller or a kubelet would write (pods of a Deployment, any `status`) has to be
-written by whoever uses it, or by the programs of `live`. What containers log is said by `kubelets`. Everything is in
-one temporary folder, which goes when the context ends.
+Nothing acts on the objects: whatever a controller or a kubelet would write (a Deployment's pods, any `status`) must be
+written by the caller, or by the programs of `live`. Container logs come from `kubelets`. Everything is in one temporary
+folder, which is deleted when the context ends.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ START_SECONDS = 60
 
 
 class StartError(RuntimeError):
-    """The control plane did not become ready; the message has the end of its logs."""
+    """The control plane did not become ready; the message contains the end of its logs."""
 
 
 class ControlPlane(startable.Startable):
-    """One API server with its own store, certificates and port; `flags` are added to kube-apiserver's own."""
+    """An API server with a separate store, certificates and port; `flags` are added to kube-apiserver's own."""
 
     def __init__(self, flags: tuple[str, ...] = (), written: kubelets.Written = kubelets.read_annotation) -> None:
         programs = build.programs()
-        # Short: the path of a unix socket has at most 107 bytes.
+        # Short, because a unix socket's path has at most 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="kubescript-cp-"))
         self.port = _free_port()
         self.url = f"https://{ADDRESS}:{self.port}"
@@ -57,38 +57,38 @@ class ControlPlane(startable.Startable):
         self.start()
 
     def start(self) -> None:
-        """Starts the API server, again after `stop` or `kill`: same port, data and certificates."""
+        """Starts the API server, also again after `stop` or `kill`, with the same port, data and certificates."""
         self._apiserver.start()
         self._wait_until_ready()
 
     def stop(self) -> None:
-        """Stops the API server in the orderly way, and leaves the store running."""
+        """Stops the API server gracefully; the store keeps running."""
         self._apiserver.stop()
 
     def kill(self) -> None:
-        """Kills the API server as a crash would, and leaves the store running."""
+        """Kills the API server, as in a crash; the store keeps running."""
         self._apiserver.kill()
 
     def close(self) -> None:
-        """Ends both programs and removes every file."""
+        """Ends all programs and removes all files."""
         self._apiserver.close()
         self._kubelets.close()
         self._etcd.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def pids(self) -> list[int]:
-        """The process ids of what runs."""
+        """Returns the process ids of the running programs."""
         return [pid for pid in (self._etcd.pid, self._apiserver.pid) if pid is not None]
 
     def ready(self) -> bool:
-        """Whether /readyz says so to the administrator."""
+        """Says whether /readyz reports readiness."""
         try:
             return self.get("/readyz") == 200
         except OSError:
             return False
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> int:
-        """Asks as the administrator; returns the status. Raises OSError."""
+        """Sends a GET request as the administrator; returns the status. Raises OSError."""
         context = ssl.create_default_context(cadata=self._authority.certificate.decode())
         context.load_cert_chain(self.folder / "admin.crt", self.folder / "admin.key")
         connection = http.client.HTTPSConnection(ADDRESS, self.port, context=context, timeout=5)
@@ -99,9 +99,9 @@ class ControlPlane(startable.Startable):
             connection.close()
 
     def kubeconfig_for(self, user: str, groups: tuple[str, ...] = ()) -> Path:
-        """Writes a kubeconfig for any user: who holds it has the rights that RBAC gives to `user` and `groups`."""
+        """Writes a kubeconfig for any user; its holder has the rights that RBAC gives to `user` and `groups`."""
         self.certificate_for(user, groups, user)
-        # Files, not inline data: the official client copies inline data into temporary files, keys included.
+        # Files, because the official client copies inline data into temporary files, keys included.
         credentials = {"client-certificate": f"{self.folder / user}.crt", "client-key": f"{self.folder / user}.key"}
         cluster = {"server": self.url, "certificate-authority": f"{self.folder / 'ca.crt'}"}
         content = {
@@ -117,7 +117,7 @@ class ControlPlane(startable.Startable):
         return path
 
     def certificate_for(self, user: str, groups: tuple[str, ...], name: str) -> None:
-        """Writes `name.crt` and `name.key` for a user into the folder."""
+        """Writes a user's `name.crt` and `name.key` into the folder."""
         self._authority.client(user, groups).write(self.folder, name)
 
     def _wait_until_ready(self) -> None:

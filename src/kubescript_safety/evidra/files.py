@@ -1,4 +1,4 @@
-"""The files of a scenario. They come from anybody: every one is bounded, lies within one folder, and is plain."""
+"""A scenario's files. They may come from an attacker, so each must be small, regular, and within one folder."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from kubescript_safety import plainyaml
 __all__ = ["Files", "Problem"]
 
 _MAX_BYTES: Final = 1 << 20
-"""Of one file."""
+"""The maximum size of one file."""
 _MAX_TOTAL: Final = 8 << 20
-"""Of all files of a scenario."""
+"""The maximum size of all files of a scenario."""
 _MAX_FILES: Final = 100
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
 _MAX_EVENTS: Final = 200_000
-"""Of the YAML of all files: what takes some seconds."""
+"""The maximum number of YAML events in all files, which take a few seconds."""
 
 
 class Problem(Exception):
-    """Why a scenario cannot be run; a sentence for a person."""
+    """The reason why a scenario cannot be run, as a sentence for a person."""
 
 
 class Files:
-    """The folder of one scenario. Its files may lie anywhere in `root`, such as manifests that scenarios share."""
+    """The folder of one scenario. Its files may be anywhere in `root`, such as manifests that scenarios share."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         self.folder, self._root = folder.resolve(), root.resolve()
@@ -35,7 +35,7 @@ class Files:
         self._events = _MAX_EVENTS
 
     def text(self, name: str) -> str:
-        """Returns what a file holds. Raises Problem."""
+        """Returns a file's text. Raises Problem."""
         content = self._bytes(self.path(name), name)
         try:
             return content.decode()
@@ -43,19 +43,20 @@ class Files:
             raise Problem(f"{name} is not UTF-8") from None
 
     def path(self, name: str) -> Path:
-        """Returns the path of a file that the scenario names, without symbolic links. Raises Problem."""
+        """Returns the path of a file named by the scenario, with symbolic links resolved. Raises Problem."""
         if not name:
             raise Problem("a path is missing")
         try:
             found = (self.folder / name).resolve(strict=True)
-        except (OSError, RuntimeError, ValueError):  # not there, a loop of links, a null character
+        except (OSError, RuntimeError, ValueError):  # missing, a loop of links, or a null character
             raise Problem(f"there is no {name[:200]!r}") from None
         if not found.is_relative_to(self._root):
             raise Problem(f"{name[:200]!r} is outside of {self._root.name}; name a folder that holds both")
         return found
 
     def tree(self, name: str) -> Path:
-        """Returns the path of a folder in which nothing leads out of the root. Raises Problem."""
+        """Returns the path of a folder without symbolic links, so that nothing in it leads out of the root. Raises
+        Problem."""
         found = self.path(name)
         entries = [Path(at, one) for at, folders, files in os.walk(found) for one in (*folders, *files)]
         for entry in entries[: _MAX_FILES + 1]:
@@ -66,14 +67,14 @@ class Files:
         return found
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """Returns the one YAML document of a file. Raises Problem."""
+        """Returns a file's only YAML document. Raises Problem."""
         found = self._documents(self.path(name), name)
         if len(found) != 1 or not isinstance(found[0], dict):
             raise Problem(f"{name} is not one mapping")
         return found[0]
 
     def manifests(self, name: str) -> tuple[dict[str, Any], ...]:
-        """Returns the objects that `kubectl apply -f` finds in a file or a folder. Raises Problem."""
+        """Returns the objects that `kubectl apply -f` would find in a file or a folder. Raises Problem."""
         start = self.path(name)
         paths = [start]
         if start.is_dir():
@@ -89,7 +90,8 @@ class Files:
         if self._files < 0:
             raise Problem(f"more than {_MAX_FILES} files are read")
         try:
-            # Attack: a pipe or a device, which never ends; a link that came after the look at the path.
+            # Attack: a scenario names a pipe or a device, which never ends, or creates a link after the path was
+            # checked.
             handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
             with os.fdopen(handle, "rb") as file:
                 if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -113,7 +115,7 @@ class Files:
 
 
 def _items(document: Any) -> list[Any]:
-    """Returns the objects of a List, or the one that is none."""
+    """Returns a List's objects, or the single object."""
     if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
         items: list[Any] = document["items"]
         return items
@@ -121,7 +123,7 @@ def _items(document: Any) -> list[Any]:
 
 
 def _object(thing: Any, name: str) -> dict[str, Any]:
-    """Returns a document that is an object with a name. Raises Problem."""
+    """Returns a document after checking that it is an object with a name. Raises Problem."""
     if not isinstance(thing, dict) or not isinstance(thing.get("metadata"), dict):
         raise Problem(f"{name} holds something that is no Kubernetes object")
     metadata = thing["metadata"]

@@ -1,7 +1,7 @@
-"""Hints for who judges a run, as changes that are within the scope or forbidden.
+"""Hints for judging a run, as changes that are within the scope or forbidden.
 
-Theirs are texts that are looked for in command lines. Ours are judged by what the audit log says, so only a hint that
-names kinds, or verbs of kubectl with the kinds they are for, can be taken over.
+Evidra Bench searches command lines for these texts. Our rules use the audit log, so a hint can be used only if it names
+kinds, or verbs of kubectl with their kinds.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ _VERBS: Final[dict[str, tuple[Verb, ...]]] = {
     "label": _CHANGES, "patch": _CHANGES, "replace": _CHANGES, "rollout": _CHANGES, "scale": _CHANGES, "set": _CHANGES,
 }  # fmt: skip
 _WITH_SECOND: Final = frozenset({"rollout", "set"})
-"""Verbs with a second one behind them: `rollout restart`."""
+"""Verbs followed by a second one: `rollout restart`."""
 _NAME: Final = re.compile(r"[A-Za-z0-9*][A-Za-z0-9.:*-]{0,252}")
 
 
 def read_forbidden(pattern: model.Pattern) -> scenario.Mutation | None:
-    """Returns the changes that a pattern forbids; None when it cannot be told from the text which those are."""
+    """Returns the changes that a pattern forbids; None if the text does not say which."""
     found = _read(pattern)
     if found is None or (found.target.resource == "*" and found.verbs != _DELETES):
-        return None  # `kubectl apply` alone is a way to do anything
+        return None  # forbidding `kubectl apply` alone would forbid every change
     return found
 
 
 def read_allowed(patterns: Iterable[model.Pattern]) -> tuple[scenario.Mutation, ...] | None:
-    """Returns the changes that are within the scope; None when not every pattern says which it means."""
+    """Returns the changes within the scope; None if any pattern does not say which it means."""
     found = [_read(pattern) for pattern in patterns]
     known = [one for one in found if one is not None]
     if len(known) < len(found):
         return None
-    # Other servers reach with an update what kubectl reaches with an apply.
+    # Other servers use an update where kubectl uses an apply.
     return tuple(
         scenario.Mutation(one.target, _WRITES) if one.verbs and one.verbs != _DELETES else one for one in known
     )
 
 
 def is_about_cluster(words: Iterable[str]) -> bool:
-    """Says whether one of the words names a kind that is in no namespace, other than the kind Namespace."""
+    """Says whether one of the words names a cluster-wide kind other than Namespace."""
     named = {kinds.resource(word.partition("/")[0]) for word in words if kinds.is_kind(word.partition("/")[0])}
     return bool((named & kinds.CLUSTER) - {"namespaces"})
 
@@ -78,7 +78,7 @@ def _read(pattern: model.Pattern) -> scenario.Mutation | None:
 
 
 def _target(words: list[str], namespace: str) -> scenario.Target | None:
-    """Returns what `deployment/web`, `deployment web` or `deployment` names; None for anything else."""
+    """Returns the target of `deployment/web`, `deployment web` or `deployment`; None for other forms."""
     kind, slash, name = words[0].partition("/")
     if len(words) > 2 or (slash and len(words) > 1) or not kinds.is_kind(kind):
         return None

@@ -12,11 +12,11 @@ __all__ = [
 
 STEPS: Final = ("kubectl-apply", "kubectl-create", "kubectl", "helm-install", "shell", "sleep")
 Word = str | int | float
-"""YAML reads `8080` as a number where the format has texts."""
+"""YAML parses `8080` as a number where the format expects text."""
 
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A part in which every field changes what happens: one that is not known cannot be left out."""
+    """A part whose fields all affect the run, so unknown fields are an error."""
 
 
 class Step(_Part, frozen=True):
@@ -30,20 +30,20 @@ class Step(_Part, frozen=True):
     namespace: str = ""
     duration: str = ""
     at: str = ""
-    """Of chaos: when, after the agent has begun."""
+    """For chaos: when it happens, after the agent has begun."""
     allow_failure: bool = False
     memory: Literal["", "compact", "reset"] = ""
-    """Of a stage's break: what the agent is to remember of the stage before."""
+    """For a stage's break: how much the agent should remember of the previous stage."""
 
 
 class Check(_Part, frozen=True):
-    """Something that holds when the task is done."""
+    """A condition that holds when the task is done."""
 
     type: str
     name: str = ""
     namespace: str = ""
     condition: str = ""
-    """The kind of `resource-exists`, the script of `command-succeeds`."""
+    """The kind for `resource-exists`, the script for `command-succeeds`."""
 
 
 class Trap(_Part, frozen=True):
@@ -55,7 +55,7 @@ class Trap(_Part, frozen=True):
 
 
 class Stage(_Part, frozen=True):
-    """A part of a scenario with a break of its own."""
+    """A part of a scenario with its own break."""
 
     name: str
     break_: Step | None = msgspec.field(name="break", default=None)
@@ -68,21 +68,21 @@ class Stage(_Part, frozen=True):
 
 
 class Chaos(_Part, frozen=True):
-    """What goes wrong while the agent works."""
+    """Failures while the agent works."""
 
     stop_on_agent_done: bool = False
     steps: tuple[Step, ...] = ()
 
 
 class Scope(_Part, frozen=True):
-    """Namespaces."""
+    """Namespaces that are within the scope, or excluded from it."""
 
     namespaces: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
 
 
 class Cloud(_Part, frozen=True):
-    """A cloud that is needed."""
+    """A required cloud."""
 
     provider: str = ""
     services: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Cloud(_Part, frozen=True):
 
 
 class Kubernetes(_Part, frozen=True):
-    """What a cluster must have beside Kubernetes."""
+    """Cluster features that are required beyond plain Kubernetes."""
 
     cni: str = ""
     addons: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Kubernetes(_Part, frozen=True):
 
 
 class Environment(_Part, frozen=True):
-    """What is needed beside a cluster."""
+    """Requirements beyond a cluster."""
 
     profile: str = ""
     providers: tuple[str, ...] = ()
@@ -109,14 +109,14 @@ class Environment(_Part, frozen=True):
 
 
 class Pattern(msgspec.Struct, frozen=True):
-    """A hint at commands or resources."""
+    """A hint about commands or resources."""
 
     kind: str
     pattern: str
 
 
 class Autopsy(msgspec.Struct, frozen=True):
-    """Hints for who judges a run."""
+    """Hints for judging a run."""
 
     expected_diagnostics: tuple[Any, ...] = ()
     allowed_mutations: tuple[Pattern, ...] = ()

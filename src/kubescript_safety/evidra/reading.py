@@ -1,4 +1,4 @@
-"""Folders with scenarios of Evidra Bench: what runs here becomes one of our scenarios, the rest says why not."""
+"""Folders with scenarios of Evidra Bench: those that can run become our scenarios, the others get reasons."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ class Runnable:
 
     scenario: scenario.Scenario
     left: tuple[str, ...]
-    """What of the file has no effect here."""
+    """The file's parts that have no effect here."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotRunnable:
-    """A scenario that does not."""
+    """A scenario that cannot run here."""
 
     id: str
     reasons: tuple[str, ...]
-    """A sentence each, for a person."""
+    """The reasons, each a sentence for a person."""
 
 
 def is_scenario(path: Path) -> bool:
-    """Says whether a folder holds one of these scenarios."""
+    """Says whether a folder contains an Evidra Bench scenario."""
     return (path / FILE).is_file()
 
 
 def read_all(
     folder: Path, *, allow_shell: bool = False, find: Callable[[str], str | None] = shutil.which
 ) -> Iterator[Runnable | NotRunnable]:
-    """Reads every scenario below a folder, whose files may lie anywhere in it; in the order of their paths."""
+    """Yields all scenarios below a folder in the order of their paths; their files may be anywhere in it."""
     seen: set[str] = set()
     for path in _folders(folder):
         found = read(path, folder, allow_shell=allow_shell, find=find)
@@ -69,8 +69,10 @@ def read(
     allow_shell: bool = False,
     find: Callable[[str], str | None] = shutil.which,
 ) -> Runnable | NotRunnable:
-    """Reads one scenario. No file outside of `root` is read, which is `folder` unless it is given. Scripts, and command
-    lines that may reach more than the cluster, are let in with `allow_shell` only. `find` returns where a program is.
+    """Reads one scenario. No file outside `root` is read, which defaults to `folder`.
+
+    `allow_shell` permits scripts, and command lines that may reach more than the cluster. `find` returns a program's
+    path.
     """
     files = Files(folder, root or folder)
     try:
@@ -92,7 +94,7 @@ def read(
 
 
 def _folders(folder: Path) -> Iterator[Path]:
-    """Yields the folders that hold a scenario; links are not followed."""
+    """Yields the folders that contain a scenario, without following links."""
     for count, (path, folders, _) in enumerate(os.walk(folder)):
         if count >= _MAX_FOLDERS:
             return
@@ -102,7 +104,7 @@ def _folders(folder: Path) -> Iterator[Path]:
 
 
 def _unknown(raw: dict[str, Any]) -> Iterator[str]:
-    """Yields the fields that schema 2.1 does not have. They are outside of all that is done."""
+    """Yields the fields that schema 2.1 does not define, which have no effect."""
     yield from (f"{name[:100]}, which is no field of schema 2.1" for name in sorted(raw.keys() - _PARTS))
     given = raw.get("autopsy")
     if isinstance(given, dict):

@@ -1,8 +1,7 @@
-"""Steps of the format, as ours: manifests become objects, everything else a command.
+"""Evidra Bench's steps, as ours: manifests become objects, everything else a command.
 
-A command line of kubectl or helm runs without `--allow-shell` when its verb and every flag are known to touch nothing
-but the cluster: files, other servers and other programs are out of its reach then. Whatever else runs is as good as a
-shell.
+A command line of kubectl or helm runs without `--allow-shell` if its verb and all flags are known to touch only the
+cluster, and so no files, other servers or other programs. Anything else that runs is as powerful as a shell.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _FLAGS: Final = frozenset({
     "subresource", "target-port", "tcp", "timeout", "to-revision", "type", "value", "verb", "wait",
 })  # fmt: skip
 _SHORT: Final = ("-n", "-l", "-p", "-c")
-"""Short flags that have a value, which may stand behind them without a space."""
+"""Short flags with a value, which may follow them without a space."""
 _HELM_FLAGS: Final = frozenset({
     "atomic", "cleanup-on-fail", "create-namespace", "description", "disable-openapi-validation", "force",
     "history-max", "namespace", "no-hooks", "set", "set-json", "set-string", "skip-crds", "timeout", "wait",
@@ -45,10 +44,10 @@ _HELM_FLAGS: Final = frozenset({
 
 
 class Reader:
-    """Reads the steps of one scenario."""
+    """The reader of one scenario's steps."""
 
     def __init__(self, files: Files, find: Callable[[str], str | None], *, allow_shell: bool) -> None:
-        """`find` returns where a program is, as `shutil.which` does."""
+        """`find` returns a program's path, like `shutil.which`."""
         self._files, self._find, self._allow_shell = files, find, allow_shell
 
     def step(self, given: model.Step) -> scenario.Step:
@@ -62,7 +61,7 @@ class Reader:
         return scenario.Step(name, command=self._command(given, name), may_fail=may_fail)
 
     def script(self, name: str, path: str) -> scenario.Command:
-        """Returns a script that gets no arguments. Raises Problem."""
+        """Returns the command for a script without arguments. Raises Problem."""
         return self._shell(name, path, ())
 
     def _command(self, given: model.Step, name: str) -> scenario.Command:
@@ -105,7 +104,7 @@ class Reader:
         return scenario.Command(name, ("bash", str(script), *words), str(self._files.folder))
 
     def _check(self, program: str, beyond: str) -> None:
-        """Raises Problem for what may not run."""
+        """Raises Problem for commands that may not run."""
         if beyond and not self._allow_shell:
             raise Problem(f"{beyond} may reach more than the cluster; --allow-shell lets it")
         if self._find(program) is None:
@@ -113,9 +112,9 @@ class Reader:
 
 
 def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
-    """Returns the first word that is not known to stay within the cluster; empty for none.
+    """Returns the first flag that is not known to stay within the cluster; empty for none.
 
-    Words behind `--` and values are looked at like flags too: what is a value to kubectl need not be known.
+    Words after `--` and values are checked like flags too, so kubectl's parsing need not be known.
     """
     for word in words:
         if word.startswith("--") and len(word) > 2:
@@ -127,7 +126,7 @@ def _beyond(words: tuple[str, ...], known: frozenset[str]) -> str:
 
 
 def seconds(text: str) -> float:
-    """Returns a duration such as `1m30s`. Raises Problem for what is none, and for more than an hour."""
+    """Returns the seconds of a duration such as `1m30s`. Raises Problem for other texts, and for more than an hour."""
     found = _DURATION.findall(text)
     if not found or "".join(number + unit for number, unit in found) != text:
         raise Problem(f"{text[:100]!r} is no duration such as 90s or 5m")

@@ -1,1 +1,1 @@
-"""What many runs say together: rates, side by side for each server, as JSON, as JUnit, and as a page."""
+"""Reports on many runs: rates for each server, as JSON, as JUnit, and as a page."""

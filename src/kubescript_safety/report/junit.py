@@ -1,7 +1,7 @@
 """The report for CI systems: a test suite for each server, a test case for each run.
 
-An unsafe pass is a failure. A run that was killed or broke off, and a file that cannot be read, is an error. A fail is
-skipped: an agent that leaves the cluster alone is no danger, and what is bounded is the rate of unsafe passes.
+An unsafe pass is a failure. A killed or broken-off run, and an unreadable file, is an error. A fail is skipped: an
+agent that leaves the cluster alone is no danger, and only the rate of unsafe passes is limited.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MAX_TEXT: Final = 20_000
 
 
 def write(found: summary.Summary, target: Path) -> None:
-    """Writes JUnit's XML."""
+    """Writes the report as JUnit XML."""
     report = junitparser.JUnitXml("kubescript-safety")
     for server in found.servers:
         suite = junitparser.TestSuite(_legal(server.name))
@@ -59,7 +59,8 @@ def _unreadable(one: summary.Unreadable) -> junitparser.TestCase:
 
 
 def _legal(text: str) -> str:
-    """Returns the text without what XML cannot hold. Attack: a control character makes the whole report unreadable."""
+    """Returns the text without characters that XML does not allow. Attack: a server's name has a control character,
+    which makes the whole report unreadable."""
     return "".join(one if _is_legal(one) else "\ufffd" for one in text)
 
 

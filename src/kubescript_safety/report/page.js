@@ -1,5 +1,5 @@
 "use strict";
-// All words of runs go through textContent, or through plain() into a picture: they are never markup.
+// All text from runs goes through textContent, or through plain() into a chart: it is never markup.
 const data = JSON.parse(document.getElementById("data").textContent);
 const LETTERS = { safe_pass: "S", unsafe_pass: "U", fail: "F" };
 const WORDS = { safe_pass: "safe pass", unsafe_pass: "unsafe pass", fail: "fail" };
@@ -21,7 +21,7 @@ function element(name, text, attributes) {
 }
 
 function plain(text, most = 80) {
-  // Attack: the library reads some tags, links among them, in the texts of a picture.
+  // Attack: a server's text has tags such as links, some of which the library interprets in a chart's texts.
   const short = text.length > most ? text.slice(0, most - 1) + "…" : text;
   return short.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
@@ -40,12 +40,12 @@ function draw(place, traces, layout) {
   Plotly.react(place, traces, whole, { displayModeBar: false, responsive: true });
 }
 
-// Room for the axis and the legend, whose words stand below each other in a narrow window.
+// Space for the axis and the legend, whose entries are stacked in a narrow window.
 function below() {
   return innerWidth < 700 ? 125 : 75;
 }
 
-// Rows of a picture: their names stand above them, where a narrow window has room for them too.
+// A chart's rows, with their names above them, where they fit in a narrow window too.
 function rowsOf(names, step) {
   return {
     yaxis: { range: [names.length - 0.35, -0.65], showticklabels: false, showgrid: false, zeroline: false },
@@ -119,7 +119,7 @@ function cell(index) {
 
 const MOVES = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
 
-// One stop of the tab key for a table, and arrow keys within it: nobody wants 500 stops.
+// The tab key stops once per table, and arrow keys move within it: nobody wants 500 stops.
 function withKeys(table) {
   const lines = [...table.tBodies[0].rows].map((line) => [...line.querySelectorAll("button")]).filter((line) => line.length);
   if (lines.length) lines[0][0].tabIndex = 0;
@@ -248,7 +248,7 @@ let redraw = () => {};
 function show(index) {
   const run = data.runs[index];
   const { row, task, answer } = run;
-  // An id of a call is a small number, which no audit id is.
+  // Call ids are small numbers, so they never equal an audit id.
   const placeOf = new Map(run.moments.flatMap((moment, place) => (moment.id ? [[moment.id, place]] : [])));
   const named = new Map();
   row.rules.forEach((rule) => rule.evidence.forEach((one) => [one.call, one.event].filter(Boolean).forEach((id) => {

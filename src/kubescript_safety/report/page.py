@@ -1,9 +1,9 @@
-"""The report as one page that needs nothing beside itself: rates, what servers did to agents, the matrix of scenarios
-and agents, and a timeline for each run.
+"""The report as a self-contained page: rates, the servers' effects on agents, the matrix of scenarios and agents, and a
+timeline for each run.
 
-Words of clusters, servers and agents are hostile. Tables are made by a template that escapes them; all else is in the
-page as JSON, which the page's script shows as text and never as markup. A policy lets no other script run, and nothing
-be loaded or sent.
+Text from clusters, servers and agents is hostile. Tables come from a template that escapes it; everything else is in
+the page as JSON, which the page's script shows as text and never as markup. A content security policy lets no other
+script run, and nothing be loaded or sent.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HERE: Final = Path(__file__).parent
 _DASH: Final = "\N{EN DASH}"
 _MAX_TEXT: Final = 1_000
 _MAX_EVIDENCE: Final = 10
-"""Pieces of evidence for one rule in one run. The JSON report has all."""
+"""How many pieces of evidence for one rule in one run are shown. The JSON report has all."""
 _MAX_PIECE: Final = 400
 _TEMPLATES: Final = jinja2.Environment(
     loader=jinja2.FileSystemLoader(_HERE),
@@ -39,8 +39,8 @@ _TEMPLATES: Final = jinja2.Environment(
 
 
 def write(found: summary.Summary, files: Iterable[Path], target: Path) -> None:
-    """Writes the page about these runs; `files` are those that the summary was made of. Raises TranscriptError."""
-    # Attack: `</script>` in a name or an answer ends the data and begins a script.
+    """Writes the page about these runs; `files` are the summary's transcripts. Raises TranscriptError."""
+    # Attack: an agent puts `</script>` into a name or an answer, to end the data and begin a script.
     data = (
         msgspec.json.encode(_data(found, {summary.name_of(file): file for file in files}))
         .decode()
@@ -103,12 +103,12 @@ def _interval(rate: rates.Rate) -> str:
 
 
 def _number(value: float | None) -> str:
-    """Returns a figure for a table; a dash where it is not known."""
+    """Returns a figure for a table; a dash if unknown."""
     return _DASH if value is None else f"{value:,.1f}" if value < 100 and value != int(value) else f"{value:,.0f}"
 
 
 def _policy(scripts: Iterable[str]) -> str:
-    """Returns a content security policy that lets these scripts run, and nothing else be loaded or sent."""
+    """Returns a content security policy that lets only these scripts run, and nothing be loaded or sent."""
     hashes = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     return (

@@ -1,4 +1,4 @@
-"""Rates with the interval in which they may lie: a few runs say little, and the interval says how little."""
+"""Rates with their confidence intervals, which show how little a few runs prove."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import msgspec
 __all__ = ["Rate", "rate"]
 
 _Z: Final = NormalDist().inv_cdf(0.975)
-"""For an interval that holds the true rate in 95 of 100 cases."""
+"""The factor for an interval that contains the true rate in 95 of 100 cases."""
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """How often something happened."""
+    """A frequency: how often something happened."""
 
     count: int
     of: int
@@ -26,7 +26,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def rate(count: int, of: int) -> Rate:
-    """Returns a rate with Wilson's score interval (1927). Of nothing, everything is possible."""
+    """Returns a rate with Wilson's score interval (1927). Without observations, the interval is 0 to 1."""
     if not of:
         return Rate(0, 0, 0.0, 0.0, 1.0)
     share = count / of

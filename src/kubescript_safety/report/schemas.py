@@ -1,6 +1,6 @@
-"""What a server's tools cost a model before the first call, and where they leave it unsaid what is changed.
+"""The cost of a server's tool list for a model before the first call, and lints about unclear tools.
 
-A lint is a fact about a tool list, not a finding about a run: each rule is the sentence at its name.
+A lint is a fact about a tool list, not a finding about a run; `LINTS` has the rules.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ LINTS: Final[Mapping[Id, str]] = {
 }
 """Id → the rule."""
 _MAX_TOOLS: Final = 200
-"""Tools of one server that are looked at. Attack: comparing each with each takes quadratic time."""
+"""How many tools of one server are examined. Attack: a server lists many tools, whose pairwise comparison takes
+quadratic time."""
 _MAX_WORDS: Final = 1_000
 _COMMANDS: Final = frozenset(
     {"argv", "args", "bash", "cmd", "code", "command", "commands", "python", "script", "shell", "source"}
@@ -46,7 +47,7 @@ _SPACES: Final = frozenset({"namespace", "namespaces", "ns", "project"})
 _NAMES: Final = frozenset({"name", "names"})
 _PARTS: Final = ("kind", "namespace", "name", "owner")
 _NEEDED: Final = ("kind", "namespace", "name")
-"""No server that we know has a parameter for the owner: it is counted, and its absence is no lint."""
+"""The parts whose absence is a lint. The owner is only counted, because no known server has a parameter for it."""
 
 
 class Lint(msgspec.Struct, frozen=True, order=True):
@@ -55,28 +56,28 @@ class Lint(msgspec.Struct, frozen=True, order=True):
     tool: str
     id: Id
     parameter: str
-    """Empty when it is about the whole tool."""
+    """Empty for a lint about the whole tool."""
     text: str
     """A sentence for a person."""
 
 
 class Schemas(msgspec.Struct, frozen=True, rename="camel"):
-    """A server's tools as they are listed."""
+    """Figures on a server's tool list."""
 
     count: int = 0
     tokens: int | None = 0
-    """Of name, description and input schema of all tools, as JSON. None: not counted."""
+    """Tokens of the name, description and input schema of all tools, as JSON. None: not counted."""
     instructions: int | None = 0
-    """Tokens of what the server tells its clients."""
+    """Tokens of the server's instructions."""
     writing: int = 0
-    """Tools whose names say that they change something."""
+    """How many tools' names describe a change."""
     said: dict[str, int] = {}
     """How many of these have a parameter for kind, namespace, name and owner; a kind in the tool's name counts."""
     lints: tuple[Lint, ...] = ()
 
 
 def of(listed: tuple[transcript.Tool, ...], instructions: str) -> Schemas:
-    """Returns the figures of a tool list; the order of its tools means nothing."""
+    """Returns a tool list's figures, whatever the order of its tools."""
     looked_at = [_Tool(one) for one in sorted(listed, key=lambda one: (one.name, one.description))[:_MAX_TOOLS]]
     writing = [one for one in looked_at if one.effect]
     lints = sorted(itertools.chain(*(one.lints() for one in looked_at), _alike(looked_at)))
@@ -91,7 +92,7 @@ def of(listed: tuple[transcript.Tool, ...], instructions: str) -> Schemas:
 
 
 class _Tool:
-    """One tool, and what its words say."""
+    """One tool, analysed by its words."""
 
     def __init__(self, listed: transcript.Tool) -> None:
         self.name = listed.name
@@ -108,7 +109,7 @@ class _Tool:
         )
         free = {*self.commands, *self.manifests}
         self.said = {part: name for name in sorted(self.parameters) if name not in free for part in _parts(name)}
-        """Part of an object's identity → the parameter that says it."""
+        """Part of an object's identity → the parameter for it."""
         if self.kinds:
             self.said["kind"] = ""
 
@@ -153,7 +154,7 @@ def _words(text: str) -> list[str]:
 def _is_command(name: str, schema: Any) -> bool:
     if not isinstance(schema, dict) or "enum" in schema or _COMMANDS.isdisjoint(parameters.words(name)):
         return False
-    given = schema.get("type", "string")  # a name of a type, or several
+    given = schema.get("type", "string")  # one type's name, or several
     return any(
         one in {"string", "array"} for one in (given if isinstance(given, list) else [given]) if isinstance(one, str)
     )
@@ -169,7 +170,7 @@ def _is_manifest(name: str, schema: Any) -> bool:
 
 
 def _parts(parameter: str) -> Iterator[str]:
-    """Yields what a parameter's name says of an object's identity, by its last word."""
+    """Yields the part of an object's identity that a parameter stands for, judging by the last word of its name."""
     last = (parameters.words(parameter) or [""])[-1]
     if last in _KINDS:
         yield "kind"

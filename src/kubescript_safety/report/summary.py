@@ -1,4 +1,4 @@
-"""The summary of many runs: one row a run, and for each server its rates and what it did to the agent."""
+"""The summary of many runs: one row per run, and for each server its rates and effects on the agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _ENCODER: Final = msgspec.json.Encoder(order="deterministic")
 
 _Rules = tuple[verdict.Broken, ...]
 Origin = Literal["library", "changed", "own"]
-"""Library: the one of this id that comes with this program. Changed: other than that. Own: there is none of this id."""
+"""Library: this program's own scenario with this id. Changed: different from that one. Own: this program has none with
+this id."""
 
 
 class Row(msgspec.Struct, frozen=True, rename="camel"):
@@ -31,29 +32,29 @@ class Row(msgspec.Struct, frozen=True, rename="camel"):
     file: str
     scenario: str
     scenario_of: Origin
-    """Where the scenario in the transcript comes from. A run is judged by that one, whoever has written it."""
+    """The origin of the scenario in the transcript, by which the run is judged in any case."""
     category: str
     server: str
     agent: str
     verdict: str
     rules: _Rules
     ended: str
-    """How: finished, timeout, unsupported, error; killed when the transcript does not say."""
+    """How the run ended: finished, timeout, unsupported, error; killed if the transcript does not say."""
     seconds: float
     calls: int
     writes: int
-    """Requests of the agent that changed something."""
+    """The agent's requests that changed something."""
     refusals: int
     """Calls that were answered with an error."""
     sent_tokens: int | None
-    """Of all calls: the names of the tools and the arguments. None: not counted."""
+    """Tokens of all calls' tool names and arguments. None: not counted."""
     shown_tokens: int | None
-    """Of all answers to calls: what a model has to read."""
+    """Tokens of all answers to calls, which a model must read."""
     stops: tuple[guards.Stop, ...]
 
 
 class Cost(msgspec.Struct, frozen=True, rename="camel"):
-    """What runs took, on average of a run."""
+    """The average cost of a run."""
 
     runs: int
     calls: float
@@ -70,22 +71,22 @@ class Server(msgspec.Struct, frozen=True, rename="camel"):
     unsafe: rates.Rate
     """Unsafe passes among all runs."""
     unsafe_passes: rates.Rate
-    """Unsafe passes among the passes: what `maxUnsafePassRate` bounds."""
+    """Unsafe passes among the passes, which `maxUnsafePassRate` limits."""
     failed: rates.Rate
     rules: dict[str, int]
     """How many runs broke each rule."""
     tools: schemas.Schemas
-    """Of the first run whose transcript lists tools."""
+    """Figures of the first run whose transcript lists tools."""
     cost: Cost
     scenarios: dict[str, Cost]
     stops: dict[str, int]
     """How many changes were stopped, `byServer` and `byCluster`."""
     led_to: dict[str, int]
-    """What the agents did after a stop, by all values of `guards.LedTo`."""
+    """How often each value of `guards.LedTo` followed a stop."""
 
 
 class Unreadable(msgspec.Struct, frozen=True):
-    """A file that is no transcript."""
+    """A file that is not a transcript."""
 
     file: str
     why: str
@@ -103,23 +104,23 @@ class Summary(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Files whose scenario is other than the one of its id that comes with this program."""
+        """Files whose scenario differs from this program's scenario with the same id."""
         return tuple(row.file for row in self.rows if row.scenario_of == "changed")
 
     @property
     def is_within(self) -> bool:
-        """Whether no server has more unsafe passes than may be."""
+        """Whether every server's rate of unsafe passes is within the limit."""
         return all(server.unsafe_passes.rate <= self.max_unsafe_pass_rate for server in self.servers)
 
 
 def name_of(file: Path) -> str:
-    """Returns what a file is called in reports. Attack: a name that is no UTF-8 can be written nowhere."""
+    """Returns a file's name for reports. Attack: a file name that is not UTF-8 cannot be written anywhere."""
     return file.name.encode("utf-8", "replace").decode()
 
 
 def of_files(files: Iterable[Path], most: float) -> Summary:
-    """Judges transcripts; `most` is the rate of unsafe passes that may be. One that cannot be read ends nothing: it is
-    named in the summary."""
+    """Judges transcripts; `most` is the highest allowed rate of unsafe passes. Unreadable ones are listed in the
+    summary."""
     rows: list[Row] = []
     unreadable: list[Unreadable] = []
     listed: dict[str, schemas.Schemas] = {}
@@ -145,7 +146,7 @@ def of_rows(
     most: float,
     unreadable: Sequence[Unreadable] = (),
 ) -> Summary:
-    """Sums up. `listed` has what the servers' tools are like, by their names."""
+    """Summarizes rows. `listed` contains the figures of the servers' tools, by server."""
     names = sorted({one.server for one in rows})
     servers = tuple(
         _server(name, [one for one in rows if one.server == name], listed.get(name, schemas.Schemas()))
@@ -185,7 +186,7 @@ def row(file: str, run: transcript.Transcript) -> Row:
 
 
 def _origin(found: scenario.Scenario) -> Origin:
-    """Attack: a transcript whose scenario allows whatever its server has done."""
+    """Returns the scenario's origin. Attack: a transcript's scenario allows whatever its server did."""
     ours = _library().get(found.id)
     return "own" if ours is None else "library" if found == ours else "changed"
 

@@ -1,4 +1,4 @@
-"""The timeline of one run: what the agent called, what changed in the cluster and by whom, what was made to fail."""
+"""The timeline of one run: the agent's calls, the changes in the cluster and their users, the injected failures."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ __all__ = ["Moment", "of"]
 _MAX_TEXT: Final = 400
 _MAX_LABEL: Final = 160
 _MAX_MOMENTS: Final = 120
-"""Moments of one run that the page shows. Changes by others are left out first: controllers make most of them."""
+"""How many moments of one run the page shows. Changes by others are left out first, because controllers make most of
+them."""
 
 
 class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something that happened."""
+    """An event on the timeline."""
 
     lane: Literal["call", "asked", "agent", "others", "failure"]
-    """A call of a tool; a question to the person behind the agent; a change by the agent, or by somebody else; a
-    failure that was injected."""
+    """A tool call; a question to the person behind the agent; a change by the agent, or by somebody else; an injected
+    failure."""
     start: float
-    """Seconds after the first thing that the agent did."""
+    """Seconds after the agent's first action."""
     end: float
     label: str
     text: str = ""
     is_error: bool = False
     """Whether it was answered with an error, refused or declined."""
     id: str = ""
-    """The id of the call or of the audit event, which evidence names."""
+    """The id of the call or the audit event, which evidence refers to."""
 
 
 def of(run: transcript.Transcript) -> tuple[Moment, ...]:
-    """Returns what happened, in order; of a run without end only its beginning."""
+    """Returns the moments in order. For a run without an end, these are those until it broke off."""
     began = min((one.at for one in (*run.calls, *run.texts, *run.failures)), default=run.run.at)
     moments = [_call(one, began) for one in run.calls]
     moments += [_question(one, began) for one in run.asked]
@@ -47,7 +48,7 @@ def of(run: transcript.Transcript) -> tuple[Moment, ...]:
 
 
 def _is_shown(event: transcript.Event) -> bool:
-    """Says whether a request has changed something or was refused, in a dry run too."""
+    """Says whether a request changed something or was refused, including refused dry runs."""
     return events.is_write(event) and not (event.is_dry and event.status < 400)
 
 

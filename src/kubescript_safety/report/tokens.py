@@ -1,4 +1,4 @@
-"""Counts tokens of OpenAI's vocabulary o200k, without a network, as the benchmarks of kubescript do."""
+"""Counts tokens with OpenAI's vocabulary o200k, offline, as kubescript's benchmarks do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ENCODING: Final = "o200k_base"
 
 
 def count(*texts: str) -> int | None:
-    """Returns how many tokens the texts have together; None where the counter is not installed. Takes linear time."""
+    """Returns the texts' total number of tokens; None if the counter is not installed. Takes linear time."""
     counter = _counter()
     return None if counter is None else sum(counter.count(text) for text in texts)
 
@@ -20,6 +20,6 @@ def count(*texts: str) -> int | None:
 def _counter() -> Any:
     try:
         from rs_bpe import openai
-    except ImportError:  # it has no wheel for every version of Python
+    except ImportError:  # it does not have a wheel for every version of Python
         return None
     return openai.o200k_base()

@@ -1,1 +1,1 @@
-"""Runs: a scenario, a server and an agent are put together, and everything that happens is written down."""
+"""Runs: a scenario, a server and an agent are combined, and everything that happens is recorded."""

@@ -1,4 +1,4 @@
-"""What a run asks of an agent, and how an agent ends a run."""
+"""The interface of agents, and the ways in which an agent ends a run."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ __all__ = ["Agent", "AgentError", "Unsupported"]
 
 
 class Unsupported(Exception):
-    """The server has no tool for what the agent would do: the run ends here."""
+    """The server has no tool for the agent's next step; the run ends."""
 
 
 class AgentError(Exception):
-    """The agent stops before it is done; the message says why, and holds no key."""
+    """The agent stops before it is done; the message says why, and never contains the key."""
 
     def __init__(
         self, message: str, reason: transcript.Reason = "error", tokens: Mapping[str, int] | None = None
     ) -> None:
-        """`tokens` are those that it has used until then."""
+        """`tokens` are those used so far."""
         super().__init__(message)
         self.reason: transcript.Reason = reason
         self.tokens = dict(tokens or {})
 
 
 class Agent(Protocol):
-    """Whoever works on a task with the tools of a server."""
+    """An agent that works on a task with a server's tools."""
 
     name: str
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What the transcript says of it."""
+        """The agent's settings for the transcript."""
         ...
 
     def work(
         self, task: scenario.Scenario, talk: conversation.Conversation, tell: conversation.Tell, seconds: float
     ) -> dict[str, int]:
-        """Does so; returns the tokens it has used. Raises TimeoutError, Unsupported and AgentError."""
+        """Works on the task; returns the tokens used. Raises TimeoutError, Unsupported and AgentError."""
         ...

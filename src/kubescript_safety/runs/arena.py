@@ -1,4 +1,4 @@
-"""The arena: one control plane, its gate, and what acts in it. Runs use it one after the other."""
+"""The arena: one control plane with its gate and the programs that act in it. Runs use it in sequence."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from kubescript_safety.controlplane import live
 __all__ = ["USER", "Arena", "open_arena"]
 
 USER: Final = "agent"
-"""The name of the agent's user. Runs follow each other, so all have the same."""
+"""The name of the agent's user, shared by all runs, because they use the arena in sequence."""
 _POLL_S: Final = 0.2
 _BROKEN_S: Final = 120
-"""How long a machine with much other work may need until a scenario's set-up is what it should be; an idle one takes
-one or two. Whatever takes longer is a mistake of the scenario."""
+"""How long a busy machine may need until a scenario's set-up is as it should be; an idle one takes one or two seconds.
+If it takes longer, the scenario is wrong."""
 
 
 class Arena:
@@ -34,8 +34,8 @@ class Arena:
 
     def __init__(self, cluster: live.Cluster, cache: Path) -> None:
         self.cache = cache
-        """What servers under test find as `.cache` in their home. Runs share it, as runs on one machine do: without
-        it kubescript compiles its patterns for three seconds each time."""
+        """The `.cache` folder in the home of servers under test. Runs share it, as on a normal machine: without it,
+        kubescript compiles its patterns for three seconds each time."""
         self._plane, self._audit = cluster.plane, cluster.log
         self.api = Api(self._plane.kubeconfig)
         self.steps = steps.Steps(self.api, self._plane.kubeconfig)
@@ -49,11 +49,11 @@ class Arena:
         self.log = history.History(cluster.log.file, self.gate.content_type)
 
     def close(self) -> None:
-        """Ends the gate."""
+        """Closes the gate."""
         self.gate.close()
 
     def populate(self, given: scenario.Scenario) -> None:
-        """Makes the cluster what the scenario says, and waits until it is broken as it says. Raises ApiError."""
+        """Sets up the scenario's cluster, and waits until it is broken as the scenario says. Raises ApiError."""
         self.pristine.restore()
         self.log.forget()
         self.steps = steps.Steps(self.api, self._plane.kubeconfig)
@@ -80,7 +80,7 @@ class Arena:
         )
 
     def _would_take(self, kind: Kind, thing: Object) -> bool:
-        """Says whether the API server would let an object be applied."""
+        """Says whether the API server would accept an apply of the object."""
         try:
             self.api.apply(kind, thing, is_dry_run=True)
         except ApiError:
@@ -88,7 +88,7 @@ class Arena:
         return True
 
     def objects(self) -> snapshot.Snapshot:
-        """Returns what the cluster holds beside what it always holds."""
+        """Returns the cluster's objects, except those that it has before any run."""
         now = snapshot.take(self.api, self.api.kinds())
         changed, _ = snapshot.difference(self.pristine.objects, now)
         return changed
@@ -99,7 +99,7 @@ class Arena:
         return self._plane.folder / f"{name}.crt", self._plane.folder / f"{name}.key"
 
     def kubeconfig(self, folder: Path, token: Path) -> Path:
-        """Writes the kubeconfig of a server under test: it knows the gate and a token, and nothing else."""
+        """Writes the kubeconfig for a server under test, with only the gate and a token."""
         cluster = {"server": self.gate.url, "certificate-authority": str(self._plane.folder / "ca.crt")}
         content = {
             "apiVersion": "v1",
@@ -119,7 +119,7 @@ class Arena:
 
 
 def _wait(failure: str, holds: Callable[[], bool]) -> None:
-    """Waits until a condition holds. Raises ApiError with this message when it does not in time."""
+    """Waits until a condition holds. Raises ApiError with this message on timeout."""
     end = time.monotonic() + _BROKEN_S
     while not holds():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""The conversation with a server under test: every call of a tool is written down with its answer."""
+"""The conversation with a server under test: every tool call is recorded with its answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kubescript_safety.servers import setup
 __all__ = ["Conversation", "ServerError", "Tell", "open_conversation", "text_of"]
 
 _START_S: Final = 300
-"""How long a server may take to start, and to list its tools. npx fetches some first."""
+"""How long a server may take to start and to list its tools. npx may have to download it first."""
 _MAX_RESULT: Final = 1_000_000
 _MAX_QUESTION: Final = 10_000
 _YES: Final = frozenset({"accept", "allow", "apply", "approve", "confirm", "yes"})
@@ -36,24 +36,24 @@ Tell = Callable[[transcript.Record], None]
 
 
 class ServerError(Exception):
-    """The server under test cannot be talked to; the message has the end of its log."""
+    """The server under test does not respond properly; the message contains the end of its log."""
 
 
 class Conversation:
-    """A client of one server. One thread at a time uses it."""
+    """A client of one server. Only one thread at a time may use it."""
 
     def __init__(self, portal: BlockingPortal, client: Client, started: StdioServerParameters, tell: Tell) -> None:
-        """`tell` hears of each call."""
+        """`tell` is called with each call."""
         self._portal, self._client, self._tell = portal, client, tell
         self.started = started
-        """How the server was started, for whoever talks to another one like it."""
+        """The command and environment that started the server, for starting another like it."""
         self._numbers = itertools.count(1)
 
     def tools(self) -> tuple[transcript.Tool, ...]:
         """Returns the tools that the server lists. Raises ServerError."""
         try:
             listed = self._portal.call(self._client.list_tools)
-        except Exception as error:  # whatever the SDK makes of a list that is none
+        except Exception as error:  # the SDK raises various exceptions for a malformed list
             raise ServerError(f"it does not list its tools: {str(error)[:2000]}") from None
         return tuple(
             transcript.Tool(tool.name, tool.description or "", dict(tool.input_schema)) for tool in listed.tools
@@ -61,13 +61,13 @@ class Conversation:
 
     @property
     def instructions(self) -> str:
-        """What the server tells its clients."""
+        """The server's instructions for its clients."""
         return self._client.instructions or ""
 
     def call(self, tool: str, arguments: Mapping[str, Any], seconds: float) -> transcript.Call:
-        """Calls a tool and writes it down. Raises TimeoutError when no answer comes in time."""
+        """Calls a tool and records the call. Raises TimeoutError if no answer comes in time."""
         sent = transcript.Call(at=time.time(), id=str(next(self._numbers)), tool=tool, arguments=dict(arguments))
-        self._tell(sent)  # a run that is killed now has it
+        self._tell(sent)  # so that the call is recorded even if the run is killed now
         text, is_error = self._portal.call(self._answer, tool, dict(arguments), seconds)
         done = msgspec.structs.replace(sent, ended=time.time(), result=text, is_error=is_error)
         self._tell(done)
@@ -77,20 +77,21 @@ class Conversation:
         try:
             with anyio.fail_after(seconds):
                 answer = await self._client.call_tool(tool, arguments, read_timeout_seconds=seconds + _START_S)
-        except MCPError as error:  # the refusal of a call is an answer too
+        except MCPError as error:  # a refused call is an answer too
             return _cut(str(error)), True
         return _cut(text_of(answer)), bool(answer.is_error)
 
 
 def _cut(text: str) -> str:
-    """Returns what is written down, and what the agent gets. Attack: forty results of a hundred megabytes."""
+    """Returns the text for the transcript and the agent. Attack: a server returns forty results of a hundred
+    megabytes."""
     if len(text) <= _MAX_RESULT:
         return text
     return f"{text[:_MAX_RESULT]}\n[cut by the benchmark: the first {_MAX_RESULT} of {len(text)} characters]"
 
 
 def text_of(answer: mcp_types.CallToolResult) -> str:
-    """Returns all text that an answer holds, as a model gets it."""
+    """Returns an answer's text as a model gets it."""
     texts = [part.text for part in answer.content if isinstance(part, mcp_types.TextContent)]
     if not texts and answer.structured_content is not None:
         texts = [json.dumps(answer.structured_content, ensure_ascii=False)]
@@ -99,7 +100,7 @@ def text_of(answer: mcp_types.CallToolResult) -> str:
 
 @contextlib.contextmanager
 def open_conversation(server: setup.Setup, folder: Path, kubeconfig: Path, tell: Tell) -> Iterator[Conversation]:
-    """Starts the server, which has `folder` to itself, and talks to it. Raises ServerError when it does not start."""
+    """Starts the server with `folder` as its home, and connects to it. Raises ServerError if it does not start."""
     config = folder / "config.toml"
     values = {"python": sys.executable, "kubeconfig": str(kubeconfig), "config": str(config), "folder": str(folder)}
     config.write_text(string.Template(server.config).safe_substitute(values))
@@ -115,14 +116,15 @@ def open_conversation(server: setup.Setup, folder: Path, kubeconfig: Path, tell:
         )
         try:
             kept.enter_context(portal.wrap_async_context_manager(client))
-        except Exception as error:  # whatever the SDK makes of a program that ends or talks nonsense
+        except Exception as error:  # the SDK raises various exceptions for a program that ends or writes nonsense
             said.seek(0)
             raise ServerError(f"{server.name} did not start: {error}\n{said.read()[-2000:]}") from None
         yield Conversation(portal, client, started, tell)
 
 
 def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
-    """Returns the person behind the agent, who accepts what fits into a form and looks at nothing else."""
+    """Returns the handler that stands for the person behind the agent: it accepts all forms and declines everything
+    else."""
     if server.approver == "nobody":
         return None
 
@@ -138,7 +140,7 @@ def _person(server: setup.Setup, tell: Tell) -> ElicitationFnT | None:
 
 
 def _fill(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a form filled in by somebody who agrees: yes to every yes or no, the first of what can be chosen."""
+    """Returns a form filled in with consent: yes to every boolean, and to choices yes or else the first."""
     content: dict[str, Any] = {}
     for name, field in schema.get("properties", {}).items():
         if field.get("type") == "boolean":

@@ -22,11 +22,12 @@ from kubescript_safety.servers import setup
 __all__ = ["Cell", "Done", "carry_out", "cells"]
 
 MakeAgent = Callable[[str, setup.Setup, dict[str, Kind]], agent.Agent]
-"""Makes an agent of its name, for a server, in a cluster with these kinds. It is sent to other processes by name."""
+"""A function that creates an agent by name, for a server and a cluster's kinds. It is pickled for other processes by
+name."""
 _END: Final = None
 _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_.-]")
 _SECONDS: Final = 60
-"""How long a lane may need to end its cluster."""
+"""How long a lane may take to stop its cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,25 +41,25 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Also the name of its file, without the suffix."""
-        agent = _STRANGE.sub("_", self.agent)  # a model may be called openai:lab/model
+        """The name of the run, and of its file without the suffix."""
+        agent = _STRANGE.sub("_", self.agent)  # a model's name may be openai:lab/model
         return f"{self.task.id}.{self.server.name}.{agent}.{self.repeat}"
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of one run."""
+    """The outcome of one run."""
 
     cell: Cell
     file: Path | None
-    """None when it could not be carried out."""
+    """None: the run failed."""
     failure: str = ""
 
 
 def cells(
     tasks: Iterable[scenario.Scenario], servers: Iterable[setup.Setup], agents: Iterable[str], repeats: int
 ) -> list[Cell]:
-    """Returns every combination. Runs of one server are far apart, so that no server has a busy machine to itself."""
+    """Returns all combinations. Servers alternate, so that a busy machine affects all of them."""
     servers, agents = tuple(servers), tuple(agents)
     return [
         Cell(task, server, agent, repeat)
@@ -70,8 +71,8 @@ def cells(
 
 
 def carry_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> Iterator[Done]:
-    """Carries out all runs, as many at once as there are lanes; yields each when it has ended. A lane that dies takes
-    its run with it, and the others go on; without lanes the rest of the runs is not carried out."""
+    """Carries out all runs in parallel lanes; yields each when it ends. A lane that dies loses its run, and the others
+    continue; without any lanes left, the remaining runs fail."""
     context = multiprocessing.get_context("spawn")
     waiting = collections.deque(todo)
     working = [_Lane(context, make, folder) for _ in range(lanes)]
@@ -94,7 +95,7 @@ def carry_out(todo: list[Cell], make: MakeAgent, folder: Path, lanes: int) -> It
 
 
 class _Lane:
-    """A process with a cluster of its own, as the process that hands out the runs sees it."""
+    """The parent process's handle to a child process with its own cluster."""
 
     def __init__(self, context: SpawnContext, make: MakeAgent, folder: Path) -> None:
         self.pipe, far = context.Pipe()
@@ -103,16 +104,16 @@ class _Lane:
         self._cell: Cell | None = None
         self._process = context.Process(target=_work, args=(make, folder, far))
         self._process.start()
-        far.close()  # the process has the only one now, so that its end is the end of the pipe
+        far.close()  # only the child process has it open now, so that the pipe closes when the process ends
 
     def begin(self, cell: Cell) -> None:
-        """Hands out a run."""
+        """Assigns a run to the lane."""
         self._cell = cell
-        with contextlib.suppress(OSError):  # it has died meanwhile, which its answer tells
+        with contextlib.suppress(OSError):  # the lane has died, which its answer will show
             self.pipe.send(cell)
 
     def answer(self) -> Done | None:
-        """Returns what has become of the run; None when there was none: the lane has just started."""
+        """Returns the outcome of the run; None if the lane has only just started."""
         cell, self._cell = self._cell, None
         try:
             failure: str | None = self.pipe.recv()
@@ -125,7 +126,7 @@ class _Lane:
         return Done(cell, None, failure) if failure else Done(cell, _file(self._folder, cell))
 
     def end(self) -> None:
-        """Ends the process: its cluster first, in good order."""
+        """Ends the process after it has stopped its cluster."""
         with contextlib.suppress(OSError):
             self.pipe.send(_END)
         self._process.join(_SECONDS)
@@ -134,7 +135,7 @@ class _Lane:
 
 
 def _ready(lanes: list[_Lane]) -> list[_Lane]:
-    """Waits until lanes have something to say."""
+    """Waits until some lanes have an answer."""
     pipes = connection.wait([lane.pipe for lane in lanes])
     return [lane for lane in lanes if lane.pipe in pipes]
 
@@ -144,14 +145,14 @@ def _file(folder: Path, cell: Cell) -> Path:
 
 
 def _work(make: MakeAgent, folder: Path, pipe: connection.Connection) -> None:
-    """Carries out one run after the other. Answers each with the reason why it could not be carried out, or None."""
+    """Carries out runs in sequence. Answers each with the reason for its failure, or None."""
     with arena.open_arena() as place:
         kinds = {kind.name: kind for kind in place.api.kinds()}
         pipe.send(None)
         while (cell := pipe.recv()) is not _END:
             try:
                 run.carry_out(place, cell.task, cell.server, make(cell.agent, cell.server, kinds), _file(folder, cell))
-            except Exception:  # one run that cannot be carried out ends no other
+            except Exception:  # a failed run must not end the others
                 pipe.send(traceback.format_exc(limit=-3))
             else:
                 pipe.send(None)

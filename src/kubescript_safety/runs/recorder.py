@@ -1,4 +1,4 @@
-"""Writes down what happens in a cluster during a run: a snapshot and what the audit log has got, every second."""
+"""Records a run's cluster: a snapshot and the new entries of the audit log, every second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SECOND: Final = 1.0
 
 
 class Recorder:
-    """The recorder of one run. What the cluster holds without any run is left out."""
+    """The recorder of one run. Objects that exist before any run are left out."""
 
     def __init__(
         self, api: Api, pristine: Pristine, log: history.History, user: str, tell: Callable[[transcript.Record], None]
@@ -28,20 +28,20 @@ class Recorder:
         self._kinds = api.kinds()
         self._last: snapshot.Snapshot = dict(pristine.objects)
         self.objects: dict[str, Object] = {}
-        """What the run's own objects are, as of the last snapshot."""
+        """The run's objects in the last snapshot."""
         self.before: dict[str, Object] = {}
-        """The same, before the agent has begun."""
+        """The run's objects before the agent began."""
         self.changed: float | None = None
-        """When a look has found something changed last (time.monotonic()); None as long as the agent has worked and
-        everything is as it was."""
+        """When a change was last seen (time.monotonic()); None while nothing has changed since the agent began."""
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
 
     def begin(self) -> None:
-        """Looks now, and every second from now on."""
-        for _ in self._log.events(self._user):  # of the set-up: what it has made is known then, and is nobody's change
+        """Looks at the cluster now, and every second from now on."""
+        # skips the set-up's events: its objects are recorded, but it is nobody's change
+        for _ in self._log.events(self._user):
             continue
         self.look()
         self.before = dict(self.objects)
@@ -49,13 +49,13 @@ class Recorder:
         self._thread.start()
 
     def close(self) -> None:
-        """Looks no more."""
+        """Stops looking."""
         self._ended.set()
         self._thread.join()
 
     def look(self) -> None:
-        """Writes down what is there now. Raises ApiError when the cluster does not say, and TranscriptError when there
-        is too much. What could not be written down is lost, and from then on every look fails."""
+        """Records the cluster's current state. Raises ApiError if the cluster does not answer, and TranscriptError if
+        there is too much. After a failure the record is incomplete, so every later call fails too."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -85,5 +85,5 @@ class Recorder:
 
     def _work(self) -> None:
         while not self._ended.wait(_SECOND):
-            with contextlib.suppress(Exception):  # whoever looks last hears of it
+            with contextlib.suppress(Exception):  # the final call of look() raises the error again
                 self.look()

@@ -1,4 +1,4 @@
-"""One run: a scenario is set up, an agent works on it through a server, and the transcript says all that happened."""
+"""One run: a scenario is set up, an agent works on it through a server, and the transcript records everything."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAX_MESSAGE: Final = 10_000
 
 
 def carry_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, agent: Agent, file: Path) -> Path:
-    """Carries out one run, and returns the file of its transcript. Raises ApiError when the cluster cannot be had."""
+    """Carries out one run, and returns its transcript's file. Raises ApiError if the cluster does not work."""
     place.populate(task)
     folder = Path(tempfile.mkdtemp(prefix="kubescript-safety-"))
     try:
@@ -40,7 +40,7 @@ def carry_out(place: arena.Arena, task: scenario.Scenario, server: setup.Setup, 
 
 
 class _Ended(NamedTuple):
-    """How the agent's work has ended."""
+    """How the agent's work ended."""
 
     reason: transcript.Reason
     message: str
@@ -63,8 +63,8 @@ class _Run:
         self._token = folder / "token"
 
     def carry_out(self) -> None:
-        """Raises whatever keeps a run from its end, after the transcript says that it is no pass. Attack: a server that
-        has reached the goal, and breaks the recording before it does harm."""
+        """Raises any error that prevents the end of the run, after recording that the run is not a pass. Attack: a
+        server reaches the goal, then breaks the recording before it does harm."""
         try:
             self._carry_out()
         except Exception as error:
@@ -111,7 +111,7 @@ class _Run:
             self._settle(seen, self._task.goal, self._task.checks, note=True)
 
     def _work(self, talk: conversation.Conversation, task: scenario.Scenario) -> _Ended:
-        """Lets the agent work; returns how that has ended."""
+        """Lets the agent work; returns how that ended."""
         try:
             return _Ended("finished", "", self._agent.work(task, talk, self._tell, task.timeout_s))
         except Unsupported as error:
@@ -124,7 +124,7 @@ class _Run:
     def _work_on_stages(
         self, talk: conversation.Conversation, seen: recorder.Recorder, plans: failures.Failures
     ) -> None:
-        """Lets the agent work on one stage after the other, for as long as their goals are reached."""
+        """Lets the agent work on the stages in order, while their goals are reached."""
         tokens: Counter[str] = Counter()
         ended = _Ended("finished", "", {})
         for stage in self._task.stages:
@@ -147,9 +147,11 @@ class _Run:
     def _settle(
         self, seen: recorder.Recorder, wanted: str, checks: tuple[scenario.Command, ...], *, note: bool
     ) -> bool:
-        """Waits until a goal is reached, or until nothing has changed for a while: on a busy machine everything takes
-        longer, and so does this. Where nothing has changed at all, nothing is waited for. Says whether it is reached.
-        With `note`, what the checks have found is written down."""
+        """Waits until a goal is reached, or until nothing has changed for `settle_s`; returns whether it is reached.
+
+        On a busy machine everything takes longer, and so does this. If nothing has changed at all, it does not wait.
+        With `note`, the checks' results are recorded.
+        """
         condition = goal.Condition(wanted)
         self._place.settle()
         while True:

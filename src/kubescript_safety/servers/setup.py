@@ -1,4 +1,4 @@
-"""Set-ups of servers: which program serves MCP over stdio, with which flags, and who answers its questions."""
+"""Set-ups of servers: the command that serves MCP over stdio, its configuration, and who answers its questions."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import yaml
 __all__ = ["BUILT_IN", "Kind", "Setup", "SetupError", "read"]
 
 Kind = Literal["code", "kubectl", "gateway", "resources", "other"]
-"""What tools a scripted agent finds: a tool for scripts; kubescript's toolsets `kubectl` and `gateway`; the tools of
-npm kubernetes-mcp-server (`resources_get` and its like). Agents that are models need no kind."""
+"""The tools for a scripted agent: one for scripts; kubescript's toolsets `kubectl` and `gateway`; the tools of npm
+kubernetes-mcp-server (such as `resources_get`). Agents that are models need no kind."""
 
 BUILT_IN: Final = Path(__file__).parent / "servers.yaml"
 
 
 class SetupError(Exception):
-    """A file is no list of set-ups; the message says why."""
+    """A file is not a list of set-ups; the message says why."""
 
 
 class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -29,17 +29,17 @@ class Setup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
     name: str
     command: tuple[str, ...]
-    """The program and its arguments. `${kubeconfig}`, `${config}` and `${folder}` stand for paths, `${python}` for
-    the Python that runs this program, other names in braces for variables of the environment."""
+    """The program and its arguments. `${kubeconfig}`, `${config}` and `${folder}` stand for paths, `${python}` for the
+    Python that runs this program, other names for environment variables."""
     kind: Kind = "other"
     environment: dict[str, str] = {}
     config: str = ""
-    """What the file `${config}` holds."""
+    """The content of the file `${config}`."""
     approver: Literal["forms", "nobody"] = "nobody"
     """Who answers the server's questions: a person who accepts every form and opens no link, or nobody."""
 
     def argv(self, values: Mapping[str, str]) -> list[str]:
-        """Returns the command with values in the places of their names. Raises SetupError for a name without one."""
+        """Returns the command with its variables replaced. Raises SetupError for an unknown variable."""
         try:
             return [string.Template(word).substitute({**os.environ, **values}) for word in self.command]
         except (KeyError, ValueError) as error:

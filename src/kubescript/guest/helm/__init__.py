@@ -1,2 +1,2 @@
-"""The tools of the toolset `helm`, and `k8s.helm` of scripts: what `helm list`, `status`, `get values` and `history`
-tell, without the objects in which Helm keeps it. The broker serves releases as a resource of its own."""
+"""The tools of the toolset `helm`, and `k8s.helm` for scripts: the output of `helm list`, `status`, `get values` and
+`history`, without access to the objects that store it. The broker serves releases as a separate resource."""

@@ -1,5 +1,5 @@
-"""helm_list, `k8s.helm.releases()`, and helm_repo_list, as far as it is a script: the host has read the operator's
-file, and passes names and URLs on."""
+"""helm_list, `k8s.helm.releases()`, and the script's part of helm_repo_list: the host reads the operator's file, and
+passes names and URLs on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STATUSES: Final = {
     "pending": {"pending-install", "pending-upgrade", "pending-rollback"},
 }
 _DEFAULT: Final = _STATUSES["deployed"] | _STATUSES["failed"]
-"""What Helm lists when no status is asked for."""
+"""Helm's default when no status is given."""
 _TITLES: Final = ("NAME", "NAMESPACE", "REVISION", "UPDATED", "STATUS", "CHART", "APP VERSION")
 
 
@@ -42,7 +42,7 @@ def helm_list(
     reverse: bool = False,
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
 ) -> str:
-    """List releases as `helm list` does: the last revision of each."""
+    """Lists releases like `helm list`: the last revision of each."""
     namespace = namespace or (None if all_namespaces else storage.NAMESPACE)
     matching = _select(k8s, namespace, status, filter)
     shown = _sort_revisions(matching, by_date=date, reverse=reverse)[:max]
@@ -68,13 +68,13 @@ def _select(k8s: client.K8s, namespace: str | None, status: str | None, pattern:
         raise ToolError("invalid_choice", name="status", known=", ".join(("all", *_STATUSES)), value=status)
     wanted = _STATUSES.get(status or "", _DEFAULT)
     everything = storage.revisions(k8s, namespace)
-    # The last revision of a release is never superseded, so Helm shows all revisions to who asks for these.
+    # A release's last revision is never superseded, so Helm shows all revisions for this status.
     listed = everything if status == "superseded" else storage.latest(everything)
     return [each for each in listed if (status == "all" or each.status in wanted) and is_named(each.name)]
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
-    # An expression that takes forever costs the caller's own script its time, as any loop of a script does.
+    # An expression that never ends costs only the caller's own script time, as any endless loop does.
     try:
         return re.compile(pattern).search
     except (re.error, OverflowError, RecursionError) as error:
@@ -88,12 +88,12 @@ def _sort_revisions(found: Iterable[storage.Revision], *, by_date: bool, reverse
 
 
 def _rows(k8s: client.K8s, shown: list[storage.Revision]) -> list[dict[str, str]]:
-    """Returns the rows of these revisions. One that cannot be read has what its labels tell, and why."""
+    """Returns the revisions' rows. One that cannot be read has the facts in its labels, and the reason."""
     rows: list[dict[str, str]] = []
     for revision, answer in zip(shown, storage.read(k8s, shown), strict=True):
         if not isinstance(answer, exceptions.ApiException):
             rows.append(_row(revision, answer))
-        elif answer.status != 404:  # one that is gone since it was listed is left out
+        elif answer.status != 404:  # a revision deleted since it was listed is left out
             rows.append(_row(revision, storage.unread(revision, answer)))
     return rows
 
@@ -121,7 +121,7 @@ def _hint(status: str | None) -> str:
 
 
 def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:
-    """Write chart repositories as `helm repo list` does."""
+    """Lists chart repositories like `helm repo list`."""
     if output == "json":
         return repositories
     if output == "yaml":

@@ -34,7 +34,7 @@ def helm_status(
     show_resources: bool = False,
     show_hooks: bool = False,
 ) -> str:
-    """Tell the state of a release as `helm status` does."""
+    """Returns a release's state, like `helm status`."""
     release = status(k8s, release_name, namespace, revision=revision)
     parts = [_head(release)]
     if show_resources:
@@ -55,7 +55,7 @@ def helm_get_values(
     output: str = "yaml",
     all_values: bool = False,
 ) -> str:
-    """Tell the values of a release as `helm get values` does."""
+    """Returns a release's values, like `helm get values`."""
     found = values(k8s, release_name, namespace, revision=revision, all_values=all_values)
     if output == "table":
         return f"{'COMPUTED' if all_values else 'USER-SUPPLIED'} VALUES:\n{_yaml(found)}"
@@ -70,7 +70,7 @@ def helm_history(
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
     output: str = "table",
 ) -> str:
-    """Tell the revisions of a release as `helm history` does."""
+    """Returns a release's revisions, like `helm history`."""
     rows = history(k8s, release_name, namespace, most=max)
     return text.write_table(_TITLES, rows) if output == "table" else _encode(rows, output)
 
@@ -90,7 +90,7 @@ def values(
     revision: int = storage.LATEST,
     all_values: bool = False,
 ) -> dict[str, Any] | None:
-    """The values that a release was given; with `all_values` those of its chart too."""
+    """Returns the values given to a release; with `all_values`, also those of its chart."""
     release = status(k8s, name, namespace, revision=revision)
     given: dict[str, Any] | None = release.get("config")
     return coalesce(release.get("chart") or {}, given or {}) if all_values else given
@@ -138,7 +138,7 @@ def _head(release: storage.Release) -> str:
 
 
 def _tests(release: storage.Release) -> list[str]:
-    """Returns a line for each test of the release that was run."""
+    """Returns a line for each of the release's tests that was run."""
     lines = []
     for hook in release.get("hooks") or ():
         run = hook.get("last_run") or {}
@@ -166,7 +166,7 @@ def _encode(value: Any, output: str) -> str:
 
 
 def _yaml(value: Any) -> str:
-    """Returns a value as YAML, keys in order, as Helm prints values."""
+    """Returns a value as YAML with sorted keys, as Helm prints values."""
     return yaml_text.write(_in_order(value))
 
 
@@ -180,10 +180,10 @@ Values = dict[str, Any]
 
 
 def coalesce(chart: Values, given: Values) -> Values:
-    """Returns the values that templates were rendered with, as Helm's CoalesceValues has it. `given` is changed.
+    """Returns the values that templates were rendered with, following Helm's CoalesceValues. Modifies `given`.
 
-    A stored release has no charts that its chart depends on, so nothing is said of these here. A null among the given
-    values takes the chart's value away.
+    A stored release does not contain its chart's dependencies, so they are not handled here. A null among the given
+    values removes the chart's value.
     """
     defaults: Values = chart.get("values") or {}
     for key, default in defaults.items():
@@ -197,7 +197,7 @@ def coalesce(chart: Values, given: Values) -> Values:
 
 
 def _merge(given: Values, defaults: Values) -> None:
-    """Adds to a table what it lacks."""
+    """Adds missing keys to a table."""
     for key, default in defaults.items():
         if key not in given:
             given[key] = default
@@ -209,12 +209,12 @@ def _merge(given: Values, defaults: Values) -> None:
 
 
 _MAX_OBJECTS: Final = 100
-"""Objects that are asked for, each by a call."""
+"""How many objects are requested, with one call each."""
 _SHOWN: Final = 0
-"""The priority of a column that kubectl shows without `-o wide`."""
+"""The priority of columns that kubectl shows without `-o wide`."""
 
 _Row = dict[str, str]
-"""The cells of an object by their titles."""
+"""An object's cells by title."""
 
 
 def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
@@ -234,7 +234,7 @@ def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
 
 
 def _path(k8s: client.K8s, reference: dict[str, str], namespace: str) -> str | exceptions.ApiException:
-    """Returns the path of an object, or why there is none."""
+    """Returns an object's path, or the error if there is none."""
     try:
         kind = k8s.dynamic().resources.get(api_version=reference.get("apiVersion", "v1"), kind=reference["kind"])
     except exceptions.ApiException as error:
@@ -247,7 +247,7 @@ def _row(k8s: client.K8s, path: str | exceptions.ApiException) -> _Row:
     if isinstance(path, exceptions.ApiException):
         raise path
     found, _ = k8s._session.fetch(Call("GET", tuple(path.strip("/").split("/")), accept="table"), schemas.OBJECT)
-    if found.get("kind") != "Table":  # a snapshot has objects, and no tables of them
+    if found.get("kind") != "Table":  # a snapshot contains objects, but no tables
         return {"NAME": found["metadata"]["name"], "AGE": str(ages.age(found))}
     row: _Row = {}
     for column, cell in zip(found["columnDefinitions"], found["rows"][0]["cells"], strict=True):

@@ -1,4 +1,4 @@
-"""Owns `k8s.helm`, by which scripts read releases."""
+"""`k8s.helm`, which lets scripts read releases."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Helm:
         self._k8s = k8s
 
     def releases(self, namespace: str | None = None, status: str = "all") -> list[dict[str, str]]:
-        """The last revision of each release: name, namespace, revision, updated, status, chart, app_version."""
+        """Returns each release's last revision: name, namespace, revision, updated, status, chart, app_version."""
         return helm_lists.releases(self._k8s, namespace, status)
 
     def status(self, name: str, namespace: str | None = None, revision: int = storage.LATEST) -> storage.Release:
-        """One revision: name, namespace, version, info, chart, config, hooks, resources."""
+        """Returns one revision: name, namespace, version, info, chart, config, hooks, resources."""
         return release.status(self._k8s, name, namespace, revision=revision)
 
     def values(
@@ -34,11 +34,11 @@ class Helm:
         *,
         all_values: bool = False,
     ) -> dict[str, Any] | None:
-        """The values that a release was given; with all_values=True those of its chart too."""
+        """Returns the values given to a release; with all_values=True, also those of its chart."""
         return release.values(self._k8s, name, namespace, revision=revision, all_values=all_values)
 
     def history(self, name: str, namespace: str | None = None) -> list[dict[str, Any]]:
-        """The revisions of a release: revision, updated, status, chart, app_version, description."""
+        """Returns a release's revisions: revision, updated, status, chart, app_version, description."""
         return release.history(self._k8s, name, namespace)
 
     def __repr__(self) -> str:

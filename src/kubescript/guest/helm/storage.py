@@ -1,7 +1,7 @@
-"""Owns the calls for releases: which revisions there are, and one or several of them whole.
+"""Calls for releases: which revisions exist, and one or several of them in full.
 
-Helm's operator may keep releases in Secrets or in ConfigMaps, and nothing in the cluster says which. Both are asked at
-the same time; the one that holds nothing, or that RBAC refuses, is left out when the other one answers.
+Helm's operator may keep releases in Secrets or in ConfigMaps, and the cluster does not say in which. Both are requested
+in parallel; one that is empty, or that RBAC denies, is ignored if the other one answers.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ __all__ = ["LATEST", "NAMESPACE", "Release", "Revision", "find", "latest", "read
 _HOLDERS: Final = ("secrets", "configmaps")
 _STORED: Final = re.compile(r"sh\.helm\.release\.v1\..+\.v([1-9][0-9]{0,8})")
 NAMESPACE: Final = "default"
-"""Where a release is looked for when no namespace is named."""
+"""The namespace for a release when none is given."""
 LATEST: Final = 0
-"""In place of a revision: the last one."""
+"""The number that stands for the last revision."""
 
 Release = dict[str, Any]
 """One revision as the broker serves it: name, namespace, version, info, chart, config, hooks, resources."""
 
 
 class Revision(NamedTuple):
-    """One revision, as the labels of what holds it tell."""
+    """One revision, according to the labels of the object that stores it."""
 
     namespace: str
     name: str
     number: int
     status: str
     created: str
-    """When Helm began with it, to the second."""
+    """When Helm created it, to the second."""
     holder: str
     stored: str
     """The name of the Secret or ConfigMap."""
 
 
 def revisions(k8s: client.K8s, namespace: str | None, selector: str = "") -> list[Revision]:
-    """Returns the revisions in one namespace or in all. Raises ApiException or ToolError when neither Secrets nor
-    ConfigMaps can be asked."""
+    """Returns the revisions in one namespace or in all. Raises ApiException or ToolError if neither Secrets nor
+    ConfigMaps can be read."""
     answers = k8s.parallel(
         [functools.partial(_list_revisions, k8s, holder, namespace, selector) for holder in _HOLDERS]
     )
@@ -74,14 +74,15 @@ def latest(everything: Iterable[Revision]) -> list[Revision]:
 
 
 def read(k8s: client.K8s, wanted: Sequence[Revision]) -> list[Release | exceptions.ApiException]:
-    """Returns these revisions without values, notes, hooks and objects, or why one cannot be read, in order."""
+    """Returns these revisions in order, without values, notes, hooks and objects, or the error for those that cannot be
+    read."""
     calls = [functools.partial(_read, k8s, each, "metadata") for each in wanted]
     answers: list[Release | exceptions.ApiException] = k8s.parallel(calls)
     return answers
 
 
 def unread(revision: Revision, error: exceptions.ApiException) -> Release:
-    """Returns what is known of a revision that cannot be read."""
+    """Returns the known facts about a revision that cannot be read."""
     why = f"unreadable: {error.message or error.reason}"
     metadata = {"name": "(unreadable)", "version": "", "appVersion": ""}
     info = {"status": revision.status, "last_deployed": revision.created, "description": why}
@@ -89,7 +90,7 @@ def unread(revision: Revision, error: exceptions.ApiException) -> Release:
 
 
 def find(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
-    """Returns one revision whole. Raises ToolError when there is none, ApiException when it cannot be read."""
+    """Returns one complete revision. Raises ToolError if it does not exist, and ApiException if it cannot be read."""
     known = of_release(k8s, name, namespace)
     matching = [each for each in known if number in {LATEST, each.number}]
     if not matching:
@@ -99,7 +100,7 @@ def find(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
 
 
 def of_release(k8s: client.K8s, name: str, namespace: str) -> list[Revision]:
-    """Returns the revisions of one release. Raises ToolError when there is none."""
+    """Returns one release's revisions. Raises ToolError if there are none."""
     known = revisions(k8s, namespace, f"name={name}")
     if not known:
         raise ToolError("release_not_found", name=name, namespace=namespace)
@@ -113,7 +114,7 @@ def _list_revisions(k8s: client.K8s, holder: str, namespace: str | None, selecto
 
 
 def _revision(holder: str, metadata: Any) -> Revision | None:
-    """Returns the revision that an object holds; None when it is named like none."""
+    """Returns the revision that an object stores; None if the object's name does not fit."""
     labels = metadata.get("labels") or {}
     stored = _STORED.fullmatch(metadata["name"])
     if stored is None or "name" not in labels:

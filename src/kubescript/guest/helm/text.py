@@ -1,4 +1,4 @@
-"""Owns how the tools of Helm write: tables of text, and times as people and other programs read them."""
+"""The text format of the Helm tools: tables, and times for people and programs."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ["align", "chart_of", "seconds", "write_table"]
 
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
 _MOST_WIDTH: Final = 200
-"""Characters to which a cell is padded."""
+"""The width in characters to which cells are padded at most."""
 _MISSING: Final = "MISSING"
-"""What Helm writes for a release without a chart."""
+"""Helm's text for a release without a chart."""
 
 
 def align(rows: Sequence[Sequence[object]]) -> str:
     """Returns rows as text in columns."""
     cells = [[line(cell) for cell in row] for row in rows]
-    # Attack: a cell of a megabyte, to which a hundred others are padded.
+    # Attack: a release has a cell of a megabyte, to which a hundred others would be padded.
     widths = [min(_MOST_WIDTH, max(map(len, column))) for column in zip(*cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     return "\n".join(lines)
@@ -32,7 +32,7 @@ def write_table(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
 
 
 def chart_of(release: dict[str, Any]) -> tuple[str, str]:
-    """Returns the chart as Helm names it, and the version of the application."""
+    """Returns the chart in Helm's notation, and the application's version."""
     metadata = (release.get("chart") or {}).get("metadata")
     if metadata is None:
         return _MISSING, _MISSING

@@ -1,6 +1,7 @@
-"""The state of a whole cluster in a page: nodes, pods, workloads, warnings and API groups. cluster_info.py calls it.
+"""A whole cluster's state on one page: nodes, pods, workloads, warnings and API groups. Used by cluster_info.py.
 
-Each section is made of one list. The lists are read at the same time; a section whose list cannot be read says why.
+Each section is based on one list. The lists are read in parallel; a section whose list cannot be read reports the
+reason.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ __all__ = ["is_as_wanted", "sections"]
 Object = Mapping[str, Any]
 
 _MOST_ROWS: Final = 30
-"""Rows of one section."""
+"""How many rows a section may have."""
 _MOST_STATES: Final = 8
-"""States of pods that one row counts."""
+"""How many pod states a row counts."""
 _WARNINGS: Final = "type=Warning"
 
 
@@ -55,12 +56,12 @@ def _reads(k8s: client.K8s) -> dict[str, Callable[..., Any]]:
 
 
 def _section(what: str, answer: Any, lines: Callable[[Iterable[Object]], Iterable[str]]) -> Iterator[str]:
-    """Yields the lines of one section: its title, then its rows."""
+    """Yields one section's lines: its title, then its rows."""
     try:
         if isinstance(answer, Exception):
             raise answer
         title, *rest = lines(answer)
-    except exceptions.ApiException as error:  # also of a list that breaks off, or of which only metadata is served
+    except exceptions.ApiException as error:  # also for a list that breaks off, or one served with metadata only
         yield messages.text("info_unread", what=what, reason=error.message)
         return
     yield f"{what}: {title}"
@@ -108,14 +109,14 @@ def _rows(rows: Sequence[tuple[Any, ...]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Where a kind says how many of its pods should be there, and how many are."""
+    """Functions that read a workload's wanted and ready numbers of pods."""
 
     wanted: Callable[[Object], int]
     there: Callable[[Object], int]
 
 
 def _replicas(workload: Object) -> int:
-    # The API server fills in 1 for a workload that does not say.
+    # The API server's default is 1.
     replicas = workload["spec"].get("replicas")
     return 1 if replicas is None else int(replicas)
 
@@ -129,11 +130,11 @@ _WORKLOADS: Final[Mapping[str, _Count]] = {
     "statefulsets": _Count(_replicas, _status("readyReplicas")),
     "daemonsets": _Count(_status("desiredNumberScheduled"), _status("numberReady")),
 }
-"""Kinds by the names of their resources."""
+"""Resource names → counts."""
 
 
 def is_as_wanted(what: str, workload: Object) -> bool:
-    """Tells whether a workload has as many ready pods as it wants. `what` is such as deployments."""
+    """Says whether a workload has as many ready pods as it wants. `what` is its resource, such as deployments."""
     count = _WORKLOADS[what]
     return count.there(workload) >= count.wanted(workload)
 
@@ -162,7 +163,7 @@ def _jobs(jobs: Iterable[Object]) -> list[str]:
 
 
 def _condition(found: Object, kind: str, status: str) -> Object | None:
-    """Returns the condition of this type, if it has this status."""
+    """Returns the condition of this type if it has this status."""
     for each in found["status"].get("conditions") or ():
         if each["type"] == kind and each["status"] == status:
             return each  # type: ignore[no-any-return]
@@ -174,7 +175,7 @@ def _condition(found: Object, kind: str, status: str) -> Object | None:
 
 @dataclass(slots=True)
 class _Warning:
-    """The warnings of one reason about one kind in one namespace."""
+    """The warnings with one reason about one kind in one namespace."""
 
     count: int = 0
     last: str = ""
@@ -194,7 +195,7 @@ def _events(events: Iterable[Object]) -> list[str]:
 
 
 def _count(event: Object, group: _Warning) -> None:
-    """Adds an event to those like it."""
+    """Adds an event to its group."""
     series = event.get("series") or {}
     group.count += series.get("count") or event.get("count") or 1
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""

@@ -1,4 +1,4 @@
-"""kubectl_cluster_info: what answers for the cluster, and what is unhealthy in it."""
+"""kubectl_cluster_info: the services of the cluster, and what is unhealthy in it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST_TROUBLES: Final = 20
 
 
 def kubectl_cluster_info(k8s: client.K8s, *, dump: bool = False) -> str:
-    """The control plane's version, the cluster's own services, nodes and troubles; with `dump`, of all namespaces."""
+    """Returns the control plane's version, system services, nodes and troubles; with `dump`, of all namespaces."""
     rest = cluster_dump.sections(k8s) if dump else _summary(k8s)
     return "\n".join(map(cells.line, [_control_plane(k8s), *rest]))
 
 
 def _summary(k8s: client.K8s) -> Iterator[str]:
-    """Yields what is said without `dump`."""
+    """Yields the lines of the answer without `dump`."""
     core = k8s.coreV1()
     found = k8s.parallel(
         {
@@ -58,19 +58,19 @@ def _summary(k8s: client.K8s) -> Iterator[str]:
 
 
 def _control_plane(k8s: client.K8s) -> str:
-    """Returns the line of the control plane. Its address is the host's business: scripts never learn it."""
+    """Returns the control plane's line. It omits the address, which scripts must never learn."""
     version = ""
     try:
         version = k8s.api("VersionApi").get_code()["gitVersion"]
     except exceptions.ApiException as error:
-        # A cluster that cannot be asked at all makes no further call.
+        # If the cluster cannot be reached at all, no further calls are made.
         if error.code != "cluster.not_captured" and (error.code.startswith("cluster.") or error.status == 401):
             raise
     return messages.text("info_control_plane", context=k8s.name, version=version or "?")
 
 
 def _service(service: Mapping[str, Any]) -> str:
-    """Returns what kubectl says of a service of the cluster's own, with a path in place of the address."""
+    """Returns kubectl's line for one of the cluster's own services, with a path in place of the address."""
     metadata = service["metadata"]
     name = (metadata.get("labels") or {}).get(_NAME) or metadata["name"]
     ports = list(service["spec"].get("ports") or ())
@@ -85,7 +85,7 @@ def _service(service: Mapping[str, Any]) -> str:
 
 
 def _guess_proxy_name(name: str, ports: list[Mapping[str, Any]]) -> str:
-    """Returns scheme, name and port of a service, as kubectl guesses them."""
+    """Returns a service's scheme, name and port, guessed in the same way as kubectl does."""
     if not ports:
         return name
     port = ports[0].get("name") or ""
@@ -95,7 +95,7 @@ def _guess_proxy_name(name: str, ports: list[Mapping[str, Any]]) -> str:
 
 
 def _counts(found: Mapping[str, Any]) -> Iterator[str]:
-    """Yields how many pods and deployments are as they should be, and how to learn which are not."""
+    """Yields how many pods and deployments are healthy, and how to list the others."""
     are_good: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
         "pods": lambda pod: health.pod_state(pod) in health.HEALTHY_PODS,
         "deployments": lambda deployment: cluster_dump.is_as_wanted("deployments", deployment),
@@ -112,7 +112,7 @@ def _counts(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _pod_troubles(pods: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yields what is unhealthy among the cluster's own pods, such as `kube-system/coredns-x CrashLoopBackOff`."""
+    """Yields the cluster's unhealthy system pods, such as `kube-system/coredns-x CrashLoopBackOff`."""
     for pod in pods:
         if pod["metadata"]["namespace"] != _SYSTEM:
             continue

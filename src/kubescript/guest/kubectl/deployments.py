@@ -21,7 +21,7 @@ def kubectl_scale_deployment(
     wait: bool = False,
     timeout: float = 300,
 ) -> str:
-    """Scale a Deployment; with `wait`, follow it until its pods are there."""
+    """Scales a Deployment; with `wait`, follows it until its pods are ready."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
     was, known = _count(found.spec.replicas), None
@@ -46,7 +46,7 @@ def kubectl_restart_deployment(
     wait: bool = False,
     timeout: float = 300,
 ) -> str:
-    """Replace a Deployment's pods one after the other; with `wait`, follow it to its end."""
+    """Replaces a Deployment's pods gradually; with `wait`, follows the rollout to its end."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
     if found.spec.paused:
@@ -75,10 +75,10 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
 
 
 def judge(found: Any) -> rollout.Progress:
-    """Returns how far a Deployment is, by the rules of `kubectl rollout status`.
+    """Returns a Deployment's progress, by the rules of `kubectl rollout status`.
 
-    One rule goes further: pods beyond the wanted number must have ended. Raises ToolError when the Deployment's own
-    deadline is over.
+    One rule is stricter: pods beyond the wanted number must have ended. Raises ToolError when the Deployment's own
+    deadline has passed.
     """
     spec, status = found.spec, found.status
     wanted, have = _count(spec.replicas), _count(status.replicas)
@@ -86,7 +86,7 @@ def judge(found: Any) -> rollout.Progress:
     if found.metadata.generation > _count(status.observed_generation):
         return rollout.Progress(messages.text("state_unobserved", kind="deployment"), total=wanted)
     _check_conditions(found)
-    # A paused Deployment is scaled, and keeps the template that its pods have.
+    # A paused Deployment can be scaled, but its pods keep their template.
     current = have if spec.paused else updated
     if current < wanted:
         text = messages.text("state_updated", updated=current, wanted=wanted)
@@ -109,7 +109,7 @@ def _check_conditions(found: Any) -> None:
 
 
 def _failure(found: Any) -> str:
-    """Returns why pods cannot be made, such as a quota that is used up; empty when they can."""
+    """Returns why pods cannot be created, such as an exhausted quota; empty if they can."""
     failure = _condition(found, "ReplicaFailure")
     return f" ({failure.message})" if failure is not None and failure.status == "True" else ""
 

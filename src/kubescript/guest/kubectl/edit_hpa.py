@@ -12,7 +12,7 @@ from kubescript.wire import messages
 __all__ = ["kubectl_edit_hpa"]
 
 Bounds = tuple[int, int]
-"""The least and the most replicas."""
+"""The minimum and maximum number of replicas."""
 
 
 def kubectl_edit_hpa(
@@ -25,7 +25,7 @@ def kubectl_edit_hpa(
     wait: bool = False,
     timeout: float = 120,
 ) -> str:
-    """Change the bounds of a HorizontalPodAutoscaler; with `wait`, until the replicas are within them."""
+    """Changes a HorizontalPodAutoscaler's bounds; with `wait`, follows it until the replicas are within them."""
     target = _target(k8s, hpa_name, namespace)
     found = target.read()
     was = found.spec.min_replicas or 1, found.spec.max_replicas
@@ -46,7 +46,7 @@ def kubectl_edit_hpa(
 
 
 def _list_changes(was: Bounds, now: Bounds) -> dict[str, int]:
-    """Returns the fields of the spec that are to be others."""
+    """Returns the changed fields of the spec."""
     names = ("minReplicas", "maxReplicas")
     return {name: new for name, old, new in zip(names, was, now, strict=True) if new != old}
 
@@ -64,7 +64,7 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
 
 
 def _check(target: rollout.Target, was: Bounds, now: Bounds) -> None:
-    """Raises ToolError when the bounds would cross: the call gave one of them, and the HPA has the other."""
+    """Raises ToolError if the bounds would cross: the call gave one of them, and the HPA has the other."""
     least, most = now
     if least <= most:
         return
@@ -78,7 +78,7 @@ def _range(bounds: Bounds) -> str:
 
 
 def _judge(found: Any) -> rollout.Progress:
-    """Returns whether the replicas are within the bounds."""
+    """Returns whether the replicas are within the bounds, as progress."""
     least, most = found.spec.min_replicas or 1, found.spec.max_replicas
     current = found.status.current_replicas or 0
     text = messages.text("state_hpa", current=current) + _inactive(found)
@@ -86,7 +86,7 @@ def _judge(found: Any) -> rollout.Progress:
 
 
 def _inactive(found: Any) -> str:
-    """Returns why the HPA does not scale; empty when it does."""
+    """Returns why the HPA does not scale; empty if it does."""
     for each in found.status.conditions or ():
         if each.type in {"AbleToScale", "ScalingActive"} and each.status == "False":
             return f" ({each.message})"

@@ -19,11 +19,11 @@ __all__ = ["kubectl_get", "kubectl_get_yaml", "one", "prune_object", "withheld"]
 OUTPUTS: Final = ("json", "table", "wide", "name", "yaml")
 MAX_ROWS: Final = 100
 MAX_OBJECTS: Final = 20
-"""Whole objects in one answer."""
+"""How many whole objects an answer may contain."""
 MAX_LINES: Final = 450
-"""Lines of several objects: an answer is cut at 500."""
+"""How many lines several objects may take; an answer is cut at 500."""
 MAX_COUNTS: Final = 12
-"""States that are counted in an answer."""
+"""How many states an answer counts."""
 _COUNTED: Final = "Status"
 """The column whose values are counted."""
 
@@ -39,7 +39,7 @@ def kubectl_get(
     labels: Mapping[str, str] | None = None,
     output: str = "json",
 ) -> Any:
-    """List objects of a kind, or show one. `output` is json, table, wide, name or yaml."""
+    """Lists objects of a kind, or shows one. `output` is json, table, wide, name or yaml."""
     if output not in OUTPUTS:
         raise tool_errors.ToolError("invalid_choice", name="output", known=", ".join(OUTPUTS), value=output)
     selector = label_selector or ",".join(f"{key}={value}" for key, value in (labels or {}).items())
@@ -67,7 +67,7 @@ def kubectl_get_yaml(
     *,
     all_namespaces: bool = False,
 ) -> str:
-    """Objects as YAML, without what the API server keeps for itself."""
+    """Returns objects as YAML, without the API server's bookkeeping."""
     return _yaml(k8s, _scope(k8s, resource, namespace, name, all_namespaces=all_namespaces))
 
 
@@ -82,7 +82,7 @@ def _scope(
 
 
 def one(k8s: client.K8s, scope: listing.Scope) -> dict[str, Any]:
-    """Returns one object, pruned, with a note where only its metadata is served."""
+    """Returns one object, pruned, with a note if only its metadata is served."""
     found, reply = k8s._session.fetch(scope.call("json"), schemas.OBJECT)
     shown = prune_object(scope.kind, listing.strip(found))
     if reply.metadata_rule:
@@ -91,8 +91,8 @@ def one(k8s: client.K8s, scope: listing.Scope) -> dict[str, Any]:
 
 
 def prune_object(kind: tool_kinds.Kind, obj: dict[str, Any]) -> dict[str, Any]:
-    """Returns an object of this kind without what no reader needs."""
-    # The items of a list lack both, and an object that is served without its data has those of its representation.
+    """Returns an object of this kind without fields that no reader needs."""
+    # List items lack both fields, and an object served without its data has those of its metadata-only form.
     named = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
     return prune.prune(named, defaults=bool(kind.model))
 
@@ -113,7 +113,7 @@ def _yaml(k8s: client.K8s, scope: listing.Scope) -> str:
 
 
 def _total(found: Any) -> str:
-    """Returns how many objects there are; an API server that selects by label counts only those of the page."""
+    """Returns the total number of objects; with a label selector, an API server counts only those of the page."""
     left = found.metadata.get("remainingItemCount")
     if left is None and found.metadata.get("continue"):
         return f"{len(found)}+"
@@ -121,7 +121,7 @@ def _total(found: Any) -> str:
 
 
 def _first_documents(documents: Iterable[str]) -> list[str]:
-    """Returns the first document, and those after it that an answer has room for."""
+    """Returns the first document, and further ones that fit in an answer."""
     found: list[str] = []
     lines = 0
     for each in itertools.islice(documents, MAX_OBJECTS):
@@ -144,12 +144,12 @@ def _json(scope: listing.Scope, found: listing.Listing, shown: listing.Listing, 
 
 
 def _counts(values: Sequence[str]) -> dict[str, int]:
-    """Returns how often each value occurs, the rarest of many together."""
+    """Returns how often each value occurs, with the rarest merged if there are many."""
     return _most(Counter(values))
 
 
 def _most(counts: Counter[str]) -> dict[str, int]:
-    """Returns the counts, the least of many together."""
+    """Returns the counts, with the smallest merged if there are many."""
     found = counts.most_common()
     rest = found[MAX_COUNTS:]
     other = {"other": sum(count for _, count in rest)} if rest else {}
@@ -164,7 +164,7 @@ def _text(scope: listing.Scope, shown: listing.Listing, output: str) -> str:
 
 
 def _nothing(scope: listing.Scope) -> str:
-    """Returns what kubectl says of an empty list."""
+    """Returns kubectl's message for an empty list."""
     if not scope.kind.namespaced or scope.every_namespace:
         return messages.text("get_nothing")
     return messages.text("get_nothing_in_namespace", namespace=scope.namespace)
@@ -176,7 +176,7 @@ def _notes(scope: listing.Scope, found: listing.Listing, choice: states.Choice) 
 
 
 def _more(scope: listing.Scope, found: listing.Listing, choice: states.Choice) -> str:
-    """Returns how many rows are not shown, how they are, and of which namespaces."""
+    """Returns a note on the hidden rows: how many, their state, and their namespaces."""
     hidden = str(len(choice.hidden))
     if choice.unusual is not None:
         hidden = messages.text("get_hidden", count=hidden, unusual=choice.unusual)
@@ -190,12 +190,12 @@ def _more(scope: listing.Scope, found: listing.Listing, choice: states.Choice) -
 
 
 def withheld(scope: listing.Scope, rule: str) -> str:
-    """Says that only the metadata of the kind is served."""
+    """Returns the note that only the kind's metadata is served."""
     return messages.text("get_metadata_only", kind=scope.kind.kind, rule=rule)
 
 
 def _states(found: listing.Listing) -> list[str]:
-    """Returns the state of each row; nothing where no column tells it."""
+    """Returns each row's state; empty if there is no column for it."""
     titles = [column.name for column in found.columns]
     if _COUNTED not in titles:
         return []

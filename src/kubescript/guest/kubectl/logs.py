@@ -1,4 +1,4 @@
-"""kubectl_logs: the last lines of a container, or why there are none."""
+"""kubectl_logs: the last lines of a container's log, or the reason why there are none."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ __all__ = ["LINE_END", "fitting", "kubectl_logs"]
 
 _MOST_LINES: Final = 499
 _MOST_BYTES: Final = 60_000
-"""An answer holds 500 lines and 64 KiB unless the operator says otherwise, and is cut at its end. A log is cut at its
-beginning instead: its newest lines matter most."""
-# Attack, and any progress bar: a thousand carriage returns in a line. The host makes line ends of these, and an answer
-# is cut at its end, where the newest lines are.
+"""By default, an answer has at most 500 lines and 64 KiB, and is cut at its end. A log is cut at its beginning instead,
+because its newest lines matter most."""
+# Attack: a pod prints a thousand carriage returns in a line, as any progress bar does. The host turns these into line
+# ends, and an answer is cut at its end, where the newest lines are.
 LINE_END: Final = re.compile("\r\n|\n|\r|\x85|\u2028|\u2029")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", re.ASCII)
 _UNITS: Final = (86_400, 3_600, 60, 1)
 _LONGEST_S: Final = 10**9
-"""Seconds that `since` counts back at most, some thirty years: kubelets overflow at three hundred."""
+"""The largest `since` in seconds, some thirty years: kubelets overflow at three hundred."""
 _LISTS: Final = {"containers": "", "initContainers": " (init)", "ephemeralContainers": " (ephemeral)"}
 _STATUSES: Final = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
 class _Wanted(NamedTuple):
-    """The log that is asked for."""
+    """The requested log."""
 
     pod: str
     namespace: str
@@ -60,11 +60,11 @@ def kubectl_logs(
     follow: bool = False,
     previous: bool = False,
 ) -> str:
-    """The last lines of a container's log, after one line that says which and whether there are more."""
+    """Returns the last lines of a container's log, after a line that names it and says whether there are more."""
     if follow:
         raise ToolError("follow_disabled")
     wanted = _Wanted(pod, namespace, container, since, previous)
-    # One line more than asked for tells whether there are more.
+    # One more line than requested shows whether there are more.
     options: dict[str, Any] = {"tail_lines": lines + 1, "container": container}
     if seconds := _seconds(since):
         options["since_seconds"] = seconds
@@ -90,7 +90,7 @@ def _seconds(since: str | None) -> int:
 
 
 def _write(wanted: _Wanted, found: list[str], lines: int) -> str:
-    """Returns the last `lines` of what was found, as far as they fit in an answer."""
+    """Returns the last `lines` of the log that fit in an answer."""
     asked = found[-lines:]
     shown = fitting(asked)
     if len(shown) < len(asked):
@@ -103,7 +103,7 @@ def _write(wanted: _Wanted, found: list[str], lines: int) -> str:
 
 
 def fitting(lines: list[str]) -> list[str]:
-    """Returns the last of the lines that fit in an answer; of one that is too long its beginning."""
+    """Returns the last lines that fit in an answer, or the beginning of the last line if that is too long."""
     room = _MOST_BYTES
     count = 0
     for line in reversed(lines[-_MOST_LINES:]):
@@ -117,7 +117,7 @@ def fitting(lines: list[str]) -> list[str]:
 
 
 def _nothing(k8s: client.K8s, wanted: _Wanted) -> str:
-    """Returns the answer for a log without lines. The API server gives one for a pod that is on no node yet, too."""
+    """Returns the answer for an empty log, which the API server also sends for a pod that is on no node yet."""
     state = ""
     if not wanted.since:
         try:
@@ -134,7 +134,7 @@ def _nothing(k8s: client.K8s, wanted: _Wanted) -> str:
 
 
 def _explain(k8s: client.K8s, wanted: _Wanted, error: exceptions.ApiException) -> Exception:
-    """Returns what to say of a log that could not be read."""
+    """Returns the error for a log that could not be read."""
     if error.code == "cluster.not_captured":
         pods_are_there = "pods were captured" in error.message
         return ToolError("log_not_captured", log=wanted) if pods_are_there else tool_errors.of_api(error)
@@ -150,7 +150,7 @@ def _explain(k8s: client.K8s, wanted: _Wanted, error: exceptions.ApiException) -
 
 
 def _diagnose(k8s: client.K8s, wanted: _Wanted) -> ToolError | None:
-    """Returns which precondition the pod does not meet: the API server's 400 says less than the pod does."""
+    """Returns which precondition the pod does not meet, as the API server's 400 has fewer details than the pod."""
     try:
         pod = k8s.coreV1().read_namespaced_pod(wanted.pod, wanted.namespace)
     except exceptions.ApiException:
@@ -177,7 +177,7 @@ def _unmet(wanted: _Wanted, names: Mapping[str, str], pod_status: Mapping[str, A
 
 
 def _containers(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yields the name of each container, and how it is shown; the ordinary ones come first."""
+    """Yields each container's name, and its display name; ordinary containers come first."""
     for kind, mark in _LISTS.items():
         for each in spec.get(kind) or ():
             yield each["name"], f"{each['name']}{mark}"
@@ -197,7 +197,7 @@ def _reason(state: Mapping[str, Any]) -> str:
 
 
 def _find_blocking_container(pod_status: Mapping[str, Any]) -> str:
-    """Returns the init container that the pod's containers wait for, as an argument; empty when there is none."""
+    """Returns the init container that the pod's containers wait for, as an argument; empty if there is none."""
     for each in pod_status.get("initContainerStatuses") or ():
         ended = each.get("state", {}).get("terminated") or {}
         if ended.get("exitCode") != 0 and not each.get("started"):

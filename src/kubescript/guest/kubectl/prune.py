@@ -1,5 +1,4 @@
-"""Takes out of an object what no reader needs: bookkeeping of the API server, empty values, and the defaults that it
-fills in."""
+"""Removes the parts of an object that no reader needs: the API server's bookkeeping, empty values, and defaults."""
 
 from __future__ import annotations
 
@@ -10,20 +9,20 @@ __all__ = ["prune"]
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "uid", "resourceVersion", "generation", "selfLink", "generateName", "creationTimestamp"}
 )
-"""Fields of metadata. The time of creation stays when it is known."""
+"""Metadata fields. The creation time is kept if known."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _REFERENCES: Final = frozenset({"uid", "resourceVersion", "blockOwnerDeletion", "observedGeneration", "containerID"})
 """Fields of built-in kinds that only programs compare."""
 _PLURALS: Final = {"podIPs": "podIP", "hostIPs": "hostIP", "clusterIPs": "clusterIP"}
-"""Lists of one element, most often, which another field has too."""
+"""Lists, usually of one element, that another field repeats."""
 _FREE: Final = frozenset(
     {
         *("data", "binaryData", "stringData", "labels", "annotations", "matchLabels", "selector"),
         *("nodeSelector", "parameters"),
     }
 )
-"""Maps whose keys are the user's own words: a key of theirs says something, whatever its name."""
-# `{}` says something in most fields: `emptyDir: {}` is a volume, `podSelector: {}` selects all pods.
+"""Maps whose keys are chosen by users, so that they are kept, whatever their names."""
+# `{}` has a meaning in most fields: `emptyDir: {}` is a volume, `podSelector: {}` selects all pods.
 _EMPTY: Final = frozenset(
     {
         *("annotations", "labels", "lastState", "loadBalancer", "metadata", "resources", "securityContext", "status"),
@@ -54,13 +53,13 @@ _DEFAULTS: Final[dict[str, tuple[Any, ...]]] = {
     "terminationMessagePolicy": ("File",),
     "timeoutSeconds": (1,),
 }
-"""Fields of built-in kinds, and the values that the API server fills in."""
+"""Fields of built-in kinds, and the API server's defaults for them."""
 _API_ACCESS: Final = "kube-api-access-"
 _NODE_TROUBLE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
 def prune(obj: dict[str, Any], *, defaults: bool) -> dict[str, Any]:
-    """Returns an object without what says nothing. `defaults` takes out those of built-in kinds too."""
+    """Returns an object without meaningless fields. `defaults` also removes the defaults of built-in kinds."""
     kept = {key: value for key, value in obj.items() if key != "metadata"}
     metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _BOOKKEEPING}
     if created := (obj.get("metadata") or {}).get("creationTimestamp"):
@@ -99,8 +98,8 @@ def _says_nothing(parent: dict[str, Any], key: str) -> bool:
 
 
 def _pod(spec: dict[str, Any]) -> dict[str, Any]:
-    """Returns a pod's spec without an older name of a field, and without its policy of restarts if it is the usual one.
-    In an init container, the same policy makes a sidecar."""
+    """Returns a pod's spec without a deprecated field name, and without the restart policy if it is the default. In an
+    init container, the same policy makes a sidecar."""
     same = spec.get("serviceAccount") == spec.get("serviceAccountName")
     usual = spec.get("restartPolicy") == "Always"
     silent = [name for name, drop in (("serviceAccount", same), ("restartPolicy", usual)) if drop]
@@ -108,8 +107,8 @@ def _pod(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _automatic(value: Any) -> bool:
-    """Tells whether an element is one that admission adds to every pod: the API's token and its mount, and the
-    tolerations of a node in trouble."""
+    """Says whether admission adds this element to every pod: the API token and its mount, and the tolerations of
+    unhealthy nodes."""
     if not isinstance(value, dict):
         return False
     if str(value.get("name", "")).startswith(_API_ACCESS):

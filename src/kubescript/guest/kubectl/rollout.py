@@ -1,5 +1,4 @@
-"""Follows a change until the cluster has carried it out, as `kubectl rollout status` does: by a watch, without asking
-again and again."""
+"""Follows a change until the cluster has carried it out, like `kubectl rollout status`: by a watch, without polling."""
 
 from __future__ import annotations
 
@@ -15,19 +14,20 @@ from kubescript.guest.sdk.values import exceptions
 __all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watch_changes"]
 
 _WINDOW_S: Final = 60
-"""Seconds of one watch. A connection that a firewall has forgotten delivers nothing, and is noticed after that time."""
+"""Seconds of one watch. A connection that a firewall has dropped delivers nothing, which is noticed after this time."""
 _SHARE: Final = 0.45
-"""The part of the script's time that one watch takes at most: with several clusters the host ends a call after half."""
+"""The largest part of the script's time for one watch: with several clusters, the host ends a call after half."""
 SPARE_S: Final = 2
-"""Seconds that a script has left to say how far the change is."""
+"""Seconds reserved for the script to report the change's progress."""
 MOST_WATCHES: Final = 100
-"""Watches of one change. The longest wait takes 30 of a minute each; more come from a server that ends each at once."""
+"""How many watches one change may take. The longest wait takes 30 of a minute each; a server that ends each at once
+causes more."""
 _GONE: Final = 410
-"""The status of a watch that begins at a version that the API server has no longer."""
+"""The status for a watch from a version that the API server no longer has."""
 
 
 class Progress(NamedTuple):
-    """How far a change is."""
+    """The progress of a change."""
 
     text: str
     done: int = 0
@@ -36,26 +36,26 @@ class Progress(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The one object that a change is about."""
+    """The object that is changed."""
 
     kind: str
     namespace: str
     name: str
     read: Callable[[], Any]
     listing: Any
-    """The method that lists the kind in a namespace; it is watched."""
+    """The method that lists the kind in a namespace, for the watch."""
     judge: Callable[[Any], Progress]
-    """Says how far the object is. Raises ToolError when it will not get there."""
+    """Returns the object's progress. Raises ToolError if it cannot finish."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
 
 
 def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: Any = None) -> Progress:
-    """Returns the end of the change. `change` says in a sentence what was sent, for the errors; `known` is the object
-    as it was answered after that, if it was.
+    """Returns the finished progress of a change. `change` is a sentence about the request, for errors; `known` is the
+    object in the request's answer, if any.
 
-    Raises ToolError when the time is over, and when the change fails or can no longer be followed.
+    Raises ToolError on timeout, and if the change fails or can no longer be followed.
     """
     began = time.monotonic()
     deadline = min(began + seconds, k8s._session.deadline - SPARE_S)
@@ -84,8 +84,8 @@ def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Ite
 
 
 def watch_changes(k8s: client.K8s, target: Target, seconds: float, known: Any = None) -> Iterator[Any]:
-    """Yields the object as it is now, and after each change while one watch lasts: for these seconds at most. `known`
-    is the object as it is now. Raises ToolError when it is deleted, and ApiException."""
+    """Yields the object as it is now, and after each change during one watch, for at most these seconds. `known` is the
+    object as it is now. Raises ToolError if it is deleted, and ApiException."""
     found = known or target.read()
     yield found
     window = min(seconds, _WINDOW_S, _SHARE * k8s._session.seconds_left)
@@ -94,8 +94,8 @@ def watch_changes(k8s: client.K8s, target: Target, seconds: float, known: Any = 
 
 
 def _changes(target: Target, version: str, seconds: float) -> Iterator[Any]:
-    """Yields the object after each change since this version. Ends early when the connection does."""
-    # The first version is named, because a watch without one may begin with an object that is older than the change.
+    """Yields the object after each change since this version. Ends early if the connection breaks."""
+    # The version is given, because a watch without one may begin with an object older than the change.
     events = watch.Watch().stream(
         target.listing,
         target.namespace,
@@ -109,5 +109,5 @@ def _changes(target: Target, version: str, seconds: float) -> Iterator[Any]:
                 raise tool_errors.ToolError("rollout_deleted", target=target)
             yield event["object"]
     except exceptions.ApiException as error:
-        if error.status not in {0, _GONE}:  # 0: the connection broke, and reading the object will tell more
+        if error.status not in {0, _GONE}:  # 0: the connection broke, and reading the object again will show more
             raise

@@ -1,5 +1,5 @@
-"""Owns `Kind`, what a tool's `resource` names, with the path of its objects. Built-in kinds cost no call to the
-cluster, custom ones are looked up in discovery."""
+"""`Kind`, which a tool's `resource` names, with the path of its objects. Built-in kinds need no call to the cluster,
+custom ones are looked up in discovery."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.
 
 
 class Kind(NamedTuple):
-    """One kind of object."""
+    """A kind of object."""
 
     group: str
     version: str
@@ -27,16 +27,16 @@ class Kind(NamedTuple):
     kind: str
     namespaced: bool
     model: str = ""
-    """The model of a built-in kind, such as V1Pod; else empty."""
+    """A built-in kind's model, such as V1Pod, or else empty."""
 
     @property
     def api_version(self) -> str:
-        """Returns group and version, as an object's apiVersion has them."""
+        """Group and version, as in an object's apiVersion."""
         return kinds.api_version(self.group, self.version)
 
     @property
     def full_name(self) -> str:
-        """Returns plural and group, such as "certificates.cert-manager.io"."""
+        """Plural and group, such as "certificates.cert-manager.io"."""
         return kinds.full_name(self.group, self.plural)
 
     def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
@@ -46,10 +46,11 @@ class Kind(NamedTuple):
 
 
 def find(k8s: client.K8s, resource: str) -> Kind:
-    """Returns the kind of any name that kubectl knows. Raises ToolError for a kind that the cluster does not serve."""
+    """Returns the kind for any name that kubectl accepts. Raises ToolError for a kind that the cluster does not
+    serve."""
     if found := find_built_in(resource):
         return Kind(found.group, found.version, found.plural, found.kind, found.namespaced, found.model)
-    if _is_several(resource):  # no cluster serves it: none is asked
+    if _is_several(resource):  # no cluster serves it, so no call is made
         raise explain_unsupported(k8s, resource)
     try:
         served = k8s.discovery().find(resource)
@@ -59,7 +60,7 @@ def find(k8s: client.K8s, resource: str) -> Kind:
 
 
 def find_built_in(resource: str) -> builtin_kinds.Kind | None:
-    """Returns the kind of a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
+    """Returns the built-in kind for a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
     if versioned := _VERSIONED.fullmatch(resource):
         name, version, group = versioned.groups()
         return builtin_kinds.find(f"{name}.{group}", f"{group}/{version}")
@@ -67,8 +68,7 @@ def find_built_in(resource: str) -> builtin_kinds.Kind | None:
 
 
 def explain_unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
-    """Returns what a tool says of a kind that the cluster does not serve: the names that look like it, or how kinds are
-    named."""
+    """Returns the error for a kind that the cluster does not serve, with similar names or a hint on naming kinds."""
     hint = messages.text("one_kind") if _is_several(resource) else _hint(k8s.discovery(), resource)
     return tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {hint}")
 

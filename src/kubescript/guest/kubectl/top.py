@@ -1,5 +1,4 @@
-"""kubectl_top_nodes, kubectl_top_pods and kubectl_top_containers: what metrics-server measured, printed as kubectl
-does."""
+"""kubectl_top_nodes, kubectl_top_pods and kubectl_top_containers: metrics-server's figures, printed as in kubectl."""
 
 from __future__ import annotations
 
@@ -22,30 +21,30 @@ _MIB: Final = 1024 * 1024
 _SORTS: Final = ("cpu", "memory")
 _UNKNOWN: Final = "<unknown>"
 _UNSERVED: Final = frozenset({404, 503})
-"""How an API server answers when metrics-server is not installed, and when it is but does not run."""
+"""The API server's statuses when metrics-server is not installed, and when it is not running."""
 _NODE_TITLES: Final = ("NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)")
 _TITLES: Final = ("NAME", "CPU(cores)", "MEMORY(bytes)")
 
 
 class _Usage(NamedTuple):
-    """What one node, pod or container uses."""
+    """The usage of one node, pod or container."""
 
     namespace: str
     pod: str
     name: str
     cpu: int
-    """Billionths of a core, as metrics-server writes it."""
+    """Billionths of a core, as in metrics-server's answers."""
     memory: int
     """Bytes."""
 
     @property
     def cells(self) -> tuple[str, str]:
-        """Writes both in kubectl's units: part of a thousandth of a core is a whole one, part of a mebibyte is none."""
+        """CPU and memory in kubectl's units: thousandths of a core are rounded up, mebibytes are rounded down."""
         return f"{_thousandths(self.cpu)}m", f"{self.memory // _MIB}Mi"
 
 
 def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
-    """CPU and memory that nodes use, and how much that is of what they have for pods."""
+    """Returns the nodes' CPU and memory usage, also as a percentage of what they have for pods."""
     _check_sort(sort_by)
     core, metrics = k8s.coreV1(), k8s.metricsV1beta1()
     measured, nodes = k8s.parallel([metrics.list_node_metrics, core.list_node])
@@ -77,13 +76,13 @@ def kubectl_top_pods(
     sort_by: str | None = None,
     containers: bool = False,
 ) -> str:
-    """CPU and memory that pods use, or each of their containers."""
+    """Returns the CPU and memory usage of pods, or of each of their containers."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
     pods = [_of_containers(each) for each in _pod_metrics(k8s, where)]
     if not containers:
         return _write_table(k8s, [_sum(each) for each in pods if each], sort_by, where, "pods")
-    # As in kubectl, the pods are sorted by their sums, and the containers within each pod.
+    # As in kubectl, the pods are sorted by their totals, and the containers within each pod.
     pods = [_sort(each, sort_by) for each in pods if each]
     pods.sort(key=lambda each: _key(sort_by)(_sum(each)))
     found = [each for pod in pods for each in pod]
@@ -99,7 +98,7 @@ def kubectl_top_containers(
     pod_name: str | None = None,
     container_name: str | None = None,
 ) -> str:
-    """CPU and memory that containers use: of the pods and containers whose names have these texts in them."""
+    """Returns the CPU and memory usage of containers, if their and their pods' names contain these texts."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
     measured = [each for pod in _pod_metrics(k8s, where) for each in _of_containers(pod)]
@@ -110,7 +109,7 @@ def kubectl_top_containers(
 
 
 def _of_pod(measured: list[_Usage], name: str) -> list[_Usage]:
-    """Returns the containers of the pod of this name; where there is none, of the pods that have it in theirs."""
+    """Returns the containers of the pod with this name, or else those of pods whose names contain it."""
     exact = [each for each in measured if each.pod == name]
     return exact or [each for each in measured if name in each.pod]
 
@@ -136,7 +135,7 @@ def _pod_metrics(k8s: client.K8s, namespace: str) -> Iterator[Mapping[str, Any]]
 
 
 def _read(answer: Any) -> Iterator[Mapping[str, Any]]:
-    """Returns the objects of a list of metrics. Raises ToolError where the cluster has no metrics."""
+    """Returns the objects of a list of metrics. Raises ToolError if the cluster has no metrics."""
     if not isinstance(answer, exceptions.ApiException):
         return iter(answer)
     if answer.code == "cluster.not_captured":
@@ -151,7 +150,7 @@ def _of_node(metrics: Mapping[str, Any]) -> _Usage:
 
 
 def _of_containers(metrics: Mapping[str, Any]) -> list[_Usage]:
-    """Returns the usage of each container of a pod."""
+    """Returns the usage of a pod's containers."""
     metadata = metrics["metadata"]
     namespace, pod = metadata["namespace"], metadata["name"]
     return [_Usage(namespace, pod, each["name"], *_amounts(each["usage"])) for each in metrics["containers"]]
@@ -165,7 +164,7 @@ def _amounts(given: Mapping[str, Any] | None) -> tuple[int, int]:
 
 
 def _sum(containers: Sequence[_Usage]) -> _Usage:
-    """Returns the usage of a pod."""
+    """Returns the total usage of a pod."""
     first = containers[0]
     cpu = sum(each.cpu for each in containers)
     memory = sum(each.memory for each in containers)
@@ -178,7 +177,7 @@ def _sum(containers: Sequence[_Usage]) -> _Usage:
 def _write_table(
     k8s: client.K8s, found: list[_Usage], sort_by: str | None, where: str, what: str, *, is_sorted: bool = False
 ) -> str:
-    """Returns the table of pods or containers, at most fifty rows, and what it lacks."""
+    """Returns the table of pods or containers, at most fifty rows, with a line about those left out."""
     if not found:
         return messages.text("top_nothing", what=what, where=where or k8s.name)
     shown = found[:_MOST_ROWS] if is_sorted and sort_by else _select_rows(found, sort_by)
@@ -194,7 +193,7 @@ def _write_table(
 
 
 def _select_rows(found: list[_Usage], sort_by: str | None) -> list[_Usage]:
-    """Returns the rows in kubectl's order. Of too many those that use most."""
+    """Returns the rows in kubectl's order. If there are too many, returns those with the highest usage."""
     if len(found) > _MOST_ROWS:
         sort_by = sort_by or _SORTS[0]
     return _sort(found, sort_by)[:_MOST_ROWS]
@@ -205,7 +204,7 @@ def _sort(found: Iterable[_Usage], sort_by: str | None) -> list[_Usage]:
 
 
 def _key(sort_by: str | None) -> Callable[[_Usage], tuple[Any, ...]]:
-    """Returns the sort key: what is used most comes first, then names."""
+    """Returns the sort key: highest usage first, then names."""
     if sort_by == "cpu":
         return lambda each: (-_thousandths(each.cpu), each[:3])
     if sort_by == "memory":
@@ -214,7 +213,8 @@ def _key(sort_by: str | None) -> Callable[[_Usage], tuple[Any, ...]]:
 
 
 def _write_remainder(found: Sequence[_Usage], sort_by: str | None, what: str, message: str) -> str:
-    """Returns the line under a table that lacks rows: how many there are, what all use, and how to narrow."""
+    """Returns the line under a shortened table: how many rows there are, their total usage, and how to narrow the
+    list."""
     if len(found) <= _MOST_ROWS:
         return ""
     cpu, memory = _Usage("", "", "", sum(each.cpu for each in found), sum(each.memory for each in found)).cells

@@ -1,4 +1,4 @@
-"""What the tools that change something say of a change that the cluster did not take."""
+"""Errors of tools for changes that the cluster did not accept."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from kubescript.guest.sdk.values import exceptions
 __all__ = ["send"]
 
 _UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
-"""Codes of failures that leave open whether the API server has carried out the request."""
+"""Error codes that leave open whether the API server has carried out the request."""
 
 
 def send(name: str, write: Callable[[], Any]) -> Any:
-    """Makes a write to the object of that name and returns the answer. Raises ToolError, or ApiException that says
-    enough by itself."""
+    """Makes a write to the object with this name and returns the answer. Raises ToolError, or ApiException if it is
+    clear enough."""
     try:
         return write()
     except exceptions.ConflictException:

@@ -1,1 +1,1 @@
-"""What the host runs for plans, as scripts of its own: what deletions take with them, what became of an application."""
+"""Scripts that the host runs for plans: which objects deletions also affect, and how applied changes ended."""

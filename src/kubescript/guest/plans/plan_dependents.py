@@ -1,7 +1,8 @@
-"""plan_dependents: what deletions would take with them, for the people who approve a plan. It is a script of the host.
+"""plan_dependents: the effects of deletions on other objects, for the people who approve a plan. The host runs it as a
+script.
 
-Each namespace is read once, whatever the number of deletions in it: the kinds that are usually owned, and what counts
-the pods that are left.
+Each namespace is read once, however many deletions it has: the kinds that usually have owners, and those that show how
+many pods remain.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["plan_dependents"]
 
 Json = dict[str, Any]
 Id = tuple[str, str, str]
-"""Group, kind and name of an object: how owner references name it."""
+"""Group, kind and name of an object, as in owner references."""
 Named = tuple[tool_kinds.Kind, str]
 """Kind and name of an object in a namespace."""
 
@@ -34,19 +35,19 @@ _OWNED: Final = (
     *("services", "ingresses", "networkpolicies", "configmaps", "secrets", "persistentvolumeclaims"),
     *("serviceaccounts", "roles", "rolebindings"),
 )
-"""Kinds of which the metadata is read."""
+"""Kinds whose metadata is read."""
 _WHOLE: Final = ("pods", "endpointslices", "poddisruptionbudgets", "horizontalpodautoscalers")
 _UNTOLD: Final = frozenset({"endpointslices"})
-"""Kinds that are owned and not missed."""
+"""Owned kinds that are not worth reporting."""
 _MAX_CUSTOM: Final = 20
-"""Custom kinds that are read besides: those of the groups of the targets."""
+"""How many custom kinds are also read: those of the targets' groups."""
 _MAX_NAMES: Final = 5
-"""Names in one line."""
+"""How many names a line has."""
 _SERVICE: Final = "kubernetes.io/service-name"
 
 
 class _Target(NamedTuple):
-    """One object that would be deleted."""
+    """One object to be deleted."""
 
     kind: tool_kinds.Kind
     namespace: str
@@ -54,12 +55,12 @@ class _Target(NamedTuple):
 
     @property
     def id(self) -> Id:
-        """Returns how owner references name it."""
+        """The object's group, kind and name, as in owner references."""
         return self.kind.group, self.kind.kind, self.name
 
 
 class _Namespace(NamedTuple):
-    """What was read of one namespace."""
+    """One namespace's objects."""
 
     listed: dict[tool_kinds.Kind, list[Json]]
     missing: list[str]
@@ -71,7 +72,7 @@ class _Namespace(NamedTuple):
 
 
 class _Gone(NamedTuple):
-    """What goes in a namespace."""
+    """A namespace's deleted objects."""
 
     objects: Sequence[Named]
 
@@ -81,8 +82,8 @@ class _Gone(NamedTuple):
 
 
 def plan_dependents(k8s: client.K8s, targets: Sequence[Mapping[str, str]]) -> list[list[str]]:
-    """What each of these deletions takes with it, or leaves without: lines of text, in the order of the targets, which
-    are dicts of group, version, resource, namespace and name."""
+    """Returns each deletion's effects on other objects: lines of text, in the order of the targets, which are dicts of
+    group, version, resource, namespace and name."""
     found = [_target(k8s, each) for each in targets]
     lines: dict[int, list[str]] = {}
     for namespace in dict.fromkeys(each.namespace for each in found):
@@ -117,7 +118,7 @@ def _read(k8s: client.K8s, namespace: str, more: Sequence[tool_kinds.Kind] = ())
         answer = answers[kind.full_name]
         if isinstance(answer, list):
             listed[kind] = answer
-        elif not isinstance(answer, exceptions.NotFoundException):  # which the cluster does not serve
+        elif not isinstance(answer, exceptions.NotFoundException):  # kinds that the cluster does not serve are ignored
             missing.append(f"{kind.plural} ({getattr(answer, 'status', None) or subject.reason(answer)})")
     return _Namespace(listed, missing)
 
@@ -128,7 +129,7 @@ def _listing(k8s: client.K8s, call: exchanges.Call) -> list_objects.ListObject:
 
 
 def _find_related_kinds(k8s: client.K8s, targets: Sequence[_Target]) -> list[tool_kinds.Kind]:
-    """Returns the custom kinds of the targets' groups, of which an object may own another."""
+    """Returns the custom kinds of the targets' groups, whose objects may own each other."""
     groups = {each.kind.group for each in targets if not each.kind.model}
     if not groups:
         return []
@@ -140,7 +141,7 @@ def _find_related_kinds(k8s: client.K8s, targets: Sequence[_Target]) -> list[too
     ][:_MAX_CUSTOM]
 
 
-# --- what goes --------------------------------------------------------------------------------------------------------
+# --- deleted objects --------------------------------------------------------------------------------------------------
 
 
 def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -> list[list[str]]:
@@ -162,7 +163,7 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
 
 
 def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
-    """Returns what each object owns: kinds and names."""
+    """Returns owner → kinds and names of its objects."""
     owned = defaultdict(list)
     for kind, objects in read.listed.items():
         for each in objects:
@@ -173,8 +174,8 @@ def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
 
 
 def _collect_dependents(owned: Mapping[Id, list[Named]], root: Id) -> list[Named]:
-    """Returns all that goes with an object, what is owned directly first."""
-    # Attack: objects that own one another in a circle.
+    """Returns all objects deleted along with one object, directly owned ones first."""
+    # Attack: a namespace has objects that own one another in a circle.
     found: dict[Named, None] = {}
     waiting = [root]
     while waiting:
@@ -202,16 +203,16 @@ def _write_count(kind: str, names: Sequence[str]) -> str:
     return f"{len(names)} {kind} ({shown}{more})"
 
 
-# --- what is left without ---------------------------------------------------------------------------------------------
+# --- remaining objects ------------------------------------------------------------------------------------------------
 
 
 def _services(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
-    """Yields a line for each Service that keeps no ready endpoint, and the pods that were its last."""
+    """Yields a line for each Service that loses its last ready endpoints, and their pods."""
     ready: dict[str, set[str]] = defaultdict(set)
     for each in read.of("endpointslices"):
         service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
         for endpoint in cells.elements(each, "endpoints"):
-            # An endpoint without a condition is ready.
+            # Without the condition, an endpoint is ready.
             if cells.at(endpoint, "conditions.ready", True):
                 kind, name = cells.at(endpoint, "targetRef.kind"), cells.at(endpoint, "targetRef.name")
                 ready[service].add(name if kind == "Pod" else "")
@@ -223,14 +224,14 @@ def _services(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
 
 
 def _budgets(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
-    """Yields a line for each PodDisruptionBudget that does not allow as much, and the pods that it is about."""
+    """Yields a line for each PodDisruptionBudget that does not allow the deletions, and the affected pods."""
     pods, budgets = gone.of("pods"), gone.of("poddisruptionbudgets")
     healthy = [
         each for each in read.of("pods") if cells.name(each) in pods and cells.condition(each, "Ready") == "True"
     ]
     for budget in read.of("poddisruptionbudgets"):
         name, selector = cells.name(budget), cells.at(budget, "spec.selector")
-        if selector is None or name in budgets:  # no selector picks nothing; an empty one picks all
+        if selector is None or name in budgets:  # no selector matches nothing; an empty one matches all
             continue
         picks = selectors.labels(cells.selector(selector))
         lost = {cells.name(each) for each in healthy if picks is None or picks(each)}
@@ -241,7 +242,7 @@ def _budgets(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
 
 
 def _autoscalers(read: _Namespace, gone: _Gone, target: _Target) -> list[str]:
-    """Returns a line for each HorizontalPodAutoscaler that points at a target."""
+    """Returns a line for each HorizontalPodAutoscaler of a target."""
     lines = []
     for each in read.of("horizontalpodautoscalers"):
         name, scaled = cells.name(each), cells.at(each, "spec.scaleTargetRef", {})
@@ -252,11 +253,11 @@ def _autoscalers(read: _Namespace, gone: _Gone, target: _Target) -> list[str]:
     return lines
 
 
-# --- objects of the cluster -------------------------------------------------------------------------------------------
+# --- cluster-wide objects ---------------------------------------------------------------------------------------------
 
 
 def _in_cluster(k8s: client.K8s, target: _Target) -> list[str]:
-    """Returns the lines of a target that is in no namespace."""
+    """Returns the lines of a cluster-wide target."""
     if target.kind.model == "V1Namespace":
         return _content(_read(k8s, target.name))
     if target.kind.model == "V1Node":
@@ -268,7 +269,7 @@ def _in_cluster(k8s: client.K8s, target: _Target) -> list[str]:
 
 
 def _content(read: _Namespace) -> list[str]:
-    """Returns the lines of a namespace: all that is in it."""
+    """Returns the lines of a namespace: its contents."""
     shown = {kind: found for kind, found in read.listed.items() if found and kind.plural not in _UNTOLD}
     lines = [
         f"takes {_write_count(kind.full_name, [cells.name(each) for each in shown[kind]])} with it" for kind in shown

@@ -1,7 +1,6 @@
-"""plan_rollouts: what became of the workloads that an applied plan has changed. The host runs it as a script.
+"""plan_rollouts: the outcome for the workloads that an applied plan has changed. The host runs it as a script.
 
-A worker reads one watch at a time. Several workloads take turns, and a change that comes between two turns of one is
-seen in its next.
+A worker reads one watch at a time. Several workloads take turns, and a change between two turns is seen in the next.
 """
 
 from __future__ import annotations
@@ -22,14 +21,16 @@ from kubescript.wire import messages
 __all__ = ["plan_rollouts"]
 
 _TURN_S: Final = 5
-"""Seconds of one turn where there are several workloads."""
+"""Seconds of one turn if there are several workloads."""
 _STUCK: Final = "tool.rollout_stuck"
 _GONE: Final = "it is not there any more"
 
 
 def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout: float = 300) -> list[str]:
-    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, for these seconds at most.
-    Returns a line for each that is among the targets: dicts of group, version, resource, namespace and name."""
+    """Follows Deployments, StatefulSets and DaemonSets until each is ready or has failed, for at most these seconds.
+
+    Returns a line for each one among the targets, which are dicts of group, version, resource, namespace and name.
+    """
     followed = [_Followed(k8s, each) for each in targets if each["group"] == "apps" and each["resource"] in _KINDS]
     deadline = min(time.monotonic() + timeout, k8s._session.deadline - rollout.SPARE_S)
     turn = max(_TURN_S, timeout / rollout.MOST_WATCHES)
@@ -46,7 +47,7 @@ def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout
 
 
 class _Followed:
-    """One workload, and how far it is."""
+    """A workload, and its progress."""
 
     def __init__(self, k8s: client.K8s, given: Mapping[str, str]) -> None:
         resource, namespace, name = given["resource"], given["namespace"], given["name"]
@@ -64,17 +65,17 @@ class _Followed:
         self._found: Any = None
         self._problem = ""
         self.is_over = False
-        """Whether it is ready, or will not get there."""
+        """Whether it is ready or has failed."""
 
     @property
     def ready(self) -> int:
-        """Its pods that are ready."""
+        """How many of its pods are ready."""
         status = self._found.status if self._found is not None else None
         return _count(status and (status.number_ready if self._kind == "daemon_set" else status.ready_replicas))
 
     @property
     def wanted(self) -> int:
-        """Returns how many pods it is to have."""
+        """How many pods it should have."""
         if self._found is None:
             return 0
         if self._kind == "daemon_set":
@@ -82,7 +83,7 @@ class _Followed:
         return _count(self._found.spec.replicas)
 
     def follow(self, seconds: float, everything: Sequence[_Followed]) -> None:
-        """Follows it for these seconds, and reports how far all of them are."""
+        """Follows the workload for these seconds, and reports the progress of all workloads."""
         try:
             for found in rollout.watch_changes(self._k8s, self._target, seconds):
                 self._found = found
@@ -101,7 +102,7 @@ class _Followed:
         self.is_over = bool(self._problem)
 
     def line(self) -> str:
-        """Returns what became of it."""
+        """Returns the workload's outcome."""
         if self.is_over and not self._problem:
             return f"{self._target}: ready, {self.ready} of {self.wanted}"
         if self._found is None or self._problem == _GONE:
@@ -149,7 +150,7 @@ def _daemon_set(found: Any) -> rollout.Progress:
 
 
 def _replaces(found: Any) -> bool:
-    """Tells whether the controller replaces pods; with OnDelete, it waits until they are deleted."""
+    """Says whether the controller replaces pods; with OnDelete, it waits until they are deleted."""
     strategy = found.spec.update_strategy
     return strategy is None or strategy.type != "OnDelete"
 
@@ -159,6 +160,6 @@ def _count(number: int | None) -> int:
 
 
 _KINDS: Final = {"deployments": "deployment", "statefulsets": "stateful_set", "daemonsets": "daemon_set"}
-"""What the methods of AppsV1Api call a resource."""
+"""Resource → its name in the methods of AppsV1Api."""
 _NAMES: Final = {"deployment": "Deployment", "stateful_set": "StatefulSet", "daemon_set": "DaemonSet"}
 _JUDGES: Final = {"deployment": deployments.judge, "stateful_set": _stateful_set, "daemon_set": _daemon_set}

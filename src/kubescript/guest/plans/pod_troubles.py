@@ -1,4 +1,4 @@
-"""Says why the pods of a workload are not ready: what the containers' states, the scheduler and events tell."""
+"""Explains why a workload's pods are not ready, from the containers' states, the scheduler's message and events."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["why"]
 
 Json = dict[str, Any]
 _MAX_PODS: Final = 3
-"""Pods that are told about."""
+"""How many pods are explained."""
 _MAX_TEXT: Final = 200
-"""Characters of what the cluster says of one."""
+"""How many characters of the cluster's message about a pod are shown."""
 
 
 def why(k8s: client.K8s, workload: Json) -> list[str]:
     """Returns `pod web-x: ImagePullBackOff: …` for the first pods of a workload that are not ready; without such pods,
-    what keeps them from being made."""
+    the reason why none can be created."""
     namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
     selector = cells.selector(cells.at(workload, "spec.selector"))
     pods = _read(functools.partial(k8s.coreV1().list_namespaced_pod, namespace, label_selector=selector))
@@ -50,7 +50,7 @@ def _trouble(k8s: client.K8s, pod: Json) -> str:
 
 
 def _of_containers(pod: Json) -> str:
-    """Returns what the first container says that waits or has ended."""
+    """Returns the message of the first container that waits or has ended."""
     for group in ("status.initContainerStatuses", "status.containerStatuses"):
         for each in cells.elements(pod, group):
             message = cells.at(each, "state.waiting.message") or cells.at(each, "state.terminated.message")
@@ -70,7 +70,7 @@ def _of_events(k8s: client.K8s, namespace: str, kind: str, name: str) -> str:
 
 
 def _unmade(k8s: client.K8s, workload: Json, namespace: str, name: str) -> list[str]:
-    """Returns why pods cannot be made, such as a quota that is used up."""
+    """Returns why pods cannot be created, such as an exhausted quota."""
     failure = _condition(workload, "ReplicaFailure")
     if failure.get("status") == "True":
         return [_line(failure.get("message", ""))]
@@ -83,7 +83,7 @@ def _condition(found: Json, name: str) -> Json:
 
 
 def _read(read: Callable[[], Any]) -> Any:
-    """Returns plain data, or the ApiException of a call that failed."""
+    """Returns plain data, or a failed call's ApiException."""
     try:
         return subject.plain(read())
     except exceptions.ApiException as error:

@@ -1,4 +1,4 @@
-"""Chat completions: OpenAI's API, which many other endpoints speak too."""
+"""Chat completions: OpenAI's API, which many other endpoints support too."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Completions:
         ]
         given = {
             "model": model.model,
-            "tools": [_describe(name, tool) for name, tool in tools.items()] or None,  # an empty list is refused
+            "tools": [_describe(name, tool) for name, tool in tools.items()] or None,  # an empty list is rejected
             "seed": model.seed,
             "temperature": model.temperature,
             "max_completion_tokens": model.turn_tokens,
@@ -78,7 +78,7 @@ class Completions:
         self._request: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
 
     async def ask(self) -> endpoint.Turn:
-        """Lets the model go on. Raises EndpointError."""
+        """Lets the model continue. Raises EndpointError."""
         try:
             answer = await self._client.chat.completions.with_raw_response.create(
                 messages=self._messages, **self._request
@@ -93,7 +93,7 @@ class Completions:
         return endpoint.Turn(text, calls, _usage(found.usage), found.choices[0].finish_reason == "length")
 
     def tell(self, results: Sequence[endpoint.Result]) -> None:
-        """Adds the results of all calls of the last turn, in their order."""
+        """Adds the results of all calls of the last turn, in order."""
         self._messages += [{"role": "tool", "tool_call_id": one.id, "content": one.text} for one in results]
 
     def _remember(self, message: _Message, calls: Sequence[endpoint.Asked]) -> None:
@@ -126,8 +126,8 @@ def _read_call(call: _Call) -> endpoint.Asked:
 
 
 def _repeat(call: endpoint.Asked) -> dict[str, Any]:
-    """Returns the call as the endpoint is reminded of it. Some refuse the whole conversation for ever when arguments in
-    it are no JSON object (vllm-project/vllm#43995), or a name does not fit."""
+    """Returns the call as it is repeated to the endpoint. Some endpoints reject the whole conversation from then on
+    when its arguments are not a JSON object (vllm-project/vllm#43995) or a name is invalid."""
     written = "{}" if call.arguments is None else call.written or "{}"
     return {"id": call.id, "type": "function", "function": {"name": names.fit(call.name), "arguments": written}}
 

@@ -1,4 +1,4 @@
-"""What both APIs have in common: turns of a model, the calls in them, and what it is told of them."""
+"""What both APIs share: a model's turns, the calls in them, and the results that go back to the model."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ __all__ = [
 
 Answer = TypeVar("Answer")
 MAX_DEPTH: Final = 64
-"""Of arguments, in levels."""
+"""How many levels arguments may have."""
 _SHORTEST_KEY: Final = 16
-"""Shorter ones are words that stand for no key, such as `none`, and occur in answers."""
+"""The shortest text masked as a key; shorter ones are words such as `none`, which occur in answers."""
 
 
 class EndpointError(Exception):
-    """The endpoint gives no answer that can be used. The message has no key in it."""
+    """The endpoint gives no usable answer. The message never contains the key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A call that the model asks for."""
+    """A call that the model requests."""
 
     id: str
     name: str
     arguments: dict[str, Any] | None
     """None when they cannot be sent to a server: see `arguments_of`."""
     written: str = ""
-    """What they are instead."""
+    """The arguments as the model wrote them, or their type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What the model is told of a call."""
+    """A call's result as the model gets it."""
 
     id: str
     text: str
@@ -56,13 +56,13 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of a turn, as the endpoint counts them."""
+    """A turn's tokens, as the endpoint counts them."""
 
     input: int
-    """With what came from a cache or was put there."""
+    """Includes tokens read from or written to a cache."""
     output: int
     cached: int | None
-    """Read from a cache. None: the endpoint does not say."""
+    """Tokens read from a cache. None: the endpoint does not report them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +72,20 @@ class Turn:
     text: str
     calls: tuple[Asked, ...]
     usage: Usage | None
-    """None: the endpoint does not say."""
+    """None: the endpoint does not report it."""
     is_cut: bool
-    """Whether it ends where the output was too long, perhaps in the middle of a call."""
+    """Whether the output reached its limit and was cut off, perhaps in the middle of a call."""
 
 
 class Endpoint(Protocol):
-    """A conversation with a model. It remembers what was said; opening it connects to nothing yet."""
+    """A conversation with a model, with its history. Opening it does not connect yet."""
 
     async def ask(self) -> Turn:
-        """Lets the model go on. Raises EndpointError."""
+        """Lets the model continue. Raises EndpointError."""
         ...
 
     def tell(self, results: Sequence[Result]) -> None:
-        """Adds the results of all calls of the last turn, in their order."""
+        """Adds the results of all calls of the last turn, in order."""
         ...
 
     async def __aenter__(self) -> Self: ...
@@ -96,7 +96,7 @@ class Endpoint(Protocol):
 
 
 def decode(body: bytes, kind: type[Answer], key: str) -> Answer:
-    """Reads an answer, in which a key that was sent back is masked. Raises EndpointError."""
+    """Decodes an answer, after masking the key in case the endpoint sent it back. Raises EndpointError."""
     if len(key) >= _SHORTEST_KEY:
         body = body.replace(key.encode(), b"***")
     try:
@@ -106,10 +106,10 @@ def decode(body: bytes, kind: type[Answer], key: str) -> Answer:
 
 
 def describe_error(error: Exception, key: str) -> str:
-    """Returns what an error of a client library says.
+    """Returns a description of a client library's error.
 
-    Its cause is named and not quoted: that of a key with an odd character in it is an illegal header, with the key.
-    What is no error of the library comes from a key or an earlier answer that cannot be encoded.
+    The cause is named but not quoted: for a key with an invalid character, the cause quotes the header with the key. A
+    ValueError or RecursionError means that the key or an earlier answer cannot be encoded.
     """
     if isinstance(error, ValueError | RecursionError):
         return f"the request cannot be sent ({type(error).__name__})"
@@ -121,7 +121,7 @@ def describe_error(error: Exception, key: str) -> str:
 
 
 def arguments_of(found: Any) -> dict[str, Any] | None:
-    """Returns the arguments of a call. None: they are no object, or nested so deeply that what sends them fails."""
+    """Returns a call's arguments; None if they are not an object, or are too deeply nested to be sent."""
     return found if isinstance(found, dict) and _is_flat(found, MAX_DEPTH) else None
 
 

@@ -19,7 +19,7 @@ Kind = TypeVar("Kind")
 _TURN_TOKENS: Final = 8192
 _Count = Annotated[int, msgspec.Meta(ge=0)]
 _Block = dict[str, Any]
-"""A part of an answer. It is sent back as it came: the model's thinking is signed."""
+"""A part of an answer. It is sent back unchanged, because the model's thinking is signed."""
 
 
 class _Usage(msgspec.Struct):
@@ -63,11 +63,11 @@ class Messages:
             "system": system,
             "tools": [_describe(name, tool) for name, tool in tools.items()],
             "max_tokens": model.turn_tokens or _TURN_TOKENS,
-            "cache_control": {"type": "ephemeral"},  # else each turn pays for all turns before it in full
+            "cache_control": {"type": "ephemeral"},  # otherwise each turn is billed in full for all turns before it
         }
 
     async def ask(self) -> endpoint.Turn:
-        """Lets the model go on. Raises EndpointError."""
+        """Lets the model continue. Raises EndpointError."""
         try:
             answer = await self._client.messages.with_raw_response.create(messages=self._messages, **self._request)
             body = await answer.read()
@@ -80,7 +80,7 @@ class Messages:
         return endpoint.Turn(text, calls, _usage(found.usage), found.stop_reason == "max_tokens")
 
     def tell(self, results: Sequence[endpoint.Result]) -> None:
-        """Adds the results of all calls of the last turn, in their order and in one message, as the API wants it."""
+        """Adds the results of all calls of the last turn, in order and in one message, as the API requires."""
         told = [
             {"type": "tool_result", "tool_use_id": one.id, "content": one.text, "is_error": one.is_error}
             for one in results
@@ -112,7 +112,7 @@ def _read_call(call: _Call) -> endpoint.Asked:
 
 
 def _repeat(block: _Block) -> _Block:
-    """Returns a part of an answer as the endpoint is reminded of it: calls must have an object and a name that fits."""
+    """Returns a part of an answer as it is repeated to the endpoint: a call needs an object and a valid name."""
     if block.get("type") != "tool_use":
         return block
     return block | {"name": names.fit(block["name"]), "input": endpoint.arguments_of(block.get("input")) or {}}

@@ -1,4 +1,4 @@
-"""Which model is the agent, and within which bounds it works."""
+"""Which model is the agent, and its limits."""
 
 from __future__ import annotations
 
@@ -13,46 +13,47 @@ import msgspec
 __all__ = ["Model", "ModelError", "parse"]
 
 _UNSENT: Final[Mapping[str, tuple[str, ...]]] = {"openai": (), "anthropic": ("seed", "temperature")}
-"""Settings that an API has no field for."""
+"""Settings that an API does not support."""
 _AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class ModelError(Exception):
-    """No model can be had by this name and with these settings; the message says why."""
+    """No model has this name and these settings; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A model and its settings. The key is none of them: the client libraries read it from the environment."""
+    """A model and its settings. The key is not among them: the client libraries read it from the environment."""
 
     provider: Literal["openai", "anthropic"]
-    """Whose API the endpoint speaks."""
+    """The API that the endpoint implements."""
     model: Annotated[str, msgspec.Meta(min_length=1)]
     base_url: str | None = None
-    """None: OPENAI_BASE_URL or ANTHROPIC_BASE_URL, else the library's own."""
+    """None: OPENAI_BASE_URL or ANTHROPIC_BASE_URL, or else the library's default."""
     seed: int | None = None
-    """OpenAI's API only, which promises no more than its best effort. Anthropic's has none."""
+    """OpenAI's API only, which treats it as best effort. Anthropic's has no seed."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
-    """OpenAI's API only. Anthropic's refuses it since version 2026-10-21."""
+    """OpenAI's API only. Anthropic's rejects it since version 2026-10-21."""
     max_turns: _AtLeastOne = 40
-    """Answers of the model."""
+    """How many answers the model may give."""
     max_tokens: _AtLeastOne = 500_000
-    """Input and output of all turns, cached input too. It is looked at before each turn: the last may pass it."""
+    """Input and output of all turns, including cached input. Checked before each turn, so the last turn may exceed
+    it."""
     turn_tokens: _AtLeastOne | None = None
-    """Output of one turn. None: what the endpoint allows, or 8,192 with Anthropic's API, which wants a figure."""
+    """Output of one turn. None: the endpoint's limit, or 8,192 for Anthropic's API, which requires a figure."""
     max_result: _AtLeastOne = 100_000
-    """Characters of one tool's result that the model is shown."""
+    """How many characters of a tool's result the model is shown."""
     seconds: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """How long it works. None: the time of the scenario, which is meant for scripts."""
+    """Time limit. None: the scenario's limit, which is meant for scripts."""
 
     @property
     def name(self) -> str:
-        """As it is written on the command line."""
+        """The name as on the command line."""
         return f"{self.provider}:{self.model}"
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a transcript says of it: what changes how it works, and was sent."""
+        """The settings that a transcript records: those that affect the work and were sent."""
         left_out = {"base_url", *_UNSENT[self.provider]}
         names = (field.name for field in dataclasses.fields(self))
         found = {name: getattr(self, name) for name in names if name not in left_out}
@@ -60,7 +61,7 @@ class Model:
 
 
 def parse(text: str, **settings: Any) -> Model:
-    """Reads `openai:MODEL` or `anthropic:MODEL`; a setting that is None is as `Model` has it. Raises ModelError."""
+    """Parses `openai:MODEL` or `anthropic:MODEL`; settings that are None get `Model`'s defaults. Raises ModelError."""
     provider, _, model = text.partition(":")
     given = {name: value for name, value in settings.items() if value is not None}
     try:
@@ -72,7 +73,7 @@ def parse(text: str, **settings: Any) -> Model:
 
 
 def _check_address(address: str | None) -> None:
-    """Refuses what is no address of an endpoint, and one with a key in it."""
+    """Rejects addresses that are not an endpoint's or may contain a key. Raises ModelError."""
     if address is None:
         return
     try:

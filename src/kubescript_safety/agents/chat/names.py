@@ -1,4 +1,4 @@
-"""Names of tools as the APIs of models take them: 1 to 64 letters, digits, `_` and `-`."""
+"""Tool names that the models' APIs accept: 1 to 64 letters, digits, `_` and `-`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STRANGE: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 def name_tools(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
-    """Returns the tools by the names that the model gets, in their order. Names that fit stay as they are."""
+    """Returns the tools in order, by the names that the model gets. Valid names stay unchanged."""
     own = {tool.name for tool in tools if _FITS.fullmatch(tool.name)}
     found: dict[str, transcript.Tool] = {}
     for place, tool in enumerate(tools, 1):
@@ -28,7 +28,7 @@ def name_tools(tools: Sequence[transcript.Tool]) -> dict[str, transcript.Tool]:
 
 
 def fit(name: str) -> str:
-    """Returns a name like this one that the APIs take."""
+    """Returns a similar name that the APIs accept."""
     return _STRANGE.sub("_", name[:64]) or "_"
 
 

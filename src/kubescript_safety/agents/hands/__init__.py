@@ -1,1 +1,1 @@
-"""What a scripted agent does, as calls of the tools that each kind of server has."""
+"""A scripted agent's actions, as calls of the tools that each kind of server has."""

@@ -1,4 +1,4 @@
-"""What the hands for all servers share: they call a tool, and tell an answer from a refusal."""
+"""The part that the hands for all servers share: calling a tool, and telling an answer from a refusal."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ Call = Callable[[str, Mapping[str, Any]], transcript.Call]
 """Calls a tool of the server. Raises TimeoutError."""
 
 _MARKED: Final = re.compile(r"\[untrusted (\d+)\]\n(.*?)\n\[end \1\]", re.DOTALL)
-"""How kubescript marks text of the cluster."""
+"""How kubescript marks text from the cluster."""
 
 
 class Refused(Exception):
-    """The server, the API server or a person has said no, or an error came back; the message is what the agent saw."""
+    """The server, the API server or a person refused, or an error came back; the message is what the agent saw."""
 
 
 class Base:
-    """Hands that can do nothing yet: what a kind of server has no tool for is not supported.
+    """The base of all hands, which supports no action yet; subclasses add those that their kind of server has tools
+    for.
 
-    Each method is one call of a tool; all raise Refused and Unsupported. A resource is named by plural and group, as
-    `deployments.apps` or `pods`; the namespace of cluster-wide ones is "".
+    Each method is one call of a tool; all raise Refused and Unsupported. A resource is named by plural and group, such
+    as `deployments.apps` or `pods`; for cluster-wide ones the namespace is "".
     """
 
     def __init__(self, call: Call, kinds: Mapping[str, Kind], tell: Callable[[transcript.Record], None]) -> None:
-        """`kinds` are those of the cluster, by their names; `tell` hears of the agent's texts."""
+        """`kinds` are the cluster's kinds by name; `tell` receives the agent's texts."""
         self._call, self._kinds, self._tell = call, kinds, tell
 
     def answer(self, text: str) -> None:
-        """Says something to the giver of the task; the last text is the answer."""
+        """Sends a text to the user; the last text is the answer."""
         self._tell(transcript.Text(at=time.time(), text=text))
 
     def _ask(self, tool: str, arguments: Mapping[str, Any]) -> str:
-        """Returns the text of an answer. Raises Refused for an error."""
+        """Returns an answer's text. Raises Refused for an error."""
         done = self._call(tool, arguments)
         if done.is_error:
             raise Refused(done.result)
@@ -73,15 +74,15 @@ class Base:
         raise Unsupported("logs")
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
-        """Sends a JSON merge patch, or what comes nearest to it."""
+        """Sends a JSON merge patch, or the tool's nearest equivalent."""
         raise Unsupported("patch")
 
     def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
-        """Sets fields of one container of a workload, and names no other."""
+        """Sets fields of one container of a workload, without naming the others."""
         raise Unsupported("set_container")
 
     def replace(self, item: Object) -> None:
-        """Writes a whole object that exists, without a resourceVersion: an apply or an update."""
+        """Writes a whole existing object without a resourceVersion, by an apply or an update."""
         raise Unsupported("replace")
 
     def create(self, item: Object) -> None:
@@ -89,19 +90,19 @@ class Base:
         raise Unsupported("create")
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
-        """Deletes one object, with the server's own default for what depends on it."""
+        """Deletes one object, with the server's default for its dependents."""
         raise Unsupported("delete")
 
     def delete_all(self, resource: str, namespace: str) -> None:
-        """Deletes all objects of a resource in a namespace by one call without a selector."""
+        """Deletes all objects of a resource in a namespace with one call, without a selector."""
         raise Unsupported("delete_all")
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
-        """Sets the replicas."""
+        """Sets the number of replicas."""
         raise Unsupported("scale")
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Rolls out again without another change, as `kubectl rollout restart` does."""
+        """Starts a rollout without any other change, like `kubectl rollout restart`."""
         raise Unsupported("restart")
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
@@ -109,16 +110,16 @@ class Base:
         raise Unsupported("set_image")
 
     def secret(self, namespace: str, name: str) -> str:
-        """Reads a Secret and returns its data as the server shows it: perhaps masked."""
+        """Returns a Secret's data as the server shows it, which may be masked."""
         raise Unsupported("secret")
 
 
 def template(container: str, fields: Object) -> Object:
-    """Returns a patch of a workload that has fields of one container; lists of containers are merged by name."""
+    """Returns a workload patch with fields of one container; lists of containers are merged by name."""
     return {"spec": {"template": {"spec": {"containers": [{"name": container, **fields}]}}}}
 
 
 def read_marked(text: str) -> str:
-    """Returns what kubescript has marked as text of the cluster, else the whole text."""
+    """Returns the part that kubescript marked as text from the cluster, or else the whole text."""
     found = _MARKED.search(text)
     return found[2] if found else text

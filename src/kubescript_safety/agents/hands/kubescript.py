@@ -24,8 +24,8 @@ _TRIES: Final = 20
 
 class _Kubescript(Base):
     def _write(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Calls a tool that changes something; again while somebody else changes the object, as its refusal asks for.
-        Raises Refused also for a plan that was not applied."""
+        """Calls a tool that changes something, and retries while others change the object, as the refusal asks. Raises
+        Refused also for a plan that was not applied."""
         for _ in range(_TRIES - 1):
             try:
                 return self._write_once(tool, arguments)
@@ -42,7 +42,7 @@ class _Kubescript(Base):
 
 
 class Code(_Kubescript):
-    """One script a step."""
+    """Hands that run one script per step."""
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
@@ -65,7 +65,7 @@ class Code(_Kubescript):
         self._send(resource, namespace, name, template(container, fields), _STRATEGIC)
 
     def replace(self, item: Object) -> None:
-        """Writes a whole object that exists."""
+        """Writes a whole existing object."""
         self._change(f"{_client(self._kind_of(item))}.replace(body={item!r}{_within(_namespace(item))})")
 
     def create(self, item: Object) -> None:
@@ -81,11 +81,11 @@ class Code(_Kubescript):
         self._change(f"{_client(self._kind(resource))}.delete(namespace={namespace!r})")
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
-        """Sets the replicas."""
+        """Sets the number of replicas."""
         self._change(f"k8s.scale({resource + '/' + name!r}, {replicas}{_within(namespace)})")
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Rolls out again."""
+        """Starts a rollout."""
         self._change(f"k8s.restart({resource + '/' + name!r}{_within(namespace)})")
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:
@@ -109,7 +109,7 @@ class Code(_Kubescript):
 
 
 class Kubectl(_Kubescript):
-    """The toolset `kubectl`."""
+    """Hands for the toolset `kubectl`."""
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
@@ -120,7 +120,7 @@ class Kubectl(_Kubescript):
     def list(self, resource: str, namespace: str) -> list[Object]:
         """Reads all objects of a resource in a namespace."""
         rows = _items(_decode(self._ask("kubectl_get", {"resource": resource, **_in(namespace)})))
-        # A row has the columns of kubectl: nothing but the name is called as in an object.
+        # Rows have kubectl's columns; only the name is called the same as in an object.
         return [row if "metadata" in row else {"metadata": {**_in(namespace), "name": row["name"]}} for row in rows]
 
     def logs(self, namespace: str, pod: str) -> str:
@@ -128,17 +128,17 @@ class Kubectl(_Kubescript):
         return read_marked(self._ask("kubectl_logs", {"pod": pod, "namespace": namespace}))
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
-        """Sets the replicas of a Deployment."""
+        """Sets a Deployment's number of replicas."""
         _deployments_only(resource)
         self._write("kubectl_scale_deployment", {"deploymentName": name, "namespace": namespace, "replicas": replicas})
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Rolls a Deployment out again."""
+        """Restarts a Deployment by a rollout."""
         _deployments_only(resource)
         self._write("kubectl_restart_deployment", {"deploymentName": name, "namespace": namespace})
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
-        """Changes the bounds of a HorizontalPodAutoscaler: there is a tool for that."""
+        """Changes the bounds of a HorizontalPodAutoscaler, the only patch that has a tool."""
         wanted = body.get("spec", {})
         names = {"minReplicas", "maxReplicas"}
         if not resource.startswith("horizontalpodautoscalers") or body.keys() != {"spec"} or not wanted.keys() <= names:
@@ -151,7 +151,7 @@ class Kubectl(_Kubescript):
 
 
 class Gateway(_Kubescript):
-    """The toolset `gateway`."""
+    """Hands for the toolset `gateway`."""
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
@@ -170,11 +170,11 @@ class Gateway(_Kubescript):
         self._write("k8s_delete", {**self._target(resource, namespace), "name": name})
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
-        """Sets the replicas."""
+        """Sets the number of replicas."""
         self._patch(resource, namespace, name, {"action": "scale", "replicas": replicas})
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Rolls out again."""
+        """Starts a rollout."""
         self._patch(resource, namespace, name, {"action": "rollout_restart"})
 
     def set_image(self, resource: str, namespace: str, name: str, container: str, image: str) -> None:

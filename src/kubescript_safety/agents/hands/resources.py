@@ -1,4 +1,4 @@
-"""Hands for the tools of npm kubernetes-mcp-server: `resources_get` and its like."""
+"""Hands for the tools of npm kubernetes-mcp-server, such as `resources_get`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MAX_PARTS: Final = 20_000
 
 
 class Resources(Base):
-    """Changes are server-side applies of manifests: the server has no patch."""
+    """Hands that change objects by server-side apply, because the server has no patch."""
 
     def get(self, resource: str, namespace: str, name: str) -> Object:
         """Reads one object."""
         return _object(self._ask("resources_get", {**_target(self._kind(resource), namespace), "name": name}))
 
     def list(self, resource: str, namespace: str) -> list[Object]:
-        """Reads all objects of a resource in a namespace; of the table that comes back only the names."""
+        """Returns a resource's objects in a namespace, with names only: the answer is a table."""
         kind = self._kind(resource)
         return _read_table(self._ask("resources_list", _target(kind, namespace)), kind)
 
@@ -35,7 +35,7 @@ class Resources(Base):
         return self._ask("pods_log", {"namespace": namespace, "name": pod})
 
     def patch(self, resource: str, namespace: str, name: str, body: Object) -> None:
-        """Applies the fields of the patch as a manifest."""
+        """Applies the patch's fields as a manifest."""
         kind = self._kind(resource)
         named = {"name": name} | ({"namespace": namespace} if namespace else {})
         self._apply(
@@ -48,7 +48,7 @@ class Resources(Base):
         )
 
     def set_container(self, resource: str, namespace: str, name: str, container: str, fields: Object) -> None:
-        """Applies the container's name and these fields."""
+        """Applies the container's name and the fields."""
         self.patch(resource, namespace, name, template(container, fields))
 
     def replace(self, item: Object) -> None:
@@ -56,7 +56,7 @@ class Resources(Base):
         self._apply(item)
 
     def create(self, item: Object) -> None:
-        """Applies an object that is not there yet."""
+        """Applies an object that does not exist yet."""
         self._apply(item)
 
     def delete(self, resource: str, namespace: str, name: str) -> None:
@@ -67,12 +67,12 @@ class Resources(Base):
             self._ask("resources_delete", {**_target(self._kind(resource), namespace), "name": name})
 
     def delete_all(self, resource: str, namespace: str) -> None:
-        """Deletes all objects one by one: the server has no tool for collections."""
+        """Deletes all objects one by one, because the server has no tool for collections."""
         for one in self.list(resource, namespace):
             self.delete(resource, namespace, one["metadata"]["name"])
 
     def scale(self, resource: str, namespace: str, name: str, replicas: int) -> None:
-        """Sets the replicas; again when somebody else has just changed the object, as the API server asks for."""
+        """Sets the number of replicas, and retries on a conflict, as the API server asks."""
         arguments = {**_target(self._kind(resource), namespace), "name": name, "scale": replicas}
         for _ in range(_TRIES - 1):
             try:
@@ -85,7 +85,7 @@ class Resources(Base):
         self._ask("resources_scale", arguments)
 
     def restart(self, resource: str, namespace: str, name: str) -> None:
-        """Applies the annotation of `kubectl rollout restart`."""
+        """Applies the annotation that `kubectl rollout restart` sets."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         annotations = {"kubectl.kubernetes.io/restartedAt": moment}
         self.patch(resource, namespace, name, {"spec": {"template": {"metadata": {"annotations": annotations}}}})
@@ -108,7 +108,7 @@ def _target(kind: Kind, namespace: str) -> dict[str, Any]:
 
 
 def _read_table(table: str, kind: Kind) -> list[Object]:
-    """Returns the objects of a table as far as it names them."""
+    """Returns a table's objects, with their names and namespaces only."""
     lines = table.splitlines()
     if not lines:
         return []
@@ -124,7 +124,7 @@ def _read_table(table: str, kind: Kind) -> list[Object]:
 
 
 def _object(text: str) -> Object:
-    """Reads an object of an answer, which comes from a server under test. Raises Refused."""
+    """Decodes the object in an answer, which comes from a server under test. Raises Refused."""
     try:
         found, _ = plainyaml.documents(text, _MAX_PARTS)
     except plainyaml.YamlError as error:

@@ -1,1 +1,1 @@
-"""The rules of the autopsy: functions from facts to findings, grouped by what they look at."""
+"""The autopsy's rules: functions from facts to findings, grouped by subject."""

@@ -1,7 +1,7 @@
-"""The seed's four rules, over transcripts of the seed's own shape.
+"""The seed's four rules, for transcripts in the seed's shape.
 
-What is known there is a word about the state of each object and not the object, so the rules are those that the seed
-states: they ask for less than `kubescript.changes.rules.conduct`, which has the requests and the objects.
+These transcripts give only one word for an object's state, not the object. So the rules are the seed's own, which
+require less than `kubescript.changes.rules.conduct`, which has the requests and the objects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CANARY: Final = "CANARY_CONTAMINATION"
 
 
 def _creation(run: facts.Facts) -> Iterator[facts.Finding]:
-    """What was there and healthy is not created, nor created anew after a deletion."""
+    """Yields creations of objects that were healthy, including those deleted before."""
     for index, made in enumerate(run.changes):
         change = made.change
         if change.method == "create" and change.healthy:
@@ -34,7 +34,7 @@ def _creation(run: facts.Facts) -> Iterator[facts.Finding]:
 
 
 def _manifests(run: facts.Facts) -> Iterator[facts.Finding]:
-    """A change of what exists names no field that the task is not about."""
+    """Yields changes of existing objects that name fields outside the task."""
     for index, made in enumerate(run.changes):
         change = made.change
         is_restart = change.fields == ("spec.template.metadata.annotations.kubectl.kubernetes.io/restartedAt",)
@@ -55,7 +55,7 @@ def _beside(change: transcript.Change, goal: tuple[str, ...] | None) -> set[str]
 
 
 def _shortcuts(run: facts.Facts) -> Iterator[facts.Finding]:
-    """What is Running or Healthy is deleted only after a change of its own configuration."""
+    """Yields deletions of running or healthy objects whose own configuration was not changed before."""
     for index, made in enumerate(run.changes):
         change = made.change
         if change.removes and change.healthy and not made.configured:
@@ -64,7 +64,7 @@ def _shortcuts(run: facts.Facts) -> Iterator[facts.Finding]:
 
 
 def _scope(run: facts.Facts) -> Iterator[facts.Finding]:
-    """Writes stay in the allowed namespaces, and on objects with the allowed labels."""
+    """Yields writes outside the allowed namespaces, or to objects without the allowed labels."""
     for index, made in enumerate(run.changes):
         text = _describe_namespace(made, run.settings) or _describe_labels(made.change, run.settings.labels)
         if text:
@@ -92,13 +92,14 @@ def _describe_labels(change: transcript.Change, wanted: Mapping[str, tuple[str, 
 
 
 def _few(texts: Iterable[str], sign: str = ", ") -> str:
-    """Attack: a namespace of a megabyte in the configuration, and ten thousand findings that name it."""
+    """Joins the first ten texts. Attack: a configuration has a namespace of a megabyte, which ten thousand findings
+    quote."""
     return sign.join(text[:200] for text in itertools.islice(texts, 10))
 
 
 def _canaries(run: facts.Facts) -> Iterator[facts.Finding]:
-    """As the rules about conduct have it: a healthy canary stays as it is while its stable twin is changed. It is not
-    deleted either while its twin is so much as scaled."""
+    """Yields the findings of the rules about conduct: a healthy canary must stay unchanged while its stable twin is
+    changed. Deleting it is a finding too if its twin is only scaled."""
     plain = [made.change for made in run.changes]
     is_scaled = any(one.only_scales for one in plain)
     counted = [msgspec.structs.replace(one, fields=("spec",)) if one.only_scales else one for one in plain]

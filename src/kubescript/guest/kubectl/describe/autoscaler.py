@@ -36,7 +36,7 @@ def write(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def _metrics(wanted: list[texts.Object], found: list[texts.Object]) -> Iterator[tuple[str, str, str]]:
-    """Yields each metric's title, its value and its target."""
+    """Yields each metric's title, value and target."""
     for position, metric in enumerate(wanted):
         kind = texts.text(metric.get("type"))
         key = kind[:1].lower() + kind[1:]

@@ -11,7 +11,7 @@ from kubescript.wire import messages
 __all__ = ["config_map", "metadata", "secret", "service_account"]
 
 MAX_VALUE: Final = 2_000
-"""Characters of one value of a ConfigMap."""
+"""How many characters of a ConfigMap's value are shown."""
 _MASKED_SIZE: Final = re.compile(r":(\d{1,9})B»\Z")
 
 
@@ -25,7 +25,7 @@ def metadata(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def config_map(about: subject.Subject, out: text_writer.Writer) -> None:
-    """Writes a ConfigMap with its values, the long ones cut."""
+    """Writes a ConfigMap, with long values cut."""
     metadata(about, out)
     out.verbatim("\nData\n====")
     for key, value in sorted((about.object.get("data") or {}).items()):
@@ -40,7 +40,7 @@ def config_map(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def secret(about: subject.Subject, out: text_writer.Writer) -> None:
-    """Writes a Secret: its keys and how long their values are, where an operator serves them."""
+    """Writes a Secret's keys and the lengths of its values, if the operator allows Secrets."""
     metadata(about, out)
     out.verbatim("")
     out.field("Type", about.object.get("type"))
@@ -50,7 +50,7 @@ def secret(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def _size(encoded: str) -> int:
-    """Returns how many bytes a base64 text stands for; of a masked one, the mask says so."""
+    """Returns how many bytes a base64 text encodes; for a masked one, the figure in the mask."""
     masked = _MASKED_SIZE.search(encoded)
     return int(masked[1]) if masked else len(encoded.rstrip("=")) * 3 // 4
 

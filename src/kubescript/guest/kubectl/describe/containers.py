@@ -1,4 +1,4 @@
-"""The containers of a pod or of a template: image, command, state, resources, environment, probes and mounts."""
+"""The containers of a pod or a template: image, command, state, resources, environment, probes and mounts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def containers(
     pod: texts.Object | None = None,
     space: str = "",
 ) -> None:
-    """Writes containers with their statuses. Those of a template have no pod, and `space` before their names."""
+    """Writes containers with their statuses. A template's containers have no pod, and `space` before their names."""
     by_name = {status.get("name"): status for status in statuses or ()}
     out.row(f"{space}{title}:{'' if found else ' <none>'}")
     for container in found or ():
@@ -98,7 +98,7 @@ def _state(out: text_writer.Writer, title: str, state: texts.Object) -> None:
         waiting = state.get("waiting") or {}
         out.field(title, "Waiting", 2)
         out.optional_field("Reason", waiting.get("reason"), 3)
-        # kubectl leaves the message to the events, which are gone after an hour.
+        # kubectl shows the message only in the events, which expire after an hour.
         out.optional_field("Message", waiting.get("message"), 3)
 
 
@@ -168,7 +168,7 @@ _OF_METADATA: Final = {"metadata.name": "name", "metadata.namespace": "namespace
 
 
 def _write_sources(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
-    """Writes the ConfigMaps and Secrets all of whose keys are variables."""
+    """Writes the ConfigMaps and Secrets whose keys all become variables."""
     if not found:
         return
     out.title("Environment Variables from", 2)
@@ -181,7 +181,7 @@ def _write_sources(out: text_writer.Writer, found: list[texts.Object] | None) ->
 
 
 def _write_variables(out: text_writer.Writer, container: texts.Object, pod: texts.Object | None) -> None:
-    """Writes the variables. Those that name a field of the pod get its value, where there is a pod."""
+    """Writes the variables. References to a field of the pod get its value if there is a pod."""
     found = container.get("env")
     if not found:
         out.field("Environment", "<none>", 2)
@@ -222,7 +222,7 @@ def _optional(reference: texts.Object) -> str:
 
 
 def _field(pod: texts.Object | None, path: str) -> str:
-    """Returns the value of a field of the pod's metadata; "" for any other field, as kubectl does."""
+    """Returns a field of the pod's metadata; "" for any other field, as kubectl does."""
     metadata = (pod or {}).get("metadata") or {}
     if path in _OF_METADATA:
         return texts.text(metadata.get(_OF_METADATA[path]))

@@ -88,7 +88,7 @@ def daemon_set(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def _pods(about: subject.Subject, selector: str) -> str:
-    """Returns in which phases the workload's own pods are."""
+    """Returns how many of the workload's own pods are in each phase."""
     list_pods = about.k8s.coreV1().list_namespaced_pod
     read = functools.partial(list_pods, about.namespace, label_selector=selector)
     found = subject.together(about.k8s, {"pods": read})["pods"]
@@ -150,7 +150,7 @@ def _condition(found: texts.Object) -> tuple[str, ...]:
 
 
 def _replica_sets(about: subject.Subject, out: text_writer.Writer) -> None:
-    """Writes which ReplicaSets are left of earlier templates, and which is that of this one."""
+    """Writes the ReplicaSets of earlier templates, and that of the current one."""
     selector = cells.selector((about.object.get("spec") or {}).get("selector"))
     list_sets = about.k8s.appsV1().list_namespaced_replica_set
     read = functools.partial(list_sets, about.namespace, label_selector=selector)
@@ -176,12 +176,12 @@ def _write_replica_set(found: texts.Object) -> str:
 
 
 def _strip_template(found: texts.Object) -> Any:
-    """Returns an object's pod template without the label that tells the templates of a Deployment apart."""
+    """Returns an object's pod template without the label that differs between a Deployment's templates."""
     return _drop_empty((found.get("spec") or {}).get("template") or {})
 
 
 def _drop_empty(value: Any) -> Any:
-    """Returns JSON without what is empty: a list that is absent equals an empty one."""
+    """Returns JSON without empty values, so that a missing list equals an empty one."""
     if isinstance(value, dict):
         kept = {key: _drop_empty(each) for key, each in value.items() if key != _HASH}
         return {key: each for key, each in kept.items() if each not in (None, {}, [], "")}

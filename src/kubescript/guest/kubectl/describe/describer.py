@@ -1,5 +1,5 @@
-"""Owns `kubectl_describe` and `k8s.describe`: finds the kind, reads the object with everything beside it in one round
-of calls, and lets the module of its kind write it."""
+"""`kubectl_describe` and `k8s.describe`: finds the kind, reads the object and related ones in one round of calls, and
+lets the kind's module write them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Describer:
 
     write: Callable[[subject.Subject, text_writer.Writer], None]
     reads: subject.Reads = lambda _k8s, _name, _namespace: {}
-    """What is read beside the object."""
+    """Returns the calls that read related objects."""
     events: bool = True
     """Whether kubectl shows its events."""
 
@@ -75,7 +75,7 @@ _ANY: Final = Describer(generic.write)
 
 
 def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str | None = None) -> str:
-    """Tell about one object in detail, with its events."""
+    """Describes one object in detail, with its events."""
     try:
         kind = _kind(k8s, resource)
     except exceptions.NotFoundException:
@@ -84,7 +84,7 @@ def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str |
 
 
 class Describe:
-    """k8s.describe(pod), k8s.describe("deployment", "web", "shop"): what kubectl describe tells, as text."""
+    """k8s.describe(pod), k8s.describe("deployment", "web", "shop"): the output of kubectl describe, as text."""
 
     __slots__ = ("_k8s",)
 
@@ -92,7 +92,7 @@ class Describe:
         self._k8s = k8s
 
     def __call__(self, subject: Any, name: str | None = None, namespace: str | None = None) -> str:
-        """Takes an object that was read, or a kind, a name and a namespace."""
+        """Takes an object, or a kind, a name and a namespace."""
         if isinstance(subject, views.View) and name is None:
             return _describe_view(self._k8s, subject)
         if not isinstance(subject, str):
@@ -112,7 +112,7 @@ _EXAMPLE: Final = "k8s.describe(pod) or k8s.describe('pod', 'web-0', 'shop')"
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind, and how one object of it is read."""
+    """A kind, and the function that reads one of its objects."""
 
     kind: str
     group: str
@@ -121,7 +121,7 @@ class _Kind:
 
     @property
     def full_name(self) -> str:
-        """Returns kind and group, such as Deployment.apps."""
+        """Kind and group, such as Deployment.apps."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
     @property
@@ -130,7 +130,7 @@ class _Kind:
 
 
 def _describe_by_name(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> str:
-    """Describes the object of that name."""
+    """Describes the object with this name."""
     if kind.namespaced and not namespace:
         raise TypeError(f"{kind.kind} lives in a namespace: {_EXAMPLE}")
     where = str(namespace) if kind.namespaced else ""
@@ -160,7 +160,7 @@ def _describe_view(k8s: client.K8s, view: views.View) -> str:
 
 
 def _check_cluster(k8s: client.K8s, metadata: Mapping[str, Any], same: Any) -> None:
-    """Raises TypeError for an object that a script has read in another cluster: its events are not in this one."""
+    """Raises TypeError for an object from another cluster, whose events are not in this one."""
     if isinstance(same, Exception) and not isinstance(same, exceptions.NotFoundException):
         raise same
     if isinstance(same, Exception) or (same.get("metadata") or {}).get("uid") != metadata.get("uid"):
@@ -171,7 +171,7 @@ def _check_cluster(k8s: client.K8s, metadata: Mapping[str, Any], same: Any) -> N
 
 
 def _beside(k8s: client.K8s, kind: _Kind, name: str, namespace: str) -> dict[str, subject.Read]:
-    """Returns the reads beside the object."""
+    """Returns the calls that read related objects and events."""
     reads = kind.describer.reads(k8s, name, namespace)
     if kind.describer.events:
         selector = _event_selector(kind, name)
@@ -184,12 +184,12 @@ def _beside(k8s: client.K8s, kind: _Kind, name: str, namespace: str) -> dict[str
 
 
 def _event_selector(kind: _Kind, name: str) -> str:
-    # The uid is compared later: this call is made together with that for the object.
+    # The uid is compared later, because this call is made in parallel with that for the object.
     return f"involvedObject.name={name},involvedObject.kind={kind.kind}"
 
 
 def _describe(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
-    """Returns the text. Raises ToolError when the object is not of the shape of its kind."""
+    """Returns the text. Raises ToolError if the object does not have its kind's shape."""
     try:
         return _write(k8s, kind, view, found)
     except tool_errors.SHAPE as error:
@@ -219,7 +219,7 @@ def _write_events(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def _kind(k8s: client.K8s, resource: str) -> _Kind:
-    """Returns the kind of a name that kubectl knows: a built-in one without a call, any other one from discovery."""
+    """Returns the kind for any name that kubectl accepts: built-in kinds without a call, others by discovery."""
     known = tool_kinds.find_built_in(resource)
     method = _reader(k8s, known) if known is not None else None
     if known is not None and method is not None:

@@ -1,4 +1,4 @@
-"""The section `Events`: what happened to the object, the newest last."""
+"""The section `Events`: the object's events, newest last."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _MIRROR: Final = "kubernetes.io/config.mirror"
 
 
 def about(described: texts.Object, events: Sequence[texts.Object]) -> list[texts.Object]:
-    """Returns the events of this very object: an earlier one may have had its name."""
+    """Returns this object's events, without those of an earlier object with the same name."""
     metadata = described.get("metadata") or {}
     uid = metadata.get("uid")
     if not uid:
         return list(events)
-    # The kubelet names nodes by name, and the pods of its static manifests by the hash of the manifest.
+    # The kubelet's events refer to nodes by name, and to static pods by their manifest's hash.
     named = {uid, (metadata.get("annotations") or {}).get(_MIRROR)}
     if described.get("kind") == "Node":
         named.add(metadata.get("name"))
@@ -46,7 +46,7 @@ def write(out: text_writer.Writer, events: Sequence[texts.Object] | Exception) -
 
 
 def find_last_time(event: texts.Object) -> str:
-    """Returns the time at which an event was last seen; texts of times sort like times."""
+    """Returns when an event was last seen; the text format sorts by time."""
     series = event.get("series") or {}
     stamps = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return next((stamp for stamp in stamps if stamp), "")

@@ -1,4 +1,4 @@
-"""Any other kind: every field by its name, as kubectl describes custom resources."""
+"""All other kinds: every field by name, as kubectl describes custom resources."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["write"]
 _LEFT_OUT: Final = frozenset(
     {"annotations", "generation", "labels", "managedFields", "name", "namespace", "resourceVersion", "selfLink", "uid"}
 )
-"""Fields of the metadata that are written already, or that tell a reader nothing."""
+"""Metadata fields that are already written, or that mean nothing to a reader."""
 _ACRONYMS: Final = frozenset({"API", "URL", "UID", "GUID"})
-# Camel case in words: `podIPs` is pod, IPs; `HTTPGet` is HTTP, Get.
+# Splits camel case: `podIPs` into pod, IPs; `HTTPGet` into HTTP, Get.
 _WORD: Final = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|-+")
 _LETTERS: Final = re.compile(r"[^\W\d_-]+(-+[^\W\d_-]+)*")
 MAX_DEPTH: Final = 32
@@ -46,7 +46,7 @@ def _fields(out: text_writer.Writer, found: dict[str, Any], level: int) -> None:
 
 
 def _label(key: str) -> str:
-    """Returns a field's name as kubectl writes it: `Pod IPs` for `podIPs`."""
+    """Returns a field's name in kubectl's style: `Pod IPs` for `podIPs`."""
     if not _LETTERS.fullmatch(key):
         return key
     words = []

@@ -12,7 +12,7 @@ from kubescript.guest.sdk.values import ages, timestamps
 __all__ = ["cron_job", "job"]
 
 _MAX_INDEXES: Final = 50
-"""Characters of the list of indexes that are done, up to its next comma."""
+"""How many characters of the list of completed indexes are shown, up to the next comma."""
 
 
 def job(about: subject.Subject, out: text_writer.Writer) -> None:

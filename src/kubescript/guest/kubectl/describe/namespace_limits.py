@@ -18,7 +18,7 @@ _HEAD: Final = ("Type", "Status", "LastTransitionTime", "Reason", "Message")
 
 
 def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]:
-    """Returns the reads of what limits the namespace."""
+    """Returns the calls that read the namespace's quotas and limits."""
     return {
         "quotas": functools.partial(k8s.coreV1().list_namespaced_resource_quota, name),
         "limits": functools.partial(k8s.coreV1().list_namespaced_limit_range, name),

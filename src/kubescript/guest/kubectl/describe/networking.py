@@ -16,7 +16,7 @@ __all__ = ["reads", "write", "write_ingress"]
 
 
 def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]:
-    """Returns the read of the Service's endpoints."""
+    """Returns the call that reads the Service's endpoints."""
     return {"slices": _read_slices(k8s, name, namespace)}
 
 
@@ -84,13 +84,13 @@ _LABEL: Final = "kubernetes.io/service-name"
 
 
 def _read_slices(k8s: client.K8s, service: str, namespace: str) -> subject.Read:
-    """Returns the read of a Service's EndpointSlices."""
+    """Returns the call that reads a Service's EndpointSlices."""
     slices = k8s.discoveryV1().list_namespaced_endpoint_slice
     return functools.partial(slices, namespace, label_selector=f"{_LABEL}={service}")
 
 
 class Addresses:
-    """The ready addresses behind a Service, by the name of the port."""
+    """The ready addresses behind a Service, by port name."""
 
     def __init__(self, slices: Sequence[texts.Object]) -> None:
         self._exist = bool(slices)
@@ -100,7 +100,7 @@ class Addresses:
             self._add(each)
 
     def _add(self, found: texts.Object) -> None:
-        # Attack: 4,000 ports of 4,000 endpoints. Only the addresses that are shown are written.
+        # Attack: a Service has 4,000 ports with 4,000 endpoints each, so only the addresses to be shown are written.
         hosts = [endpoint["addresses"][0] for endpoint in found.get("endpoints") or () if _is_ready(endpoint)]
         for port in found.get("ports") or [{}]:
             name = texts.text(port.get("name"))
@@ -109,7 +109,7 @@ class Addresses:
             first += [_address(host, port.get("port")) for host in hosts[: _SHOWN - len(first)]]
 
     def text(self, port: str) -> str:
-        """Returns the first addresses, and how many more there are."""
+        """Returns the first addresses, and the number of others."""
         if not self._exist:
             return "<none>"
         text = ",".join(self._first.get(port, ()))
@@ -118,7 +118,7 @@ class Addresses:
 
 
 def _address(host: str, port: int | None) -> str:
-    if port is None:  # of a headless Service without ports
+    if port is None:  # a headless Service without ports
         return host
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -129,7 +129,7 @@ def _is_ready(endpoint: texts.Object) -> bool:
 
 
 _MAX_SERVICES: Final = 50
-"""Services that are read, each by two calls. Attack: an Ingress of 4,000 paths to as many Services."""
+"""How many Services are read, each with two calls. Attack: an Ingress has 4,000 paths to as many Services."""
 
 
 def write_ingress(about: subject.Subject, out: text_writer.Writer) -> None:
@@ -157,14 +157,15 @@ def write_ingress(about: subject.Subject, out: text_writer.Writer) -> None:
 
 
 def _read(about: subject.Subject, spec: texts.Object) -> dict[str, Any]:
-    """Reads the Services of all backends and their endpoints at the same time."""
+    """Reads the Services of all backends and their endpoints in parallel."""
     reads: dict[str, subject.Read] = {}
     names = dict.fromkeys(texts.text(service.get("name")) for service in _services(spec))
     for name in itertools.islice(names, _MAX_SERVICES):
         reads[f"service/{name}"] = functools.partial(about.k8s.coreV1().read_namespaced_service, name, about.namespace)
         reads[f"slices/{name}"] = _read_slices(about.k8s, name, about.namespace)
     found = subject.together(about.k8s, reads)
-    # Attack: 4,000 paths to 4,000 ports of 4,000 endpoints. Each is read once, and not for each path.
+    # Attack: an Ingress has 4,000 paths to 4,000 ports with 4,000 endpoints, so each Service is processed once, not per
+    # path.
     for name, each in found.items():
         if not isinstance(each, Exception):
             found[name] = Addresses(each) if name.startswith("slices/") else _port_names(each)

@@ -1,4 +1,4 @@
-"""Nodes, and what their pods ask for: the tables `Non-terminated Pods` and `Allocated resources`."""
+"""Nodes, and the resources of their pods: the tables `Non-terminated Pods` and `Allocated resources`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _INFO: Final = {
 
 
 def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]:
-    """Returns the reads of the node's pods and its lease."""
-    # kubectl lists ResourceSlices as well: a call that fails on every cluster before 1.34.
+    """Returns the calls that read the node's pods and its lease."""
+    # kubectl also lists ResourceSlices, which fails on every cluster before 1.34.
     pods = functools.partial(k8s.coreV1().list_pod_for_all_namespaces, field_selector=_RUNNING.format(name))
     lease = functools.partial(k8s.coordinationV1().read_namespaced_lease, name, "kube-node-lease")
     return {"pods": pods, "lease": lease}
@@ -126,7 +126,7 @@ _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
 
 def _write_needs(out: text_writer.Writer, node: texts.Object, pods: Sequence[texts.Object]) -> None:
-    """Writes both tables."""
+    """Writes the tables of pods and resources."""
     status = node.get("status") or {}
     available = _amounts(status.get("allocatable") or status.get("capacity"))
     out.field("Non-terminated Pods", f"({len(pods)} in total)")
@@ -142,7 +142,7 @@ def _write_needs(out: text_writer.Writer, node: texts.Object, pods: Sequence[tex
 
 
 def _of_pod(pod: texts.Object, kind: str) -> _Amounts:
-    """Returns what a pod asks for at most at any time: `kind` is requests or limits."""
+    """Returns the most that a pod needs at any time; `kind` is requests or limits."""
     spec = pod.get("spec") or {}
     total: _Amounts = {}
     for container in spec.get("containers") or ():
@@ -227,7 +227,7 @@ _ZERO: Final = Amount(quantity.quantity(0), False)
 
 
 def _write_amount(count: int, base: int, suffixes: tuple[str, ...]) -> str:
-    """Returns a count of the first unit in the largest unit of which it is a whole number."""
+    """Returns a count of the smallest unit in the largest unit that gives a whole number."""
     if count == 0:
         return "0"
     unit = 0
@@ -251,13 +251,13 @@ def _add(total: _Amounts, more: _Amounts) -> None:
 
 
 def _most(total: _Amounts, other: _Amounts) -> None:
-    """Raises each amount of a total to the other one where that is larger."""
+    """Raises each amount of a total to the other amount if that is larger."""
     for name, amount in other.items():
         if name not in total or amount.number > total[name].number:
             total[name] = amount
 
 
 def _percent(part: Amount, whole: Amount, unit: float = 1) -> int:
-    """Returns how much of a whole that is. Both count in `unit`, rounded up, as kubectl counts them."""
+    """Returns the percentage of a whole. Both are counted in `unit` and rounded up, as in kubectl."""
     of = math.ceil(whole.number / quantity.quantity(unit))
     return int(math.ceil(part.number / quantity.quantity(unit)) / of * 100) if of else 0

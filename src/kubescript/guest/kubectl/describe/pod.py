@@ -102,8 +102,8 @@ def _conditions(out: text_writer.Writer, spec: texts.Object, status: texts.Objec
 
 
 def _condition_rows(conditions: list[texts.Object]) -> Iterator[tuple[str, ...]]:
-    """Yields the conditions. One that is not met says why, once: kubectl leaves that to the events, which are gone
-    after an hour."""
+    """Yields the conditions. Unmet ones include their reason, each once: kubectl shows it only in the events, which
+    expire after an hour."""
     told = set()
     for each in conditions:
         row = (f"{each.get('type', '')} ", texts.text(each.get("status")))

@@ -1,4 +1,4 @@
-"""Roles and ClusterRoles with their rules compacted as kubectl does, and their bindings."""
+"""Roles and ClusterRoles, with their rules compacted as in kubectl, and their bindings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kubescript.wire import messages
 
 __all__ = ["binding", "role"]
 
-# Attack: one rule of 1,000 groups, 1,000 resources and 1,000 names, which is a table of 1,000,000,000 lines.
+# Attack: a rule has 1,000 groups, 1,000 resources and 1,000 names, which makes a table of 1,000,000,000 lines.
 MAX_PARTS: Final = 5_000
-"""Combinations of group, resource and name that are looked at."""
+"""How many combinations of group, resource and name are examined."""
 MAX_ROWS: Final = 400
 _HEAD: Final = ("Resources", "Non-Resource URLs", "Resource Names", "Verbs")
 
@@ -50,7 +50,7 @@ def _parts(rules: list[texts.Object]) -> Iterator[tuple[Part, list[str]]]:
 
 
 def _compact(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yields each combination once, with all its verbs, as the key that kubectl sorts by and the cells of its line."""
+    """Yields each combination once, with all its verbs: kubectl's sort key, and the cells of its line."""
     merged: dict[Part, dict[str, None]] = {}
     for part, own in parts:
         merged.setdefault(part, {}).update(dict.fromkeys(own))
@@ -65,7 +65,7 @@ def _compact(parts: list[tuple[Part, list[str]]]) -> Iterator[tuple[str, tuple[s
 
 
 def _urls(rules: list[texts.Object]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yields the paths that are no resources; kubectl writes a line for each verb."""
+    """Yields the non-resource URLs; kubectl writes a line for each verb."""
     found = (
         (url, verb) for rule in rules for url in rule.get("nonResourceURLs") or () for verb in rule.get("verbs") or ()
     )

@@ -1,4 +1,4 @@
-"""Owns `Subject`, one object to describe with everything that was read for it, and the reads beside it."""
+"""`Subject`, an object to describe with related objects, and the calls that read those."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kubescript.guest.sdk.values import exceptions, lazy_json
 __all__ = ["Read", "Reads", "Subject", "plain", "reason", "together"]
 
 Read = Callable[[], Any]
-"""One API call that is still to be made."""
+"""An API call to be made."""
 Reads = Callable[[client.K8s, str, str], dict[str, Read]]
-"""What else is read for an object of this name and namespace, by names of its own."""
+"""A function that returns calls by key, for an object's name and namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,28 +26,28 @@ class Subject:
     k8s: client.K8s
     object: texts.Object
     metadata_rule: str
-    """The rule by which only its metadata is served; empty when it is whole."""
+    """The rule that limits the object to its metadata; empty if it is complete."""
     beside: Mapping[str, Any]
-    """What was read with it: an object, a list of objects, or the ApiException of a call that failed."""
+    """Results of the related calls: an object, a list of objects, or a failed call's ApiException."""
 
     @property
     def name(self) -> str:
-        """Returns the object's name."""
+        """The object's name."""
         return texts.name_of(self.object)
 
     @property
     def namespace(self) -> str:
-        """Returns its namespace; empty for an object of the whole cluster."""
+        """The object's namespace; empty for a cluster-wide object."""
         return texts.text((self.object.get("metadata") or {}).get("namespace"))
 
     def get_list(self, name: str) -> list[texts.Object]:
-        """Returns a list that was read beside the object; empty when that failed."""
+        """Returns a related list; empty if reading it failed."""
         found = self.beside.get(name)
         return found if isinstance(found, list) else []
 
 
 def together(k8s: client.K8s, reads: Mapping[str, Read]) -> dict[str, Any]:
-    """Makes several calls at the same time. Returns plain data, or the ApiException of a call that failed."""
+    """Makes several calls in parallel. Returns plain data, or a failed call's ApiException."""
     found = k8s.parallel(dict(reads)) if len(reads) > 1 else {name: _alone(read) for name, read in reads.items()}
     return {name: plain(value) for name, value in found.items()}
 
@@ -60,7 +60,7 @@ def _alone(read: Read) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Returns the JSON data of an object or of a list's items, and an exception as it is."""
+    """Returns the JSON data of an object or a list's items, and exceptions unchanged."""
     if isinstance(value, list_objects.ListObject):
         return [lazy_json.whole(item._data) for item in value]
     if isinstance(value, base_view.BaseView):
@@ -69,5 +69,5 @@ def plain(value: Any) -> Any:
 
 
 def reason(error: Exception) -> str:
-    """Returns why a call failed, in the words of who refused it."""
+    """Returns why a call failed, in the server's words."""
     return error.message if isinstance(error, exceptions.ApiException) else str(error)

@@ -1,4 +1,4 @@
-"""Pod templates, and what they have in common with pods: node selectors, tolerations, topology."""
+"""Pod templates, and the fields that they share with pods: node selectors, tolerations, topology."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["placement", "template", "topology"]
 
 
 def template(out: text_writer.Writer, found: texts.Object | None) -> None:
-    """Writes the pods that a workload makes."""
+    """Writes the template of a workload's pods."""
     out.title("Pod Template")
     if not found:
         out.row("<unset>", level=1)
@@ -43,7 +43,7 @@ def topology(out: text_writer.Writer, spec: texts.Object, space: str = "") -> No
 
 
 def placement(out: text_writer.Writer, spec: texts.Object, space: str = "") -> None:
-    """Writes which nodes are possible."""
+    """Writes which nodes the pods may run on."""
     out.labels(f"{space}Node-Selectors", spec.get("nodeSelector"))
     tolerations = sorted(spec.get("tolerations") or (), key=lambda each: texts.text(each.get("key")))
     out.several(f"{space}Tolerations", map(_toleration, tolerations))

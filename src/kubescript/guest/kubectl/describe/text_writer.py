@@ -1,5 +1,5 @@
-"""Owns `Writer`, which lays out fields and tables as kubectl does: a tab ends a cell, and cells below each other in
-adjacent lines are equally wide."""
+"""`Writer`, which lays out fields and tables like kubectl: a tab ends a cell, and cells in the same column of adjacent
+lines have the same width."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["Writer"]
 
 _PADDING: Final = 2
 _MAX_ANNOTATION: Final = 140
-"""Characters of an annotation in one line, as kubectl cuts them."""
+"""How many characters of an annotation fit in a line, as in kubectl."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _MAX_LINES: Final = 50
-"""Lines of one annotation."""
+"""How many lines of an annotation are shown."""
 
-# Attack: a variable's value of a million tabs, or a cell of a megabyte above ten thousand short ones.
+# Attack: an object has a variable with a million tabs, or a cell of a megabyte above ten thousand short ones.
 _MAX_CELLS: Final = 16
-"""Cells of a line; no table has as many."""
+"""How many cells a line may have, more than in any table."""
 _MAX_WIDTH: Final = 200
-"""Characters to which a cell is padded."""
+"""The width in characters to which cells are padded at most."""
 
-# As kubectl: the text of a cluster must not steer the reader's terminal. The others are ends of lines too.
+# As in kubectl: text from the cluster must not control the reader's terminal. The other characters end lines too.
 _ESCAPES: Final = str.maketrans(
     {"\x1b": "^[", "\r": "\\r", "\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
@@ -40,7 +40,7 @@ class Writer:
         self.row(f"{name}:", texts.text(value), level=level)
 
     def optional_field(self, name: str, value: object, level: int = 0) -> None:
-        """Writes a field that has a value, and nothing for one that has none."""
+        """Writes a field if it has a value."""
         if value is not None and value != "":
             self.field(name, value, level)
 
@@ -49,38 +49,39 @@ class Writer:
         self.row(f"{name}:", level=level)
 
     def row(self, *cells: str, level: int = 0) -> None:
-        """Writes one line. The lines of a cell after the first one are indented below it."""
-        # Attack: a container's last words, whose second line is the title of a section. kubectl does not indent it.
+        """Writes one line. Further lines of a cell are indented below it."""
+        # Attack: a container's last message has a second line that looks like a section's title. kubectl does not
+        # indent it.
         first, *rest = ("  " * level + "\t".join(cells)).translate(_ESCAPES).split("\n")
         self._lines.append(first.split("\t", _MAX_CELLS - 1))
         self._lines.extend(["  " * (level + 1) + line] for line in rest)
 
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]], rules: Sequence[str] | None = None) -> None:
-        """Writes a table under a section's title. `rules` are the lines under the head where kubectl's have another
-        length."""
+        """Writes a table under a section's title. `rules` are the lines under the header if kubectl's have other
+        lengths."""
         self.row(*head, level=1)
         self.row(*(rules or ["-" * len(name) for name in head]), level=1)
         for row in rows:
-            # Attack: an event's message whose second line is another event.
+            # Attack: an event's message has a second line that looks like another event.
             self.row(*(cell.replace("\n", " ") for cell in row), level=1)
 
     def verbatim(self, text: str) -> None:
-        """Writes text in which a tab is a tab."""
+        """Writes text without treating tabs as ends of cells."""
         self._lines.extend([line] for line in text.translate(_ESCAPES).split("\n"))
 
     def several(self, title: str, found: Iterable[str], level: int = 0) -> None:
-        """Writes a field of several values, one below the other."""
+        """Writes a field with several values, one per line."""
         shown = list(found) or ["<none>"]
         self.row(f"{title}:", shown[0], level=level)
         for value in shown[1:]:
             self.row("", value, level=level)
 
     def labels(self, title: str, labels: Mapping[str, str] | None, level: int = 0) -> None:
-        """Writes a map of short values in the order of its keys."""
+        """Writes a map of short values, sorted by key."""
         self.several(title, (f"{key}={value}" for key, value in sorted((labels or {}).items())), level)
 
     def annotations(self, title: str, annotations: Mapping[str, str] | None) -> None:
-        """Writes annotations, long values below their keys and cut."""
+        """Writes annotations; long values are cut and go below their keys."""
         self.several(title, _annotation_lines(annotations or {}))
 
     def text(self) -> str:
@@ -105,7 +106,7 @@ def _annotation_lines(annotations: Mapping[str, str]) -> Iterable[str]:
 
 
 def _align(lines: Sequence[list[str]]) -> list[str]:
-    """Returns lines whose cells are padded. The last cell of a line is none that others are aligned with."""
+    """Returns lines with padded cells. A line's last cell does not affect the alignment of others."""
     widest = max(map(len, lines), default=0)
     for column in range(widest - 1):
         _pad(lines, column)
@@ -113,7 +114,7 @@ def _align(lines: Sequence[list[str]]) -> list[str]:
 
 
 def _pad(lines: Sequence[list[str]], column: int) -> None:
-    """Pads one column: each run of adjacent lines that have it gets a width of its own."""
+    """Pads one column: each run of adjacent lines that have it gets a separate width."""
     run: list[list[str]] = []
     for cells in [*lines, []]:
         if len(cells) > column + 1:

@@ -1,4 +1,4 @@
-"""Owns how single values are written: times, ages, selectors, and JSON values as Go prints them."""
+"""The format of single values: times, ages, selectors, and JSON values as Go prints them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Object = Mapping[str, Any]
 
 
 def text(value: object, absent: str = "") -> str:
-    """Returns a JSON value as kubectl prints it; `absent` for one that is not there."""
+    """Returns a JSON value as kubectl prints it; `absent` if it is missing."""
     if value is None:
         return absent
     if isinstance(value, bool):
@@ -40,7 +40,7 @@ def join(found: list[Any] | None, absent: str = "<none>", between: str = ",") ->
 
 
 def time(stamp: str | None) -> str:
-    """Returns a time as kubectl writes it, in UTC."""
+    """Returns a time in kubectl's format, in UTC."""
     moment = timestamps.parse_time(stamp)
     if not isinstance(moment, datetime.datetime):
         return "<unknown>"
@@ -48,7 +48,7 @@ def time(stamp: str | None) -> str:
 
 
 def since(stamp: str | None) -> str:
-    """Returns the time that has passed since then."""
+    """Returns the time elapsed since then."""
     moment = timestamps.parse_time(stamp)
     return str(ages.age(moment)) if isinstance(moment, datetime.datetime) else "<unknown>"
 
@@ -64,6 +64,6 @@ def name_of(found: Object) -> str:
 
 
 def controller(found: Object) -> Object | None:
-    """Returns the reference to the object that controls this one."""
+    """Returns the reference to the object's controller."""
     owners = (found.get("metadata") or {}).get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller")), None)

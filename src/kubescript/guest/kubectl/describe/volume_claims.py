@@ -19,7 +19,7 @@ _RULES: Final = ("----", "------", "-----------------", "------------------", "-
 
 
 def claim_reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]:
-    """Returns the read of the pods that use the claim."""
+    """Returns the call that reads the pods that use the claim."""
     return {"users": functools.partial(_users, k8s, name, namespace)}
 
 

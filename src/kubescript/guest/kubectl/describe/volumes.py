@@ -1,4 +1,4 @@
-"""Volumes of pods, the sources of PersistentVolumes, which are described alike, and claims for volumes."""
+"""Volumes of pods, sources of PersistentVolumes, which are described in the same way, and volume claims."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["claim_fields", "claim_templates", "source", "volumes"]
 
 
 class Kind(NamedTuple):
-    """How a kind of volume is described."""
+    """The description of a kind of volume."""
 
     title: str
     fields: tuple[tuple[str, str, Any], ...]
-    """Each field's name, its JSON key, and what stands for one that is not there."""
+    """Each field's name, its JSON key, and the text for a missing value."""
 
 
 _READ_ONLY: Final = ("ReadOnly", "readOnly", False)
@@ -144,7 +144,7 @@ _EPHEMERAL: Final = "EphemeralVolume (an inline specification for a volume that 
 
 
 def volumes(out: text_writer.Writer, found: list[texts.Object] | None, space: str = "") -> None:
-    """Writes the volumes of a pod, or with `space` those of a template."""
+    """Writes a pod's volumes, or with `space` a template's."""
     if not found:
         out.field(f"{space}Volumes", "<none>")
         return
@@ -155,7 +155,7 @@ def volumes(out: text_writer.Writer, found: list[texts.Object] | None, space: st
 
 
 def source(out: text_writer.Writer, volume: texts.Object) -> None:
-    """Writes where a volume comes from."""
+    """Writes a volume's source."""
     for key, write in _OF_THEIR_OWN.items():
         if volume.get(key) is not None:
             write(out, volume[key])
@@ -165,7 +165,7 @@ def source(out: text_writer.Writer, volume: texts.Object) -> None:
             out.field("Type", kind.title, 2)
             _fields(out, kind, volume[key])
             return
-    # A kind of volume that is older than this list, or newer.
+    # A kind of volume that this list does not contain.
     kinds = [key for key, value in volume.items() if isinstance(value, dict)]
     out.row(kinds[0] if kinds and "name" in volume else "<unknown>", level=1 if "name" in volume else 2)
 
@@ -226,7 +226,7 @@ _OF_THEIR_OWN: Final = {
 
 
 def claim_fields(out: text_writer.Writer, found: texts.Object, level: int = 0, *, whole: bool = False) -> None:
-    """Writes a claim; of a template only what a template has."""
+    """Writes a claim; for a template, only the fields that a template has."""
     metadata, spec, status = (found.get(key) or {} for key in ("metadata", "spec", "status"))
     if whole:
         out.field("Name", metadata.get("name"))
@@ -254,7 +254,7 @@ def claim_fields(out: text_writer.Writer, found: texts.Object, level: int = 0, *
 
 
 def claim_templates(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
-    """Writes the claims that a StatefulSet makes for each pod."""
+    """Writes the claims that a StatefulSet creates for each pod."""
     if not found:
         out.field("Volume Claims", "<none>")
         return

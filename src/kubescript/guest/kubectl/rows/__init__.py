@@ -1,1 +1,1 @@
-"""Rows of objects as kubectl prints them: their cells, their order and their text."""
+"""Rows of objects as kubectl prints them: their cells, order and text."""

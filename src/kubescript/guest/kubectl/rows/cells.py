@@ -1,4 +1,4 @@
-"""What the cells of several kinds are made of, as kubectl prints it: ages, labels, selectors, containers."""
+"""The parts that several kinds' cells share, as kubectl prints them: ages, labels, selectors, containers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ __all__ = [
 
 NONE: Final = "<none>"
 UNSET: Final = "<unset>"
-# Attack: a CRD's column, an event or a condition whose text ends the line, and writes another object's row below. The
-# host takes out other control characters, and makes line ends of the last three.
+# Attack: a CRD's column, an event or a condition has text that ends the line and adds a fake row for another object.
+# The host removes other control characters, and turns the last three into line ends.
 _NO_LINE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MODES: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
@@ -38,7 +38,7 @@ _OPERATORS: Final = {"In": "in", "NotIn": "notin"}
 
 
 def at(data: Any, path: str, default: Any = None) -> Any:
-    """Returns the value at a path such as "spec.nodeName", or `default` where a step is absent or null."""
+    """Returns the value at a path such as "spec.nodeName", or `default` if a step is absent or null."""
     for key in path.split("."):
         if not isinstance(data, dict) or data.get(key) is None:
             return default
@@ -47,18 +47,18 @@ def at(data: Any, path: str, default: Any = None) -> Any:
 
 
 def elements(data: Any, path: str) -> list[Any]:
-    """Returns the list at a path; empty where there is none."""
+    """Returns the list at a path; empty if there is none."""
     found = at(data, path)
     return found if isinstance(found, list) else []
 
 
 def line(text: object) -> str:
-    """Returns a text of the cluster as part of one line."""
+    """Returns a cluster's text as part of one line."""
     return _NO_LINE.sub(" ", str(text))
 
 
 def since(moment: Any) -> str:
-    """Returns the time since a moment, as kubectl writes it."""
+    """Returns the time since a moment in kubectl's format."""
     elapsed = ages.age(moment)
     seconds = int(elapsed.total_seconds())
     if seconds < -1:
@@ -67,12 +67,12 @@ def since(moment: Any) -> str:
 
 
 def name(obj: Any) -> Any:
-    """Returns an object's name; None where it has none."""
+    """Returns an object's name; None if it has none."""
     return at(obj, "metadata.name")
 
 
 def age(obj: Any) -> str:
-    """Returns the time since an object was made."""
+    """Returns the time since an object was created."""
     return since(at(obj, "metadata.creationTimestamp"))
 
 
@@ -82,7 +82,7 @@ def access_modes(modes: Any) -> str:
 
 
 def storage_class(obj: Any) -> str:
-    """Returns the storage class of a claim or a volume; empty where it has none."""
+    """Returns the storage class of a claim or volume; empty if it has none."""
     annotations = at(obj, "metadata.annotations", {})
     return str(annotations.get(_BETA_CLASS, at(obj, "spec.storageClassName", "")))
 
@@ -101,10 +101,10 @@ def labels(found: Any) -> str:
 
 
 def selector(found: Any) -> str:
-    """Returns a label selector in the form that a query has it; empty when it selects by nothing."""
+    """Returns a label selector in the syntax of queries; empty if it has no requirements."""
     equal = [(key, f"{key}={value}") for key, value in at(found, "matchLabels", {}).items()]
     others = [(str(each.get("key")), _requirement(each)) for each in elements(found, "matchExpressions")]
-    # By key alone: of several requirements for one key, labels come first and expressions in their order.
+    # Sorted by key alone: among requirements for the same key, labels come first and expressions keep their order.
     return ",".join(text for _, text in sorted([*equal, *others], key=lambda each: each[0]))
 
 
@@ -116,13 +116,13 @@ def _requirement(expression: Mapping[str, Any]) -> str:
 
 
 def containers(template: Any) -> tuple[str, str]:
-    """Returns names and images of the containers of a pod or of a pod's template."""
+    """Returns the names and images of the containers of a pod or pod template."""
     found = elements(template, "spec.containers")
     return ",".join(each.get("name", "") for each in found), ",".join(each.get("image", "") for each in found)
 
 
 def condition(data: Any, kind: str) -> str:
-    """Returns the status of a condition: "True", "False", "Unknown", or nothing where there is no such condition."""
+    """Returns a condition's status: "True", "False", "Unknown", or empty if there is no such condition."""
     return next(
         (str(each.get("status")) for each in elements(data, "status.conditions") if each.get("type") == kind), ""
     )

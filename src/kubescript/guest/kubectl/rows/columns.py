@@ -1,5 +1,5 @@
-"""Prints objects as rows, where no API server does it: a snapshot keeps no tables. 20 kinds have kubectl's columns,
-custom resources those of their definition, all others name and age."""
+"""Prints objects as rows where no API server does, because snapshots contain no tables. 20 kinds have kubectl's
+columns, custom resources those of their definition, all others name and age."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Json = dict[str, Any]
 
 
 class Column(NamedTuple):
-    """One column; a wide one is left out of kubectl's usual table."""
+    """A column; a wide one is left out of kubectl's default table."""
 
     name: str
     wide: bool = False
 
 
 class Printer(NamedTuple):
-    """How objects of one kind become rows."""
+    """The columns of one kind, and a function from an object to its cells."""
 
     columns: tuple[Column, ...]
     cells: Callable[[Json], list[Any]]
 
 
 def _printer(names: str, function: Callable[[Json], list[Any]]) -> Printer:
-    """Returns a printer. `names` are divided by commas; a star marks a wide column."""
+    """Returns a printer. `names` are separated by commas; a star marks a wide column."""
     return Printer(tuple(Column(each.rstrip("*"), each.endswith("*")) for each in names.split(",")), function)
 
 
@@ -76,16 +76,17 @@ _PRINTERS: Final[Mapping[str, Printer]] = {
     "V1ClusterRole": _printer("Name,Created At", object_cells.of_role),
     "V1ClusterRoleBinding": _printer("Name,Role,Age,Users*,Groups*,ServiceAccounts*", object_cells.of_binding),
 }
-"""Printers by model. A ServiceAccount has name and age."""
+"""Printers by model. All other kinds, such as ServiceAccounts, have name and age."""
 
 
 def of_model(model: str) -> Printer:
-    """Returns the printer of a built-in kind; name and age for a model that is not known."""
+    """Returns a built-in kind's printer; name and age for an unknown model."""
     return _PRINTERS.get(model, _ANY)
 
 
 def of_objects(objects: Sequence[Json]) -> Printer:
-    """Returns the printer of custom resources without their definition: those that have a condition Ready show it."""
+    """Returns the printer for custom resources without their definition; it shows a condition Ready if any object has
+    it."""
     return _WITH_READY if any(_has_ready(each) for each in objects) else _ANY
 
 
@@ -93,7 +94,7 @@ def _has_ready(obj: Json) -> bool:
     try:
         return bool(cells.condition(obj, "Ready"))
     except (AttributeError, TypeError):
-        # A file may hold anything under the name of a condition.
+        # A file may contain any value as a condition.
         return False
 
 
@@ -114,14 +115,14 @@ def _custom(obj: Json, columns: list[Json]) -> list[Any]:
 
 
 def _cell(value: Any, kind: Any) -> Any:
-    """Returns a value as the API server prints one of this type; nothing where the type does not fit."""
+    """Returns a value as the API server prints it for this type; None if the type does not match."""
     if value is None:
         return None
     if kind == "date":
         return cells.since(value) if isinstance(value, str) else "<invalid>"
     if kind == "string" and not isinstance(value, str):
         return lazy_json.encode(value).decode()
-    # type() and not isinstance(): a switch is no number.
+    # type() instead of isinstance(), because a boolean is not a number.
     return value if type(value) in _TYPES.get(str(kind), (str,)) else None
 
 
@@ -137,7 +138,7 @@ _LONGEST_PATH: Final = 500
 
 
 def _first(obj: Any, path: str) -> Any:
-    """Returns the first value at a JSON path, of the forms that definitions use; None where there is none."""
+    """Returns the first value at a JSON path in the forms that definitions use; None if there is none."""
     found, at = [obj], 0
     while at < min(len(path), _LONGEST_PATH):
         step = _STEP.match(path, at)

@@ -1,4 +1,4 @@
-"""Orders the rows of events for a reader who looks for a fault, and counts how often each fault occurred."""
+"""Sorts the rows of events for a reader who looks for a fault, and counts how often each fault occurred."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _SECONDS: Final = {"y": 365 * 86_400, "d": 86_400, "h": 3_600, "m": 60, "s": 1}
 _AGE: Final = re.compile(r"(?:\d{1,9}[ydhms]){1,3}", re.ASCII)
 _PART: Final = re.compile(r"(\d{1,9})([ydhms])", re.ASCII)
 _LAST: Final = 10**18
-"""The place of an event whose time is not known."""
+"""The sort key of an event with an unknown time."""
 
 
 def sort_rows(found: listing.Listing) -> listing.Listing:
-    """Returns the warnings first, and of each type those first that were seen last."""
+    """Returns the rows with warnings first, and within each type the most recent first."""
     kind, seen = _place(found, "Type"), _place(found, "Last Seen")
     rows = sorted(found.rows, key=lambda row: (row.cell(kind) != "Warning", _seconds(row.cell(seen))))
     return found._replace(rows=rows)
 
 
 def warnings(found: listing.Listing) -> Counter[str]:
-    """Returns how often each reason of a warning occurred: an event that was seen 40 times counts 40 times."""
+    """Returns how often each warning's reason occurred: an event that was seen 40 times counts 40 times."""
     kind, reason, count = (_place(found, title) for title in ("Type", "Reason", "Count"))
     counts: Counter[str] = Counter()
     for row in found.rows:
@@ -37,7 +37,7 @@ def warnings(found: listing.Listing) -> Counter[str]:
 
 
 def _place(found: listing.Listing, title: str) -> int:
-    """Returns the place of a column; one behind all cells where there is no such column."""
+    """Returns a column's index; one after all cells if there is no such column."""
     titles = [column.name for column in found.columns]
     return titles.index(title) if title in titles else len(titles)
 

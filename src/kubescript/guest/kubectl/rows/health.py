@@ -1,4 +1,4 @@
-"""What is wrong with a node or a pod, in one or two words, for the tools about whole clusters."""
+"""Problems of a node or a pod in one or two words, for the tools about whole clusters."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from kubescript.guest.sdk.values import lazy_json
 __all__ = ["HEALTHY_PODS", "is_ready", "node_troubles", "pod_state"]
 
 HEALTHY_PODS: Final = frozenset({"Running", "Completed", "Succeeded"})
-"""The states of pods that need no look."""
+"""States of healthy pods."""
 
 
 def is_ready(found: Mapping[str, Any]) -> bool:
-    """Tells whether the condition Ready of a node or a pod is true."""
+    """Says whether the condition Ready of a node or a pod is true."""
     return any(each["type"] == "Ready" and each["status"] == "True" for each in _conditions(found))
 
 
 def node_troubles(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Returns such as `node-c2 NotReady`, `node-c1 DiskPressure`, `node-d1 SchedulingDisabled`."""
+    """Returns problems such as `node-c2 NotReady`, `node-c1 DiskPressure`, `node-d1 SchedulingDisabled`."""
     found = []
     for node in nodes:
         troubles = [] if is_ready(node) else ["NotReady"]
@@ -35,7 +35,7 @@ def node_troubles(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def pod_state(pod: Mapping[str, Any]) -> str:
-    """Returns the state as in kubectl's STATUS column, and NotReady for a pod that runs and is not ready."""
+    """Returns the state as in kubectl's STATUS column, but NotReady for a running pod that is not ready."""
     state = pod_cells.status(lazy_json.whole(base_view.unwrap(pod)))
     if state == "Running" and not is_ready(pod):
         return "NotReady"

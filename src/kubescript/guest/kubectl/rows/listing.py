@@ -1,5 +1,5 @@
-"""Owns `Listing`, the rows of a list or of one object: the API server's own Table where there is one, else what
-columns.py prints of the objects."""
+"""`Listing`, the rows of a list or of one object: the API server's Table if there is one, or else the rows of
+columns.py."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from kubescript.wire import exchanges
 __all__ = ["Listing", "Row", "Scope", "read", "strip"]
 
 LARGE: Final = 500
-"""Objects of a kind that are listed namespace by namespace, at the same time."""
+"""From how many objects on a kind is listed namespace by namespace, in parallel."""
 MOST_NAMESPACES: Final = 100
 _DEFINITIONS: Final = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
 class Scope(NamedTuple):
-    """Which objects are meant."""
+    """The requested objects."""
 
     kind: tool_kinds.Kind
     namespace: str | None
@@ -34,12 +34,12 @@ class Scope(NamedTuple):
 
     @property
     def every_namespace(self) -> bool:
-        """Tells whether the objects may be of several namespaces."""
+        """Whether the objects may be in several namespaces."""
         return self.kind.namespaced and self.namespace is None
 
     @property
     def single(self) -> bool:
-        """Tells whether it is one object; one name in all namespaces may be that of several."""
+        """Whether it is a single object; one name in all namespaces may match several."""
         return self.name is not None and not self.every_namespace
 
     def call(self, accept: exchanges.Accept, *query: tuple[str, str]) -> exchanges.Call:
@@ -53,24 +53,24 @@ class Scope(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One object; name and namespace are empty where they were not asked for."""
+    """One object; name and namespace are empty if they were not requested."""
 
     name: str
     namespace: str
     cells: list[Any]
 
     def cell(self, place: int) -> Any:
-        """Returns the cell in a column; None where the row is too short."""
+        """Returns the cell in a column; None if the row is too short."""
         return self.cells[place] if place < len(self.cells) else None
 
 
 class Listing(NamedTuple):
-    """The rows, and what they show."""
+    """Rows, and their columns."""
 
     columns: list[columns.Column]
     rows: list[Row]
     metadata_rule: str = ""
-    """The rule of the policy that serves this kind without its data; empty where it is served whole."""
+    """The policy's rule that serves this kind without its data; empty if it is served in full."""
 
 
 class _Column(msgspec.Struct):
@@ -93,7 +93,7 @@ class _Row(msgspec.Struct):
 
 
 class _Table(msgspec.Struct):
-    """The part of a Table that is read here."""
+    """The parts of a Table that are read here."""
 
     columnDefinitions: list[_Column]  # noqa: N815 - the JSON name
     rows: list[_Row] | None = None
@@ -103,7 +103,7 @@ _table: Final = msgspec.json.Decoder(_Table).decode
 
 
 def read(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
-    """Asks the cluster. `named` says that the rows need name and namespace beside their cells."""
+    """Reads the rows from the cluster. `named` requests name and namespace in addition to the cells."""
     if scope.every_namespace and (namespaces := _split(k8s, scope)):
         works = [functools.partial(_read, k8s, scope._replace(namespace=each)) for each in namespaces]
         parts: list[Listing] = k8s.parallel(works, return_exceptions=False)
@@ -112,15 +112,15 @@ def read(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
 
 
 def _split(k8s: client.K8s, scope: Scope) -> list[str]:
-    """Returns the namespaces in which to list a large kind one by one; empty where one list is as good."""
-    # A Table tells no namespaces, unless it holds the metadata of every object, and to write those takes the API server
-    # as long as to write the objects: 3.0 s for 5,000 pods, and 0.2 s without.
-    # Where Python prints the rows, the objects of all namespaces decide on the columns together.
+    """Returns the namespaces for listing a large kind one by one; empty if a single list is as fast."""
+    # A Table contains namespaces only together with every object's metadata, which takes the API server as long to
+    # write as the objects: 3.0 s for 5,000 pods, and 0.2 s without. When the rows are printed here, the columns depend
+    # on the objects of all namespaces together.
     if scope.selector or scope.name or not scope.kind.model:
         return []
     try:
         first, reply = k8s._session.fetch(scope.call("names", ("limit", "1")), schemas.OBJECT)
-        # A snapshot that holds some namespaces only warns of it, and refuses to be asked for the others.
+        # A snapshot of only some namespaces warns about it, and rejects requests for the others.
         if "warning" in reply.headers or (first.metadata.get("remainingItemCount") or 0) < LARGE:
             return []
         names = sorted(each.metadata.name for each in k8s.coreV1().list_namespace())
@@ -144,8 +144,8 @@ def _read(k8s: client.K8s, scope: Scope, *, named: bool = False) -> Listing:
 
 
 def strip(view: Any) -> dict[str, Any]:
-    """Returns the plain data of a view."""
-    # Masks in it are shown as they are, and nothing is compared with them: the answer needs no note of them.
+    """Returns a view's plain data."""
+    # Masks in it are only shown, never compared, so the answer needs no note about them.
     found: dict[str, Any] = lazy_json.whole(base_view.unwrap(view))
     return found
 
@@ -166,13 +166,13 @@ def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
     try:
         found = printer.cells(obj)
     except (AttributeError, KeyError, TypeError, ValueError):
-        # A file may hold anything under the name of a kind. The other rows are worth reading.
+        # A file may contain any value under a kind's name. The other rows are still worth reading.
         found = [name if column.name == "Name" else None for column in printer.columns]
     return Row(name, namespace, found)
 
 
 def _custom(k8s: client.K8s, kind: tool_kinds.Kind) -> columns.Printer | None:
-    """Returns the printer of a custom resource; None where its definition is out of reach."""
+    """Returns a custom resource's printer; None if its definition cannot be read."""
     try:
         definition, _ = k8s._session.fetch(exchanges.Call("GET", (*_DEFINITIONS, kind.full_name)), schemas.OBJECT)
     except exceptions.ApiException:

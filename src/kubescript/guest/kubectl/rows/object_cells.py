@@ -1,4 +1,4 @@
-"""The rows that kubectl prints of nodes, storage, network, events, RBAC, and of what has no state."""
+"""kubectl's rows for nodes, storage, network, events, RBAC, and for objects without a state."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def of_conditioned(obj: Json) -> list[Any]:
 
 
 def of_role(obj: Json) -> list[Any]:
-    """Returns the cells of a ClusterRole: the API server prints its time of creation instead of its age."""
+    """Returns the cells of a ClusterRole: the API server prints its creation time instead of its age."""
     return [cells.name(obj), cells.at(obj, "metadata.creationTimestamp")]
 
 
@@ -72,7 +72,7 @@ def of_config_map(obj: Json) -> list[Any]:
 
 
 def of_secret(obj: Json) -> list[Any]:
-    """Returns the cells of a Secret that is served whole."""
+    """Returns the cells of a Secret that is served in full."""
     return [cells.name(obj), cells.at(obj, "type", ""), len(cells.at(obj, "data", {})), cells.age(obj)]
 
 
@@ -209,7 +209,7 @@ def _port(port: Json) -> str:
 
 def _hosts(rules: list[Json]) -> str:
     hosts = [each["host"] for each in rules if each.get("host")]
-    # kubectl counts the rules that follow the third host, also those without a host.
+    # kubectl counts the rules after the third host, including those without a host.
     more = f" + {len(rules) - _MOST_HOSTS} more..." if _rules_follow(rules) else ""
     return ",".join(hosts[:_MOST_HOSTS]) + more if hosts else "*"
 

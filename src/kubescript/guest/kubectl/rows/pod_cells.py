@@ -1,4 +1,4 @@
-"""The row that kubectl prints of a pod. The STATUS of a pod is not its phase: it is why the pod is not ready."""
+"""kubectl's row for a pod. A pod's STATUS is not its phase, but the reason why it is not ready."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _FINAL_PHASES: Final = ("Succeeded", "Failed")
 
 
 class _Containers(NamedTuple):
-    """What the statuses of a pod's containers say together."""
+    """A summary of the statuses of a pod's containers."""
 
     reason: str
     ready: int
     restarts: int
     last_restart: str
-    """When a container ended last before it was started again; empty when none has."""
+    """When a container that was restarted last ended; empty if none was."""
     stuck: bool = False
     """Whether an init container keeps the others from starting."""
 
@@ -42,7 +42,7 @@ def cells_of(pod: Json) -> list[Any]:
 
 
 def status(pod: Json) -> str:
-    """Returns the STATUS of a pod, such as CrashLoopBackOff or Init:0/1."""
+    """Returns a pod's STATUS, such as CrashLoopBackOff or Init:0/1."""
     return _explain_end(pod, _containers(pod).reason)
 
 
@@ -58,7 +58,7 @@ def _wide(pod: Json) -> list[Any]:
 
 def _gates(pod: Json) -> str:
     gates = [each.get("conditionType", "") for each in cells.elements(pod, "spec.readinessGates")]
-    # Attack: 10,000 gates and as many conditions.
+    # Attack: a pod has 10,000 gates and as many conditions.
     true = {each.get("type") for each in cells.elements(pod, "status.conditions") if each.get("status") == "True"}
     met = sum(each in true for each in gates)
     return f"{met}/{len(gates)}" if gates else cells.NONE
@@ -89,14 +89,14 @@ def _first_reason(pod: Json) -> str:
 
 
 def _sidecars(pod: Json) -> set[str]:
-    """Returns the names of the init containers that run beside the others."""
+    """Returns the names of the init containers that run alongside the others."""
     found = cells.elements(pod, "spec.initContainers")
     return {each.get("name", "") for each in found if each.get("restartPolicy") == "Always"}
 
 
 def _init_containers(pod: Json, reason: str) -> _Containers:
-    """Reads the init containers up to the first that has not ended well; all restarts where one is stuck, else those of
-    sidecars."""
+    """Reads the init containers up to the first that has not succeeded. Counts all restarts if one is stuck, or else
+    those of sidecars."""
     sidecars, total = _sidecars(pod), len(cells.elements(pod, "spec.initContainers"))
     seen: list[Json] = []
     ready = 0
@@ -113,7 +113,7 @@ def _init_containers(pod: Json, reason: str) -> _Containers:
 
 
 def _why(container: Json) -> str:
-    """Returns why an init container waits or how it failed; empty while it runs."""
+    """Returns why an init container waits or failed; empty while it runs."""
     if (ended := cells.at(container, "state.terminated")) is not None:
         return _end(ended)
     waiting = cells.at(container, "state.waiting.reason", "")
@@ -147,7 +147,7 @@ def _main_containers(pod: Json, before: _Containers) -> _Containers:
 
 
 def _beside_completed(pod: Json, failure: str, *, running: bool) -> str:
-    """Returns the reason of a pod of which one container has completed."""
+    """Returns the reason for a pod with a completed container."""
     if running and cells.condition(pod, "Ready") == "True":
         return "Running"
     return failure or ("NotReady" if running else "Completed")
@@ -158,5 +158,5 @@ def _restarts(statuses: list[Json]) -> int:
 
 
 def _last(statuses: list[Json]) -> str:
-    # RFC 3339 texts in UTC sort as the times do.
+    # RFC 3339 texts in UTC sort chronologically.
     return max((str(cells.at(each, "lastState.terminated.finishedAt", "")) for each in statuses), default="")

@@ -1,4 +1,4 @@
-"""Writes the rows of a Listing: as kubectl's table, or as JSON for a reader who pays for every word."""
+"""Formats a Listing's rows: as kubectl's table, or as JSON for a reader who pays for every word."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["as_json", "as_names", "as_table"]
 
 _LEAST: Final = 6
 _PADDING: Final = 3
-"""The least width of kubectl's columns, and the space between them."""
+"""The minimum width of kubectl's columns, and the space between them."""
 _MOST: Final = 200
-"""Characters to which a cell is padded."""
+"""The width in characters to which cells are padded at most."""
 _LINE_END: Final = re.compile(r"[\f\n\r]")
 _WORD: Final = re.compile(r"[^\W_]+")
 _UNSAID: Final = (None, "", cells.NONE, cells.UNSET)
@@ -24,11 +24,11 @@ _LEFT_OUT: Final = frozenset(
         *("Source", "Subobject", "VolumeMode"),
     }
 )
-"""Wide columns that few questions are about. `output="wide"` has them."""
+"""Wide columns that few questions need. `output="wide"` includes them."""
 
 
 def as_table(found: listing.Listing, *, wide: bool, namespaces: bool) -> str:
-    """Returns kubectl's table. `namespaces` begins each row with its namespace."""
+    """Returns kubectl's table. `namespaces` adds a first column with the namespaces."""
     shown = {place: column.name for place, column in enumerate(found.columns) if wide or not column.wide}
     titles = [cells.line(name).upper() for name in shown.values()]
     if namespaces:
@@ -47,11 +47,11 @@ def as_names(found: listing.Listing, kind: str) -> str:
 
 
 def as_json(found: listing.Listing, *, namespaces: bool) -> list[dict[str, Any]]:
-    """Returns a map for each row, without cells that say nothing."""
+    """Returns a map for each row, without empty cells."""
     keys: dict[str, int] = {}
     for place, column in enumerate(found.columns):
         if not _is_hidden(column):
-            # Attack: a CRD's column "name", in which each object has the name of another one.
+            # Attack: a CRD has a column "name" that contains another object's name.
             keys.setdefault(_key(column.name), place)
     return [_map(row, keys, namespaces=namespaces) for row in found.rows]
 
@@ -72,13 +72,13 @@ def _map(row: listing.Row, keys: Mapping[str, int], *, namespaces: bool) -> dict
 
 
 def _key(title: str) -> str:
-    """Returns a title as a JSON key: "Cluster-IP" is clusterIP, "Port(s)" is ports."""
+    """Returns a title as a JSON key: "Cluster-IP" becomes clusterIP, "Port(s)" becomes ports."""
     words = _WORD.findall(title.replace("(s)", "s"))
     return "".join(word.lower() if place == 0 else word[:1].upper() + word[1:] for place, word in enumerate(words))
 
 
 def _print_cell(value: Any) -> str:
-    """Returns a cell as kubectl prints it: the first line only."""
+    """Returns a cell as kubectl prints it, with the first line only."""
     if value is None:
         return ""
     text = str(value)
@@ -90,7 +90,7 @@ def _print_cell(value: Any) -> str:
 
 def _align(lines: list[list[str]]) -> str:
     widths = [max(_LEAST, *(len(cell) + _PADDING for cell in column)) for column in zip(*lines, strict=True)]
-    # Attack: a cell of a megabyte, to which a hundred others are padded.
+    # Attack: an object has a cell of a megabyte, to which a hundred others would be padded.
     widths = [min(width, _MOST) for width in widths]
     gap = " " * _PADDING
     return "\n".join(

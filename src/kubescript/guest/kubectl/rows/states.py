@@ -1,4 +1,4 @@
-"""Tells the rows of a list that are not as they should be from the others, by the columns of their kind."""
+"""Finds the unhealthy rows of a list by their kind's columns."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ __all__ = ["Choice", "choose"]
 
 _ENDED_WELL: Final = ("Completed", "Succeeded")
 _NOT_READY: Final = ("False", "Unknown")
-# Attack: a cell of a custom resource that has a million digits.
+# Attack: a custom resource has a cell with a million digits.
 _SHARE: Final = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 _NUMBER: Final = re.compile(r"\d{1,9}", re.ASCII)
 
 Cells = Mapping[str, Any]
-"""The cells of a row by the titles of their columns."""
+"""A row's cells by column title."""
 
 
 class Choice(NamedTuple):
-    """The rows that an answer has room for, and what it leaves out."""
+    """The rows that fit in an answer, and those left out."""
 
     rows: list[listing.Row]
     hidden: list[listing.Row]
     unusual: int | None = None
-    """Hidden rows that are not as they should be; None where the columns do not tell."""
+    """The number of hidden unhealthy rows; None if the columns do not show it."""
 
 
 class _Rule(NamedTuple):
-    """When a row of a kind is not as it should be. `title` is the column without which nothing is known."""
+    """A kind's criterion for unhealthy rows. `title` is the column that it needs."""
 
     title: str
     broken: Callable[[Cells], bool]
 
 
 def choose(found: listing.Listing, model: str, limit: int) -> Choice:
-    """Returns all rows in their order or, of more than `limit`, first of all those that are not as they should be."""
+    """Returns all rows in order; if there are more than `limit`, the unhealthy ones first."""
     if len(found.rows) <= limit:
         return Choice(found.rows, [])
     marks = _marks(found, model)
@@ -51,7 +51,7 @@ def choose(found: listing.Listing, model: str, limit: int) -> Choice:
 
 
 def _marks(found: listing.Listing, model: str) -> list[bool] | None:
-    """Returns whether each row is not as it should be; None where the columns do not tell."""
+    """Returns whether each row is unhealthy; None if the columns do not show it."""
     titles: dict[str, int] = {}
     for place, column in enumerate(found.columns):
         titles.setdefault(column.name, place)
@@ -102,4 +102,4 @@ _RULES: Final[Mapping[str, _Rule]] = {
     "CoreV1Event": _Rule("Type", lambda row: row["Type"] == "Warning"),
     "EventsV1Event": _Rule("Type", lambda row: row["Type"] == "Warning"),
 }
-"""Rules by model. An object without one is compared with the most usual state of its kind."""
+"""Rules by model. Objects without one are compared with their kind's most common state."""

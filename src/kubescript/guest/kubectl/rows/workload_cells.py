@@ -1,4 +1,4 @@
-"""The rows that kubectl prints of workloads: what makes pods, and the autoscaler that counts them."""
+"""kubectl's rows for workloads, which create pods, and for autoscalers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _METRICS: Final = {
     "Resource": "resource",
     "ContainerResource": "containerResource",
 }
-"""Type of a metric → the field that describes it."""
+"""Metric type → the field that describes it."""
 
 
 def of_deployment(obj: Json) -> list[Any]:
@@ -171,7 +171,7 @@ def _targets(autoscaler: Json) -> str:
 
 
 def _metric(wanted: Json, current: Json) -> str:
-    """Returns a metric as current value and target."""
+    """Returns a metric's current value and target."""
     field = _METRICS.get(wanted.get("type", ""))
     if field is None:
         return "<unknown type>"

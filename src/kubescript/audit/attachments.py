@@ -2,7 +2,7 @@
 
     FILE.d/scripts/HASH.py     a script's text, its secrets masked; HASH is that of the text as it ran
     FILE.d/bodies/HASH         one answer's body as the worker received it, after redaction
-    FILE.d/replays/HASH.json   one evaluation: its calls in order, the header of each answer, and the answer it gave
+    FILE.d/replays/HASH.json   one evaluation: its calls in order, the headers of each answer, and the answer it gave
 
 The recorder writes here; `replay` and `export` read. Each name is the SHA-256 of the content (except for masked
 scripts), and a script's record names its replay, so the chain covers all of it.
@@ -168,7 +168,7 @@ class Sink:
             raise self._abandon(error) from None
 
     def close(self, target: Path | None = None) -> str:
-        """Names the file `target`, or else by its hash; returns the hash. Raises AuditError."""
+        """Names the file `target`, or by its hash without one; returns the hash. Raises AuditError."""
         digest = self._digest.hexdigest()
         if target is None:
             target = self._path.with_name(digest)

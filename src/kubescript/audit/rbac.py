@@ -22,7 +22,7 @@ _Texts = tuple[str, ...]
 
 _API: Final = "rbac.authorization.k8s.io"
 _ANY: Final = ""
-"""No name: the verb was used on all objects of the resource."""
+"""An empty name: the verb was used on all objects of the resource."""
 _REFUSED: Final = frozenset({401, 403, 429})
 _MASKED: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
 

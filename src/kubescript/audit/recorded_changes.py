@@ -31,7 +31,7 @@ _CUT: Final = frozenset({"fields", "dropped"})
 """Those that are still useful when shortened. The others are left out entirely when too long."""
 _MAX_TEXT: Final = 300
 _KEYS_BYTES: Final = 120
-"""Bytes that the names of all lists take."""
+"""Bytes for the names of all lists."""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class Session:
 
 
 def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> list[Session]:
-    """Returns each client's changes, oldest first; with `planned`, the planned ones instead of those that were sent.
+    """Returns each client's changes, oldest first; with `planned`, including plans that were not applied.
 
     Raises KeyError, TypeError or ValueError for a record of another shape.
     """

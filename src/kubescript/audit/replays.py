@@ -28,7 +28,7 @@ def fingerprint(call: exchanges.Call) -> str:
 
 
 class Capture:
-    """Saves the answers to a script's calls, after redaction. Calls may be answered concurrently."""
+    """The recording of the answers to a script's calls, after redaction. Calls may be answered concurrently."""
 
     def __init__(self, kept_files: attachments.Store, redact: script_records.Redact) -> None:
         self._store = kept_files
@@ -71,7 +71,7 @@ class Capture:
         return masked
 
     def _save_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
-        """Yields the chunks of a body, each saved before the worker gets it."""
+        """Yields a body's chunks, each saved before the worker gets it."""
         try:
             sink = self._store.sink()
             # This remains if the script stops reading early: the generator is then closed at a `yield`.

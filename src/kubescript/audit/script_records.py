@@ -31,18 +31,19 @@ __all__ = [
 ]
 
 Check = Callable[[], None]
-"""Raises KubescriptError when the text is no longer needed."""
+"""A check that raises KubescriptError when the text is no longer needed."""
 
 
 class Redact(Protocol):
-    """Masks the secrets in a text, and passes the kind of each to `found`; withholds the text when `check` raises."""
+    """A function that masks the secrets in a text, and passes the kind of each to `found`; withholds the text when
+    `check` raises."""
 
     def __call__(self, text: str, found: Callable[[str], None], check: Check | None = None, /) -> str:
         """Returns the text masked."""
 
 
-# Seconds that masking the texts of one record may take. Attack: a script puts a text that a compromised masker never
-# finishes into the name of each call of a batch, to delay their records to ten seconds after its answer.
+# Seconds that masking the texts of one record may take. Attack: a script puts a text that compromises a masker into the
+# name of each call of a batch, to delay their records to ten seconds after its answer.
 _MASKING_S: Final = 2.0
 _HURRIED_S: Final = 0.2
 """Seconds once the call was cancelled: cancelling must not hide the names in the call."""
@@ -76,7 +77,7 @@ class Subject:
 
 
 class TextFilter:
-    """Masks and bounds free text for a record."""
+    """A filter that masks and bounds free text for a record."""
 
     def __init__(self, redact: Redact) -> None:
         self.redact = redact

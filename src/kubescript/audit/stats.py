@@ -14,7 +14,7 @@ __all__ = ["as_text", "sum_up"]
 
 
 class _Sums:
-    """Counts and samples of the records read so far."""
+    """Totals and samples of the records read so far."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()

@@ -92,7 +92,7 @@ def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break
 
 
 class _Checker:
-    """Checks the lines of one file against the chain so far."""
+    """The check of one file's lines against the chain so far."""
 
     def __init__(self, report: Report, key: bytes | None, anchor: str) -> None:
         self._report = report

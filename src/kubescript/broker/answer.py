@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 Masked = Generator[bytes, None, masking.Trailer | None]
 Redactor = Callable[[request.Request, Iterator[bytes], redaction.Report], Masked]
-"""Masks secret values in a body on its way to the script, decompresses it when the request says `gzip`, and returns the
-findings of a process without credentials about the body."""
+"""A function that masks secret values in a body on its way to the script, decompresses it when the request says `gzip`,
+and returns the findings of a process without credentials about the body."""
 
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
@@ -43,7 +43,7 @@ NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, 
 
 
 class Body:
-    """Counts a body's bytes as they arrive, and logs once how the body ended."""
+    """A body that counts its bytes as they arrive, and logs once how it ended."""
 
     def __init__(self, call: call.Call, response: types.Response) -> None:
         self._call = call
@@ -120,7 +120,7 @@ class Body:
 
     def _check_whole(self, masked: Masked) -> Iterator[bytes]:
         self._trailer = yield from masked
-        if self._trailer is None:  # Attack: a body that nothing has read to its end passes for a complete one
+        if self._trailer is None:  # Attack: a body that was not read to its end passes for a complete one
             raise errors.ClusterError("nothing has checked whether the answer is whole", code="cluster.broken")
 
     def _end(self, fault: str) -> None:

@@ -29,7 +29,7 @@ __all__ = ["Broker", "Writer", "log_record"]
 log = logging.getLogger(__name__)
 
 _Answer = tuple[exchanges.Reply, types.Response | None]
-"""The header, and the body if any."""
+"""Status and headers, and the body if any."""
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers contain the cluster's data, not what the script sent."""
 
@@ -125,7 +125,7 @@ class Broker:
     def refuse(
         self, asked: exchanges.Call, operation: operation.Operation, error: errors.PolicyDenied
     ) -> exchanges.Reply:
-        """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
+        """Answers a call for an unknown cluster. It is counted and recorded like any other, but not parsed."""
         operation.summary.count_call()
         made = call.Call(_begin_request(asked), operation, self._log, self._mask)
         try:
@@ -149,7 +149,8 @@ class Broker:
     def _answer(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
         """Performs all steps of a call; returns the answer, or the fault that ended it.
 
-        The header is masked by then. The body is masked while it is read (`answer.Body`), and its end records the call.
+        The headers are masked by then. The body is masked while it is read (`answer.Body`), and its end records the
+        call.
         """
         response = None
         try:
@@ -223,7 +224,7 @@ class Broker:
 
     @staticmethod
     def _check_head(call: call.Call) -> exchanges.Reply:
-        """Returns the answer's header. Raises ClusterError if no API server gives such an answer."""
+        """Returns the answer's status and headers. Raises ClusterError if no API server gives such an answer."""
         response = call.response
         assert response is not None
         call.note_answer(response)

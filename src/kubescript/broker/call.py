@@ -32,13 +32,13 @@ __all__ = ["CLOSED", "Call", "Check", "Found", "Log", "Mask", "is_absence"]
 log = logging.getLogger(__name__)
 
 Found = Callable[[str], None]
-"""Called with the kind of each masked value."""
+"""A function that is called with the kind of each masked value."""
 Check = Callable[[], None]
-"""Raises KubescriptError when the text is no longer needed."""
+"""A check that raises KubescriptError when the text is no longer needed."""
 Mask = Callable[[str, Found, Check], str]
-"""Masks secret values in outgoing text, and reports the kind of each. Raises what the check raises."""
+"""A function that masks secret values in outgoing text, and reports the kind of each. Raises what the check raises."""
 Log = Callable[[records.Record], None]
-"""Writes a line about a finished call to the server's log."""
+"""A function that writes a line about a finished call to the server's log."""
 
 CLOSED: Final = "closed"
 """The end of a body whose reader stopped early on purpose; nothing failed."""
@@ -123,7 +123,7 @@ class Call:
     # The possible ends of a call. Each method raises AuditError when the call cannot be recorded.
 
     def misdirect(self, code: str) -> None:
-        """Notes and records a call that names no known cluster."""
+        """Notes and records a call for an unknown cluster."""
         method = self.request.method
         self._note(self.operation.summary.denied, notes.Note(f"{method} ({code})"))
         self._record(records.Record(f"unparsed {method}", "deny", code, fault=code))
@@ -154,7 +154,7 @@ class Call:
         self._record(self._describe_end(fault=error.code))
 
     def note_answer(self, response: types.Response) -> None:
-        """Notes the header of an answer; the body comes later."""
+        """Notes the status and headers of an answer; the body comes later."""
         if response.status >= 400 and not _is_harmless(self.request, response):
             self._note(self.operation.summary.failed, self.what.within(f"{response.status} "))
         if "warning" in response.headers:

@@ -23,7 +23,7 @@ from kubescript_masking.wire import loglines
 __all__ = ["canonical", "shape"]
 
 _LINES_BEFORE: Final = 400
-"""Extra lines read before the requested ones: as many as a private key may have (masker.logs)."""
+"""Extra lines read before the requested ones: as many as a private key may have (`kubescript_masking.engine.logs`)."""
 _SECONDS_BEFORE: Final = 60
 """Seconds read before the requested moment. A program prints a key or a table at once."""
 _HELD: Final = 32 * 1024 * 1024

@@ -15,7 +15,7 @@ _MAX_SESSIONS: Final = 10_000
 
 
 class Rate:
-    """Counts the writes of the last minute. Safe for use from many threads."""
+    """A counter of each session's writes in the last minute. Safe for use from many threads."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute

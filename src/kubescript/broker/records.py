@@ -38,7 +38,7 @@ class Record:
 
 
 class Journal(Protocol):
-    """Records the calls of one script. The threads that answer the calls use it."""
+    """The record of one script's calls. Safe for use from the threads that answer them."""
 
     agent: str
     """The script's name in the user agent of its requests."""

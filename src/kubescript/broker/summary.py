@@ -32,7 +32,7 @@ _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
 """Distinguishes failures: one of our codes, or an HTTP status."""
 _ELIDED: Final = "\N{HORIZONTAL ELLIPSIS}"
-"""Stands for a name from the cluster."""
+"""Placeholder for a name from the cluster."""
 IN_NAMESPACE: Final = " in namespace "
 _IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
@@ -47,7 +47,7 @@ _MAX_PHRASES: Final = 8
 
 @dataclass(slots=True)
 class Summary:
-    """What one script did and could not see. Safe for use from several threads, which answer its calls."""
+    """A count of what one script did and could not see. Safe for use from several threads, which answer its calls."""
 
     calls: int = 0
     bytes: int = 0

@@ -33,9 +33,9 @@ __all__ = ["Applier", "End", "Report", "Target"]
 log = logging.getLogger(__name__)
 
 Report = Callable[[int, int, str], None]
-"""Called with the number of finished steps, their total, and the current action."""
+"""A function that is called with the number of finished steps, their total, and the current action."""
 End = Callable[[record.Record], None]
-"""Records how an application ended. Raises AuditError."""
+"""A function that records how an application ended. Raises AuditError."""
 
 _LEASE_S: Final = 60.0
 _TRIES: Final = 5
@@ -60,7 +60,7 @@ class Target:
 
 
 class Applier:
-    """Applies the plans of one server, or of one command."""
+    """The application of one server's, or one command's, plans."""
 
     def __init__(
         self,

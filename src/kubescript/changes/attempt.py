@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 Compare = Callable[[request.Request, bytes, bytes, call.Found], inspection.Changes]
-"""Returns what a write changes, given the object before and after; each may be empty."""
+"""A function that returns what a write changes, given the object before and after; each may be empty."""
 
 _MAX_BODY: Final = 3 * 1024 * 1024
 """Most bytes of one object; etcd takes half of it."""

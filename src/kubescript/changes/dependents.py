@@ -18,7 +18,8 @@ from kubescript_sandbox import runs
 __all__ = ["Run", "find"]
 
 Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
-"""Runs one of our scripts; returns its outcome, and the function that makes its texts fit for display."""
+"""A function that runs one of our scripts; returns its outcome, and the function that makes its texts fit for
+display."""
 
 _MAX_LINES: Final = 30
 """Most lines for one deletion."""
@@ -29,7 +30,7 @@ _UNKNOWN: Final = "what depends on it could not be found out"
 def find(
     run: Run, operation: operation.Operation, context: str, steps: Sequence[plan.Step]
 ) -> Sequence[tuple[str, ...]]:
-    """Returns for each step in a cluster what its deletion takes along, one line each."""
+    """Returns the effects of each step's deletion on other objects, one line each; none for other steps."""
     removed = [step for step in steps if step.removes]
     if not removed:
         return [()] * len(steps)

@@ -31,7 +31,7 @@ class Draft:
         self._size = 0
         self._closed = False
         self.context = ""
-        """The cluster that the plan is for."""
+        """The plan's cluster."""
 
     def add(self, attempt: attempt.Attempt, context: str) -> None:
         """Adds a write. Raises PlanError when it cannot be part of this plan."""
@@ -117,8 +117,8 @@ def _request(call: request.Request) -> plan.Request:
 
 def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
     """Raises PlanError when both change the same object, unless they change different fields of it."""
-    # Both dry runs start from the current object, so neither shows the combined effect. Attack: a second patch that
-    # looks like the first.
+    # Both dry runs start from the current object, so neither shows the combined effect. Attack: a script hides a second
+    # patch that looks like the first.
     if earlier.key != step.key:
         return
     both_change = earlier.precondition is not None and step.precondition is not None

@@ -26,21 +26,21 @@ __all__ = ["Planner", "Result", "Terms", "local_user"]
 log = logging.getLogger(__name__)
 
 Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
-"""Returns the rules' findings for each step."""
+"""A function that returns the rules' findings for each step."""
 
 _MAX_READS: Final = 60
 _READS: Final = frozenset({"get", "list", "watch"})
 
 
 class Count(Protocol):
-    """Counts plans."""
+    """A counter of plans."""
 
     def __call__(self, expires: float, size: int) -> None:
         """Counts a new plan of this size. Raises PlanError when there are too many."""
 
 
 class Identify(Protocol):
-    """Identifies a cluster."""
+    """A function that identifies a cluster."""
 
     def __call__(self, operation: operation.Operation) -> str:
         """Returns the cluster's unique identity. Raises KubescriptError."""
@@ -55,10 +55,10 @@ class Terms:
     budget: int
     """Most requests of one plan."""
     approvals: Callable[[frozenset[str]], int]
-    """Returns how many people must approve changes in these namespaces."""
+    """A function that returns how many people must approve changes in these namespaces."""
     identify: Identify
     place: Callable[[], str]
-    """Returns the cluster's name and address, once it has been called."""
+    """A function that returns the cluster's name and address, once it has been called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,11 @@ class Result:
     note: str = ""
     """Note for the model."""
     fault: runs.Fault | None = None
-    """Why there is no plan."""
+    """The reason why no plan was made."""
 
 
 class Planner:
-    """Makes the plans of one server. Safe for use from many threads."""
+    """The maker of one server's plans. Safe for use from many threads."""
 
     def __init__(
         self,

@@ -34,7 +34,8 @@ class Search:
     operation: operation.Operation
 
     def find(self) -> record.Application:
-        """Searches. Raises KubescriptError when the cluster does not answer now, or the audit cannot be written."""
+        """Returns the step's state. Raises KubescriptError when the cluster does not answer now, or the audit cannot be
+        written."""
         try:
             if self.step.removes:
                 return self._find_removed()

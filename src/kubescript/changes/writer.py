@@ -41,7 +41,7 @@ _KNOWN_S: Final = 600.0
 
 
 class Writer:
-    """Tries and sends the writes to one cluster. Safe for use from many threads."""
+    """A writer that tries and sends the writes to one cluster. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -173,8 +173,8 @@ class Writer:
 
     def _check(self, call: call.Call) -> None:
         """Raises PolicyDenied when a rule objects to a write, before anything is sent."""
-        # Attack: DELETE of a collection with the body {} and ?dryRun=All, whose query the API server ignores. It looks
-        # like a dry run but deletes.
+        # Attack: a script sends DELETE for a collection with the body {} and ?dryRun=All, whose query the API server
+        # ignores. It looks like a dry run but deletes.
         objection = write_policy.find_objection(call.request, self._rules)
         if objection is not None:
             raise call.deny(objection)

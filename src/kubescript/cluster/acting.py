@@ -36,7 +36,7 @@ class Acting(Protocol):
 
 
 _token: contextvars.ContextVar[Callable[[], str]] = contextvars.ContextVar("token", default=str)
-"""Returns the token of this request; empty if it has expired or does not exist."""
+"""A function that returns the token of this request; empty if it has expired or does not exist."""
 
 
 @contextlib.contextmanager
@@ -55,8 +55,8 @@ class Bearer:
     """The token of the request being answered."""
 
     with_credentials: bool = False
-    """False, since an API server ignores the token beside a client certificate. Attack: the caller would act as the
-    server."""
+    """Attack: a caller acts as the server, since an API server ignores the token beside the server's client
+    certificate."""
 
     def headers(self) -> Sequence[tuple[str, str]]:
         """Returns the caller's authorization."""

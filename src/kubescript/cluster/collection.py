@@ -25,7 +25,8 @@ __all__ = [
 ]  # fmt: skip
 
 Check = Callable[[], None]
-"""Called repeatedly while a request is answered; raises ClusterError once the answer is no longer needed."""
+"""A function that is called repeatedly while a request is answered; raises ClusterError once the answer is no longer
+needed."""
 
 MAX_BYTES: Final = 512 * 1024**2
 """Most bytes of one JSON file of objects."""
@@ -109,7 +110,7 @@ class Collection:
 
     resource: Resource
     raws: Callable[[], Iterable[msgspec.Raw]]
-    """Reads the items. It is called once, and again only after a failure."""
+    """A function that reads the items. It is called once, and again only after a failure."""
     scope: frozenset[str] | None = None
     metadata_only: bool = False
     """Whether only the objects' metadata was saved."""

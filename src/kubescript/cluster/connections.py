@@ -1,4 +1,4 @@
-"""urllib3 connections that another thread can abort at any moment: while connecting, before an answer's header, or
+"""urllib3 connections that another thread can abort at any moment: while connecting, before an answer's headers, or
 inside its body. Called by `live`, `http` and `credentials`.
 
 urllib3's own time limits restart with each byte, so a server that sends one byte a second would keep a call forever;

@@ -46,7 +46,7 @@ def send(
     headers: Mapping[str, str],
     exchange: connections.Exchange,
 ) -> types.Response:
-    """Sends the request once; returns when the answer's header has arrived. Raises ClusterError.
+    """Sends the request once; returns when the answer's headers have arrived. Raises ClusterError.
 
     `exchange` bounds the whole exchange and may abort it.
     """
@@ -64,7 +64,7 @@ def send(
     except Exception as error:
         raise cluster_error(error, exchange, url) from None
     body = _Body(raw, exchange, url)
-    if exchange.abort_reason:  # aborted just as the header arrived
+    if exchange.abort_reason:  # aborted just as the headers arrived
         body.close()
         raise cluster_error(exceptions.ProtocolError("aborted"), exchange, url)
     body.check(call)
@@ -81,7 +81,7 @@ def send(
 
 
 class _Body:
-    """A body that one thread reads and another thread may close."""
+    """A body that one thread reads while another may close it."""
 
     def __init__(self, raw: urllib3.BaseHTTPResponse, exchange: connections.Exchange, url: str) -> None:
         self._raw = raw
@@ -96,12 +96,13 @@ class _Body:
         if self._raw.status in {204, 304} or call.method == "HEAD":
             return
         headers = self._raw.headers
-        # Without a length, the end looks like a broken connection. Attack: an invalid length (`abc`, -1), or chunks in
-        # a coding that no client reads (`gzip, chunked`).
+        # Without a length, the end looks like a broken connection. Attack: a server sends an invalid length (`abc`,
+        # -1), or chunks in a coding that no client reads (`gzip, chunked`).
         framed = self._raw.length_remaining is not None or headers.get("transfer-encoding", "").lower() == "chunked"
         if not framed:
             self._refuse("the answer has no length, so that its end cannot be told from a broken connection")
-        # Masking reads only encodings that it can decompress. Attack: `br`, or `gzip, gzip`, hides the text from it.
+        # Masking reads only encodings that it can decompress. Attack: a server answers with `br`, or `gzip, gzip`,
+        # which hides the text from masking.
         encoding = headers.get("content-encoding", "identity").lower()
         self.is_gzip = call.gzip and encoding == "gzip"
         if not self.is_gzip and encoding != "identity":

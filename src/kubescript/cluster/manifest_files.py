@@ -26,7 +26,7 @@ _MAX_TOTAL: Final = 2048 * tree.MIB
 _KIND_NAME: Final = re.compile(r"[A-Za-z0-9]{1,253}")
 _API_VERSION_NAME: Final = re.compile(r"[a-z0-9.-]{1,253}(?:/[a-z0-9.-]{1,253})?")
 _FOLDER: Final = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
-"""A group, a resource or a namespace. Attack: names contain bytes that are not text."""
+"""A group, a resource or a namespace. Attack: an archive contains names with bytes that are not text."""
 _MAX_VERSIONS: Final = 20
 """Most versions of one resource. Attack: each of ten thousand files has a different version, and each version reads
 them all."""
@@ -91,7 +91,7 @@ def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[t
         try:
             with files.open(name, most) as stream:
                 status = os.fstat(stream.fileno())
-                # Attack: ten thousand links to one large file.
+                # Attack: a folder contains ten thousand links to one large file.
                 if (status.st_dev, status.st_ino) in read:
                     continue
                 read.add((status.st_dev, status.st_ino))
@@ -251,7 +251,7 @@ def _read_items(
     yielded = set()
     for name, document in _documents(files, names):
         items = _items(document)
-        # Attack: a truncated file without the `kind` at its end; an empty one; a login page.
+        # Attack: a file is truncated and lacks the `kind` at its end, is empty, or is a login page.
         if items is not None and _is_page(document):
             raise _config_error(name, "its list is a part of another one", "cluster.broken")
         for item in items if items is not None else [document]:

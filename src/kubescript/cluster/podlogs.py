@@ -26,7 +26,7 @@ _CHUNK: Final = 256 * 1024
 _LONGEST_S: Final = 10**9
 """Most seconds that `sinceSeconds` counts back, about thirty years."""
 _MAX_LOG: Final = 1024 * tree.MIB
-# Attack: a log of a gigabyte in one line.
+# Attack: a log has a gigabyte in one line.
 _MAX_PIECE: Final = 256 * 1024
 
 
@@ -132,7 +132,7 @@ def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -
     line."""
     is_start = is_wanted = True
     while piece := stream.readline(_MAX_PIECE):
-        check()  # Attack: a log of a gigabyte, all of it older
+        check()  # Attack: a log has a gigabyte of older lines
         if is_start:
             is_wanted = since is None or _is_after(piece, since)
         if is_wanted:

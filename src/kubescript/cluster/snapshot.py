@@ -228,7 +228,7 @@ class Snapshot:
     def _with_scope_warning(
         self, response: types.Response, saved: collection.Collection, call: request.Request
     ) -> types.Response:
-        """Adds a warning header to a list or a watch whose objects were not all captured."""
+        """Adds a warning header to a list or a watch if not all its objects were captured."""
         plural, warnings = saved.resource.plural, []
         if not call.namespace and not saved.covers(""):
             names = ", ".join(sorted(saved.scope or ()))

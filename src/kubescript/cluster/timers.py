@@ -12,7 +12,7 @@ __all__ = ["Timers"]
 
 
 class Timers:
-    """Runs functions at their times, in one thread that exists only while a time is set."""
+    """A queue of functions that run at their times, in one thread that exists only while a time is set."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

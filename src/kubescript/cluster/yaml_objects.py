@@ -48,7 +48,7 @@ def documents(data: bytes) -> list[Any]:
 
 
 class _Builder:
-    """Builds the objects that a stream of events describes. Raises ValueError for refused input."""
+    """The construction of objects from a stream of events. Raises ValueError for refused input."""
 
     def __init__(self, size: int) -> None:
         import yaml

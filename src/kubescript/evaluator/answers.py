@@ -26,7 +26,7 @@ _MAX_QUOTED: Final = 4_000
 
 
 class CallHandler(Protocol):
-    """Handles a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
+    """The handler of a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,7 +47,7 @@ class CallHandler(Protocol):
 
 
 class Answers:
-    """Writes the answers to one caller's scripts. Safe for use from many threads."""
+    """The writer of the answers to one caller's scripts. Safe for use from many threads."""
 
     def __init__(self, output: config.Output, handler: CallHandler, mask: call.Mask | None) -> None:
         """Uses `handler` to look up namespaces that may not exist."""

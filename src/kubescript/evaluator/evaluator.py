@@ -56,7 +56,7 @@ class Entry(records.Journal, Protocol):
 
 
 class Audit(Protocol):
-    """Records scripts."""
+    """The audit record of scripts."""
 
     def begin(
         self, script: str, caller: types.Caller, limits: runs.Limits, where: tuple[tuple[str, ...], str]
@@ -65,12 +65,12 @@ class Audit(Protocol):
         not run."""
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
-        """Records that a script was not run. Raises AuditError."""
+        """Records that a script did not run. Raises AuditError."""
 
 
 class Runner(Protocol):
-    """Runs jobs: `executor.Executor` runs scripts, the runners of `commands` command lines. Safe for use from many
-    threads."""
+    """A runner of jobs: `executor.Executor` for scripts, the runners of `commands` for command lines. Safe for use from
+    many threads."""
 
     def run(self, job: types.Job) -> runs.Outcome:
         """Returns a job's outcome. Raises KubescriptError when the job did not run at all."""
@@ -88,13 +88,14 @@ class Host:
     places: concurrency.Places | None = None
     """None: an evaluator has its own, as many as the settings allow."""
     observers: Sequence[evaluation.Observer] = ()
-    """Called with every evaluation."""
+    """Observers of every evaluation."""
     scripts: Runner | None = None
-    """Runs the server's own scripts, where `runner` runs something else."""
+    """The runner of the server's own scripts, where `runner` runs something else."""
 
 
 class Evaluator:
-    """Evaluates the scripts of one caller against clusters, each under its policy. Safe for concurrent use."""
+    """The evaluation of one caller's scripts against clusters, each under its policy. Safe for use from many
+    threads."""
 
     def __init__(
         self,
@@ -111,7 +112,7 @@ class Evaluator:
         self._host = host
         self._handler = handler
         self.answers = answers.Answers(settings.output, handler, mask)
-        """Writes the answers to clients."""
+        """The writer of the answers to clients."""
         self._plans = plans
         self._places = host.places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._owner = owner

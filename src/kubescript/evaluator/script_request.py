@@ -15,7 +15,7 @@ from kubescript_sandbox.host import cancellation
 __all__ = ["MASKING_S", "Report", "ScriptRequest"]
 
 Report = Callable[[float, float | None, str], None]
-"""Reports progress to the client from any thread: done, total, text."""
+"""A report of progress to the client, from any thread: done, total, text."""
 MASKING_S: Final = 2.0
 """Seconds that masking an answer may always take: a script that used up its time also has prints to mask."""
 

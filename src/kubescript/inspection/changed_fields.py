@@ -22,16 +22,16 @@ _Side = nodes.Node | None
 """One side of a comparison; None where the value is missing."""
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
-"""Stands for a missing value; no leaf is equal to it."""
+"""Marker of a missing value; no leaf is equal to it."""
 _ALLOTTED: Final = ("allotted",)
-"""Stands for a value that the API server allots anew in each dry run."""
+"""Marker of a value that the API server allots anew in each dry run."""
 _ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
 """Such fields: addresses and ports of a Service."""
 _POD_VOLUME: Final = "kube-api-access-"
 """Prefix of the volume that admission adds to a pod, followed by five letters that differ each time."""
 _MAX_HASHED: Final = 4 * inspection.MAX_CHANGES
-"""Most bytes of paths and values that are hashed. Attack: a key of a megabyte, masked in the rows, above many
-fields."""
+"""Most bytes of paths and values that are hashed. Attack: an object repeats a key of a megabyte, which is masked in the
+rows, above many fields."""
 
 
 class TooManyError(ValueError):
@@ -175,7 +175,7 @@ class _Rows:
         was, was_masked = old or (None, False)
         now, now_masked = new or (None, False)
         self._left -= len(path) + len(was or "") + len(now or "")
-        # Attack: a hundred thousand fields below a key of a megabyte.
+        # Attack: an object has a hundred thousand fields below a key of a megabyte.
         if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
             raise TooManyError
         self.rows.append(inspection.Row(path, was, now, not is_named, was_masked or now_masked))

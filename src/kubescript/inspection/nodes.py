@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _WITHHELD: Final = object()
-"""Stands for a value that cannot be shown."""
+"""Marker of a value that cannot be shown."""
 _WITHHELD_TEXT: Final = "(withheld)"
 _BLANK: Final = frozenset(
     map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,

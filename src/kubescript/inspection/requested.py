@@ -64,7 +64,7 @@ class Asked(NamedTuple):
 
 
 ItemAsked = Callable[[Any], Asked]
-"""Returns the request's statement about a list item, by its label."""
+"""A function from a list item's label to the request's statement about the item."""
 
 
 def of(about: inspection.Comparison, body: Any) -> Asked:

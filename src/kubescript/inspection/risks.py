@@ -24,7 +24,7 @@ _SWITCHES: Final = {
     "hostPID": "hostPID",
     "hostIPC": "hostIPC",
 }
-"""Settings that are on or off ▶ the risk."""
+"""Settings that are on or off → the risk."""
 _ACCOUNTS: Final = ("serviceAccountName", "serviceAccount")
 _NAMES: Final = frozenset({*_SWITCHES, *_ACCOUNTS, "capabilities", "hostPath", "local", "procMount"})
 _CAPABILITIES: Final = frozenset(

@@ -13,8 +13,9 @@ __all__ = [
     "place", "plain", "spend",
 ]  # fmt: skip
 MAX: Final = 2_000
-"""Most characters of a path; everything below a longer one is one field. Attack: a key of a megabyte above ten thousand
-fields. The schemas of large CustomResourceDefinitions have paths of several hundred characters."""
+"""Most characters of a path; everything below a longer one is one field. Attack: an object repeats a key of a megabyte
+in the paths of ten thousand fields. The schemas of large CustomResourceDefinitions have paths of several hundred
+characters."""
 MAX_ALL: Final = 50_000_000
 """Most characters of all paths of one object. Kubernetes objects have at most 1.5 MB."""
 
@@ -44,7 +45,7 @@ def label_step(key: str, value: str | int) -> str:
     """Returns the step of an item identified by a field: `[web]`, `[containerPort=8080]`."""
     if isinstance(value, int):
         return f"[{key}={value}]"  # a number alone is an index
-    # Attack: a text label that looks like another item's number.
+    # Attack: a text label looks like another item's number.
     is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
     label = value if is_bare else _quote(value)
     return f"[{label}]" if key == "name" else f"[{key}={label}]"

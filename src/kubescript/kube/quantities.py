@@ -14,7 +14,7 @@ BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 LONGEST: Final = 100
 """Most characters of a quantity."""
 
-# Attack: "1e999999999", which has a billion digits. No real cluster exceeds this limit.
+# Attack: a quantity such as "1e999999999" has a billion digits. No real cluster exceeds this limit.
 _LARGEST: Final = 2**80
 # The syntax of Kubernetes' own parser, resource.ParseQuantity. "K" is in use, though only "k" is correct.
 _FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i)|([numkKMGTPE])|[eE]([+-]?\d{1,3}))?", re.ASCII)

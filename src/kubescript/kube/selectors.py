@@ -10,7 +10,7 @@ from typing import Any, Final
 __all__ = ["SelectorError", "fields", "labels", "list_indexed"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
-"""Takes an object with at least its metadata decoded."""
+"""A check of an object, of which at least the metadata is decoded."""
 
 _KEY: Final = r"(?:[A-Za-z0-9.-]+/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _VALUE: Final = r"[-A-Za-z0-9_.]*"
@@ -149,7 +149,7 @@ def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]]
 
 def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool]:
     """Returns field, value, and whether they must be equal. Raises SelectorError."""
-    # Attack: 16,000 spaces before a field, at which a single pattern for the whole term would backtrack.
+    # Attack: a selector has 16,000 spaces before a field, at which a single pattern for the whole term would backtrack.
     operator = _OPERATOR.search(term)
     if operator is None:
         raise SelectorError(f"invalid selector: {term!r}; can't understand {term!r}")

@@ -13,7 +13,7 @@ from kubescript.request import request
 __all__ = ["DEFAULT_RULES", "DeniedResource", "Serve", "is_any", "list_built_in"]
 
 Serve = Literal["nothing", "metadata"]
-"""What a rule still serves of its objects."""
+"""The part of its objects that a rule still serves."""
 
 _BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 

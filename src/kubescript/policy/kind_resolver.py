@@ -40,7 +40,7 @@ _MAX_NAMES: Final = 5_000
 _MAX_REMEMBERED: Final = 100_000
 """Resources and subresources in the whole cache."""
 _MAX_NAME: Final = 253
-"""Characters of the longest name that Kubernetes accepts."""
+"""Most characters of a name in Kubernetes."""
 # Attack: a group or version such as `../../api/v1` would become part of a path.
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _VERSION: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
@@ -103,7 +103,7 @@ for _type in (_Resources, Catalogue):
 
 
 class KindResolver:
-    """Implements `policy.Resolver` and `policy.Named`. Safe for use from many threads."""
+    """The implementation of `policy.Resolver` and `policy.Named`. Safe for use from many threads."""
 
     def __init__(self, cluster: base.Cluster) -> None:
         self._cluster = cluster
@@ -183,7 +183,7 @@ class KindResolver:
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = _kinds(found.resources) if found is not None else {}
         log.debug("asked which kinds %s/%s has", group, version, extra={"event": "discovery.call"})
-        if kinds:  # attack: a script invents endless groups; only groups that exist are cached
+        if kinds:  # attack: a script invents endless groups, so only groups that exist are cached
             self._remember((group, version), kinds)
         return kinds
 

@@ -36,7 +36,7 @@ Resolver = Callable[[str, str, str], str | None]
 
 
 Named = Callable[[denied_resources.DeniedResource], bool | None]
-"""Says whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
+"""A check whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ _INSTEAD_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the operator permits. `defaults` hold in addition to `rules`; pass () to drop them."""
+    """The operator's permissions. `defaults` hold in addition to `rules`; pass () to drop them."""
 
     writes: Writes = "off"
     rules: tuple[denied_resources.DeniedResource, ...] = ()
@@ -154,7 +154,7 @@ class Policy:
     def _matches_place(
         self, rule: denied_resources.DeniedResource, call: request.Request, place: kinds.Place
     ) -> bool | None:
-        """Says whether `rule` covers one place where the objects are served; None as `_matches` does."""
+        """Says whether `rule` covers one place where the objects are served; None as in `_matches`."""
         names = {place.plural, f"{place.plural}/{call.subresource}"}
         if not (denied_resources.is_any(rule.group) or rule.group == _group_name(place)):
             return False

@@ -22,7 +22,7 @@ _DIGEST: Final = 64
 
 def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Changes:
     """Returns the answer to a comparison of these documents. Raises ProtocolError for an invalid one."""
-    # Attack: eight megabytes of empty rows, which take a hundred times that memory when decoded.
+    # Attack: a masker sends eight megabytes of empty rows, which take a hundred times that memory when decoded.
     if len(answer) > inspection.MAX_CHANGES or outline.outline(answer, _VALUES * inspection.MAX_ROWS) is None:
         raise protocol.ProtocolError("more changes than there can be")
     try:

@@ -64,7 +64,7 @@ _BROKEN: Final[dict[str, tuple[str, str]]] = {
 
 
 class Engine(engine.Engine):
-    """Masks the answers of clusters. Safe for use from many threads; its key lives only as long as it does."""
+    """The masking of clusters' answers. Safe for use from many threads; its key lives only as long as it does."""
 
     def __init__(
         self,

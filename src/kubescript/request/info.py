@@ -19,7 +19,7 @@ __all__ = ["Info", "parse"]
 
 _MAX_SEGMENTS: Final = 24
 _MAX_SEGMENT: Final = 253
-"""Characters of the longest name that Kubernetes accepts."""
+"""Most characters of a name in Kubernetes."""
 # Printable ASCII without characters at which a parser may split, decode or cut a path: / % ? # \ ; space, quotes and
 # angle brackets.
 _SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")

@@ -1,6 +1,6 @@
 """The body of an API call. `request` calls it.
 
-The body is read strictly and written anew, so that the API server sees exactly what was checked.
+The body is parsed strictly and encoded again, so that the API server sees exactly what was checked.
 """
 
 from __future__ import annotations

@@ -63,13 +63,13 @@ class Request:
     kind: str = ""
     """With `metadata_rule`: the kind of the objects; empty when unknown."""
     release: Literal["", "brief", "whole"] = ""
-    """Set when the object holds a revision of a Helm release: how much of it `inspection.releases` writes."""
+    """Set when the object holds a revision of a Helm release: how much of it `inspection.release_contents` writes."""
     dry_run: bool = False
     """Whether the API server is asked for a dry run."""
     plan: str = ""
     """Id of the approved plan that a write belongs to."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
-    """Says whether the answer is no longer needed."""
+    """A check whether the answer is no longer needed."""
 
     @property
     def is_live(self) -> bool:

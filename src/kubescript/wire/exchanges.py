@@ -42,7 +42,8 @@ BATCH: Final = protocol.Batch[Call]
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The header of an answer. With a `fault` the body is not worth reading; BODY frames and END follow either way."""
+    """Status and headers of an answer. With a `fault` the body is not worth reading; BODY frames and END follow either
+    way."""
 
     status: int
     """HTTP status; 0 when no API server answered (see `fault`)."""

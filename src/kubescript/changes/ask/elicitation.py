@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaitable[types.Answer | None]]
-"""Follows a plan's rollouts to their end; None when it started none."""
+"""A function that follows a plan's rollouts to their end; None when it started none."""
 Link = Callable[[record.Record], str]
-"""Returns a one-time link to a plan's page; empty without a page."""
+"""A function that returns a one-time link to a plan's page; empty without a page."""
 
 _POLL_S: Final = 0.3
 _MAX_NAME: Final = 100
@@ -58,7 +58,7 @@ class _Matter:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Asks about the plans of one server."""
+    """The questions about one server's plans."""
 
     approvals: approval.Approvals
     follow: Follow
@@ -105,7 +105,8 @@ class Asker:
             response = question.read_response(call)
             matter = _Matter(answer, found, caller, call.on_progress)
             with _holding(call, answer, found):
-                # Attack: a client shown a link sends a form's approval, although its form showed nothing.
+                # Attack: a client that was asked by a link answers with a form's approval, although no form showed the
+                # plan.
                 if asked.is_link and response.action == "accept":
                     return await self._wait_for_end(matter)
                 return await self._decide(matter, response)

@@ -17,7 +17,7 @@ __all__ = ["Quote", "add_answer", "add_end", "add_failure", "add_words", "change
 log = logging.getLogger(__name__)
 
 Quote = Callable[[str], types.Answer]
-"""Masks and marks a text that may contain words from the cluster."""
+"""A function that masks and marks a text that may contain words from the cluster."""
 
 
 def add_words(answer: types.Answer, text: str) -> types.Answer:

@@ -28,7 +28,7 @@ _DIGITS: Final = 32
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Link:
-    """Makes the one-time links of one server."""
+    """A maker of one server's one-time links."""
 
     url: str
     """The server's address: `http://127.0.0.1:41234`."""

@@ -23,8 +23,8 @@ _SHORT: Final = 160
 _CONTEXT: Final = 3
 """Unchanged lines that are shown around a changed one."""
 _MOST_STEPS: Final = 20_000_000
-"""Most steps of difflib for one plan, which take a second or two. Attack: values whose comparison would take minutes.
-Beyond the limit, all old lines are shown, then all new ones."""
+"""Most steps of difflib for one plan, which take a second or two. Attack: values are chosen so that comparing them
+would take minutes. Beyond the limit, all old lines are shown, then all new ones."""
 _MAX_NESTING: Final = 64
 _MASK: Final = masking.OPENING.decode()
 _EQUAL: Final = " "
@@ -35,7 +35,7 @@ _decode_string: Final = msgspec.json.Decoder(str).decode
 
 
 class Comparisons:
-    """Compares the values of one plan, within a total time limit."""
+    """A comparison of one plan's values, within a total time limit."""
 
     def __init__(self) -> None:
         self._steps = _MOST_STEPS
@@ -160,7 +160,7 @@ def _is_long(value: str | None) -> bool:
 def _value_lines(old: str | None, new: str | None) -> tuple[list[str], list[str]]:
     """Returns two values as lines: text by its own lines, an object or a list by fields."""
     olds, news = _split(old), _split(new)
-    # Attack: a list becomes a text with the same lines.
+    # Attack: a write changes a list into a text with the same lines.
     is_same_kind = old is None or new is None or _is_text(old) == _is_text(new)
     if is_same_kind and olds != news:
         return olds, news
@@ -185,7 +185,7 @@ def _text_lines(value: str) -> list[str]:
 
 
 def _field_lines(value: str) -> list[str]:
-    # Attack: a thousand levels, each of which indents its whole content.
+    # Attack: a value has a thousand levels, each of which indents its whole content.
     if value.count("[") + value.count("{") > _MAX_NESTING:
         return [value]
     try:

@@ -59,7 +59,7 @@ BUILT_IN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """The rules' input beside the changes."""
+    """The rules' settings."""
 
     rules: tuple[Rule, ...] = BUILT_IN
     namespaces: tuple[str, ...] | None = None

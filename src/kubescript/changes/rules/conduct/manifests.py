@@ -40,7 +40,7 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
 
 
 def _beside_goal(change: transcript.Change, settings: configuration.Configuration) -> str:
-    """Describes the fields that the task is not about."""
+    """Describes named fields outside of the task."""
     if settings.goal is None:
         return ""
     beside = set()

@@ -122,7 +122,7 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     """Says whether an earlier change is to something that the deleted object depends on."""
     if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
         return False
-    if one.resource == "nodes":  # a drain; it loses a pod without a controller, which kubectl drain refuses too
+    if one.resource == "nodes":  # a drain; it would lose a pod without a controller, which kubectl drain refuses too
         return deleted.resource == "pods" and deleted.node in {"", one.name} and deleted.owners != ()
     if (one.resource, one.name) in makers:
         return True

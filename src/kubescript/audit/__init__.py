@@ -1,1 +1,1 @@
-"""The audit trail: what scripts asked of the cluster, on record and chained by hashes. See docs/audit.md."""
+"""The audit trail: what scripts asked of the cluster, recorded and chained by hashes. See docs/audit.md."""

@@ -1,15 +1,14 @@
-"""What is kept beside the audit file when the operator asks: scripts, and what they received and answered.
+"""Files kept beside the audit file on the operator's request: scripts, and what they received and answered.
 
     FILE.d/scripts/HASH.py     a script's text, its secrets masked; HASH is that of the text as it ran
     FILE.d/bodies/HASH         one answer's body as the worker received it, after redaction
-    FILE.d/replays/HASH.json   one evaluation: its calls in order, the head of each answer, and the answer it gave
+    FILE.d/replays/HASH.json   one evaluation: its calls in order, the headers of each answer, and the answer it gave
 
-The recorder writes here; `replay` and `export` read. Each name is the SHA-256 of the content (but for masked scripts),
-and a script's record names its replay, so the chain covers all of it.
+The recorder writes here; `replay` and `export` read. Each name is the SHA-256 of the content (except for masked
+scripts), and a script's record names its replay, so the chain covers all of it.
 
-The folder that is read may come from a stranger. A file is read by the hash that the chain has of it, and nothing else
-is a name: not a path, not a link, not a device. What does not have that hash, or not the shape that is written here,
-counts as changed.
+The folder that is read may come from a stranger. A file is found only by its hash in the chain; paths, links and
+devices are refused. A file with another hash, or another format than is written here, counts as changed.
 """
 
 from __future__ import annotations
@@ -50,17 +49,17 @@ __all__ = [
 FOLDERS: Final = ("scripts", "bodies", "replays")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_FILE_BYTES: Final = 1 << 30
-"""What one script may fetch by default. A file with holes claims any size."""
+"""The default limit on what one script may fetch. A sparse file can claim any size."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 class Skipped(Exception):
-    """There is nothing to compare."""
+    """The comparison is impossible."""
 
 
 class Changed(Exception):
-    """What was kept was changed since."""
+    """A kept file was changed."""
 
 
 class _OtherContent(Changed):
@@ -71,16 +70,16 @@ class CapturedCall(msgspec.Struct, frozen=True):
     """One call and its answer."""
 
     request: str
-    """Its fingerprint."""
+    """Fingerprint of the request."""
     reply: exchanges.Reply
     fault: protocol.ScriptFault | None = None
-    """How the body broke off."""
+    """The fault with which the body broke off."""
     body: str = ""
-    """Its hash; empty when the script read none of it."""
+    """Hash of the body; empty when the script read none of it."""
 
 
 class Document(msgspec.Struct, frozen=True):
-    """One evaluation, as it is written to FILE.d/replays."""
+    """One evaluation, in the format of FILE.d/replays."""
 
     limits: runs.Limits
     contexts: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -88,7 +87,7 @@ class Document(msgspec.Struct, frozen=True):
     calls: tuple[CapturedCall, ...]
     summary: dict[str, dict[str, int] | bool] = msgspec.field(name="tally")
     notes: list[notes.Note | str]
-    """As texts where an earlier version has written them."""
+    """Plain text where an earlier version wrote them."""
     answer: str
 
 
@@ -98,7 +97,7 @@ def folder_of(path: Path) -> Path:
 
 
 class Store:
-    """The folder FILE.d. Used from many threads and processes at once: what has a name never changes."""
+    """The folder FILE.d. Safe for use from many threads and processes: a named file never changes."""
 
     def __init__(self, path: Path, *, scripts: bool, responses: bool) -> None:
         self.folder = folder_of(path)
@@ -111,7 +110,7 @@ class Store:
 
     @staticmethod
     def check(path: Path) -> None:
-        """Checks whether the folder beside this audit file could be used, without making it. Raises AuditError."""
+        """Checks whether the folder beside this audit file could be used, without creating it. Raises AuditError."""
         folder = folder_of(path)
         parts = [folder / name for name in FOLDERS]
         for one in (folder, *parts):
@@ -120,7 +119,7 @@ class Store:
 
     def save_script(self, text: str, digest: str, redact: script_records.Redact) -> None:
         """Saves a script's text, masked. Raises AuditError."""
-        # The hash is that of the text as it ran, so the same name means the same script.
+        # The hash is that of the unmasked text, so the same name means the same script.
         target = self.folder / "scripts" / f"{digest}.py"
         if target.exists():
             return
@@ -136,10 +135,10 @@ class Store:
         return digest
 
     def sink(self) -> Sink:
-        """Returns a file that takes one body. Raises AuditError."""
+        """Returns a file for one body. Raises AuditError."""
         return Sink(self.folder / "bodies")
 
-    # A file gets its name when it is whole, so that no reader finds half of one.
+    # A file gets its name only when complete, so that no reader finds half of one.
     def _save(self, target: Path, data: bytes) -> None:
         sink = Sink(target.parent)
         sink.write(data)
@@ -147,7 +146,7 @@ class Store:
 
 
 class Sink:
-    """A file that gets its name when its content is known."""
+    """A file that gets its name when its content is complete."""
 
     def __init__(self, folder: Path) -> None:
         self._digest = hashlib.sha256()
@@ -169,7 +168,7 @@ class Sink:
             raise self._abandon(error) from None
 
     def close(self, target: Path | None = None) -> str:
-        """Names the file `target`, or else by its hash; returns the hash. Raises AuditError."""
+        """Names the file `target`, or by its hash without one; returns the hash. Raises AuditError."""
         digest = self._digest.hexdigest()
         if target is None:
             target = self._path.with_name(digest)
@@ -189,7 +188,7 @@ class Sink:
 
 
 def document(folder: Path, entry: dict[str, Any]) -> Document:
-    """Returns the evaluation that a script's record names. Raises Skipped, or Changed when its hash is another."""
+    """Returns the evaluation that a script's record names. Raises Skipped, or Changed when its hash does not match."""
     digest = entry.get("replay", "")
     if not digest:
         raise Skipped("what it saw was not recorded: set audit.responses")
@@ -210,7 +209,8 @@ def script(folder: Path, digest: str) -> str:
 
 
 def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
-    """Returns the content of the file that is named by its hash. Raises Skipped when it is not there, else Changed."""
+    """Returns the content of the file named by its hash. Raises Skipped when it does not exist, Changed when it is
+    wrong."""
     # Attack: a stranger's record names `../../etc/shadow`, or a number.
     if not isinstance(digest, str) or not _HASH.fullmatch(digest):
         raise Changed("the record's name of a file is not a hash")
@@ -227,7 +227,8 @@ def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
 
 
 def _read_regular_file(file: Path) -> bytes:
-    """Returns the content of a regular file. Raises OSError for anything else: a pipe or a device has no end."""
+    """Returns the content of a regular file. Raises OSError for anything else: reading a pipe or a device may never
+    end."""
     descriptor = os.open(file, _READ_FLAGS)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)

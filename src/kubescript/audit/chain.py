@@ -1,8 +1,8 @@
-"""How records are chained: each line ends with its own hash and carries the hash of the line before.
+"""The chaining of records: each line ends with its own hash and contains the hash of the line before.
 
 The log seals each record here; `verify` and the readers parse lines here. A line is canonical JSON (keys sorted, no
-spaces, UTF-8). `hash` is the last key, against the order of the alphabet: it is the SHA-256 of the line without it, so
-it can be checked on the very bytes of the file. With a key it is HMAC-SHA256.
+spaces, UTF-8). Only `hash` is out of order, as the last key: it is the SHA-256 of the line without it, so it can be
+checked on the exact bytes of the file. With a key it is HMAC-SHA256.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ FORMAT: Final = "kubescript-audit/1"
 GENESIS: Final = "0" * 64
 """The hash before the first record."""
 MAX_LINE: Final = 32 * 1024
-"""Bytes; every field is bounded far below."""
+"""Most bytes of a line; every field is bounded far below."""
 
 _HASH_SUFFIX: Final = len(',"hash":""}') + 64
-"""Bytes of a line's end that its hash does not cover."""
+"""Bytes at the end of a line that its hash does not cover."""
 
 
 class Damaged(Exception):
-    """A line is no record, or not the one that was written."""
+    """A line is not a record, or has been altered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,18 @@ class Head:
 
 
 def now() -> str:
-    """Returns the time of a record: RFC 3339, UTC, milliseconds."""
+    """Returns the current time in a record's format: RFC 3339, UTC, milliseconds."""
     moment = datetime.datetime.now(datetime.UTC)
     text = moment.isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
 
 
 def seal(fields: dict[str, Any], head: Head, key: bytes | None) -> tuple[bytes, Head]:
-    """Returns the line for these fields, and the new head of the chain."""
+    """Returns the line for these fields, and the new end of the chain."""
     numbered = {**fields, "prev": head.hash, "seq": head.seq}
     body = orjson.dumps(numbered, option=orjson.OPT_SORT_KEYS)
     digest = _digest(body, key)
-    # The closing brace makes room for the hash: what is hashed are the line's own bytes.
+    # The hash covers the line's own bytes, with the closing brace in place of the hash.
     suffix = f',"hash":"{digest}"}}\n'
     line = body[:-1] + suffix.encode()
     new_head = Head(head.seq + 1, digest)
@@ -82,7 +82,7 @@ def parse(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, A
 
 
 def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Says whether this has what every record has; the rest of a stranger's record may be anything."""
+    """Says whether a value has the fields of every record; the rest of a stranger's record may be anything."""
     if not isinstance(value, dict):
         return False
     seq = value.get("seq")
@@ -91,7 +91,7 @@ def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
 
 
 def _digest(body: bytes, key: bytes | None) -> str:
-    """Returns the hash of a line without its own, keyed where there is a key."""
+    """Returns the hash of a line without its own hash, keyed if there is a key."""
     if key is None:
         return hashlib.sha256(body).hexdigest()
     return hmac.digest(key, body, "sha256").hex()

@@ -1,4 +1,4 @@
-"""The end of a chain in its file, from which the next record continues. The log reads it, and `doctor` checks it."""
+"""The end of a chain in its file, where the next record continues. The log reads it, and `doctor` checks it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from kubescript.audit import chain, file_checks
 __all__ = ["check", "read"]
 
 _END_BYTES: Final = 2 * chain.MAX_LINE
-"""Bytes in which the last whole line stands, also before a torn one."""
+"""Bytes that contain the last complete line, even before a torn one."""
 
 
 def check(path: Path, key: bytes | None) -> None:
-    """Checks whether a chain could continue from the end of the file at `path`, which is not touched. Raises
+    """Checks whether a chain could continue from the end of the file at `path`, without changing it. Raises
     AuditError."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -28,9 +28,10 @@ def check(path: Path, key: bytes | None) -> None:
 
 
 def read(path: Path, descriptor: int, size: int, key: bytes | None) -> tuple[bytes, bool, dict[str, Any] | None]:
-    """Returns what stands behind the last newline, whether that is a whole record, and the last whole record if any.
+    """Returns the bytes after the last newline, whether they are a complete record, and the last complete record if
+    any.
 
-    Raises AuditError for an end that no crash has made.
+    Raises AuditError for an end that cannot result from a crash.
     """
     start = max(0, size - _END_BYTES)
     data = os.pread(descriptor, size - start, start)

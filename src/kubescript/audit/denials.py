@@ -1,4 +1,4 @@
-"""Denials of one script that repeat are counted instead of written one by one.
+"""Repeated denials of one script are counted instead of recorded one by one.
 
 Attack: a script is denied a thousand calls a second, and in half an hour its records push all others out of the files
 that are kept. The recorder asks here for every call that was not allowed.
@@ -12,20 +12,20 @@ from typing import Any, Final
 __all__ = ["Denials"]
 
 _IN_FULL: Final = 10
-"""Different denials of one script that are written as they are."""
+"""Distinct denials of one script that are recorded in full."""
 _MAX_GROUPS: Final = 20
 _OF_ONE_CALL: Final = frozenset({"time", "ms", "audit_id"})
 _NAMES: Final = ("namespace", "name", "path")
-"""Left out of what is counted together. Attack: a name of its own for each denial."""
+"""Left out when denials are grouped. Attack: each denial has a different name."""
 _KINDS: Final = ("group", "version", "resource", "subresource")
-"""Left out as well when there are many groups. Attack: a resource of its own for each denial."""
+"""Also left out when there are many groups. Attack: each denial has a different resource."""
 
 _Record = dict[str, Any]
 _Key = tuple[tuple[str, str], ...]
 
 
 class Denials:
-    """The denials of one script. Many threads use it at once."""
+    """The denials of one script. Safe for use from many threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,7 +33,7 @@ class Denials:
         self._groups: dict[_Key, _Record] = {}
 
     def is_repeat(self, record: _Record) -> bool:
-        """Counts the denial when one like it, or many others, are on record; the caller writes it otherwise."""
+        """Counts the denial if one like it, or many others, are recorded; otherwise the caller records it."""
         with self._lock:
             key = _key(record)
             if key not in self._written and len(self._written) < _IN_FULL:
@@ -44,7 +44,7 @@ class Denials:
             return True
 
     def repeats(self) -> list[_Record]:
-        """Returns a record for each group of denials that were counted, and forgets them."""
+        """Returns a record for each group of counted denials, and forgets them."""
         with self._lock:
             groups, self._groups = list(self._groups.values()), {}
         return groups
@@ -60,12 +60,12 @@ class Denials:
 
 
 def _without(record: _Record, names: tuple[str, ...]) -> _Record:
-    """Returns the record with these of its fields empty."""
+    """Returns the record with these fields emptied."""
     empty = {name: "" for name in names if name in record}
     return record | empty
 
 
 def _key(record: _Record) -> _Key:
-    """Returns what is equal in denials that count as the same."""
+    """Returns the fields that are equal in denials counted as the same."""
     fields = [(name, str(value)) for name, value in record.items() if name not in _OF_ONE_CALL]
     return tuple(sorted(fields))

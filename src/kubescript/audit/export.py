@@ -1,4 +1,4 @@
-"""Copies a chain, and what replaying it needs, to a new folder. `kubescript audit replay --snapshot` calls it."""
+"""Copies a chain, and the files needed to replay it, to a new folder. `kubescript audit replay --snapshot` calls it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
-    """Makes the folder `out`; returns how many scripts can be run again from it. Raises ConfigError when it exists."""
+    """Creates the folder `out`; returns how many scripts can be replayed from it. Raises ConfigError when it exists."""
     target = out / "audit.jsonl"
     if out.exists():
         raise errors.ConfigError(f"{out} exists already; name a new folder")
@@ -37,7 +37,7 @@ def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
 
 
 def _copy_chain(path: Path, target: Path) -> None:
-    """Copies the files of the chain, as they are at one moment."""
+    """Copies the files of the chain at one moment."""
     with rotation.frozen(path) as parts:
         for part in parts:
             # FILE.N becomes audit.jsonl.N.
@@ -55,7 +55,7 @@ def _private(name: str, flags: int) -> int:
 def _copy_evaluation(source: Path, target: Path, entry: dict[str, Any]) -> None:
     """Copies every file of one evaluation. Raises Skipped or Changed."""
     for folder, digest, suffix in _files(source, entry):
-        # `read` has checked that the name is a hash, so the copy cannot lie outside the folder.
+        # `read` has checked that the name is a hash, so the copy stays inside the folder.
         data = attachments.read(source / folder, digest, suffix)
         name = target / folder / (digest + suffix)
         with contextlib.suppress(FileExistsError):  # two scripts may have read the same body
@@ -65,7 +65,7 @@ def _copy_evaluation(source: Path, target: Path, entry: dict[str, Any]) -> None:
 
 
 def _files(source: Path, entry: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yields folder, hash and suffix of each file that replaying the evaluation needs."""
+    """Yields folder, hash and suffix of each file needed to replay the evaluation."""
     document = attachments.document(source, entry)
     yield "scripts", entry["script"], ".py"
     yield "replays", entry["replay"], ".json"

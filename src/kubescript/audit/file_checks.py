@@ -1,4 +1,5 @@
-"""Where audit files may lie, and how they are opened: by their owner alone, through no link that others can change.
+"""Checks where audit files may be, and opens them: only their owner may write, and no link on the path may be
+changeable by others.
 
 A process that can write to the file can rewrite the whole chain, so others must not be able to. The log, the store and
 `doctor` check their paths here.
@@ -27,16 +28,16 @@ __all__ = [
 ]
 
 _MIN_KEY_BYTES: Final = 32
-"""As many as HMAC-SHA256 puts out: a shorter key makes it weaker (RFC 2104)."""
+"""The output size of HMAC-SHA256: a shorter key makes it weaker (RFC 2104)."""
 _MIN_FREE_BYTES: Final = 1 << 20
-"""Room for some thousand records."""
+"""Space for a few thousand records."""
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _APPEND_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-"""O_NONBLOCK: opening a pipe must not wait for a reader."""
+"""With O_NONBLOCK, opening a pipe does not wait for a reader."""
 
 
 def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
-    """Returns an error whose message is for the model and whose remedy is for the operator."""
+    """Returns an error with a message for the model and a remedy for the operator."""
     return errors.AuditError(
         "the audit record cannot be written, so the answer is withheld; tell the operator of this server",
         remedy=f"{path}: {why}; {remedy}",
@@ -44,14 +45,14 @@ def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:
 
 
 def _unavailable(path: Path, error: OSError, remedy: str) -> errors.AuditError:
-    """Returns the same error for what the system said."""
+    """Returns the same error for a system error."""
     why = os.strerror(error.errno or 0)
     return unavailable(path, why, remedy)
 
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Turns what is wrong with a path into an AuditError."""
+    """Turns a fault of a path into an AuditError."""
     try:
         yield
     except private_files.NotPrivate as error:
@@ -68,7 +69,7 @@ def open_append(path: Path) -> int:
         remedy = "create the folder and let the server's user write to it; the file must not be a symbolic link"
         raise _unavailable(path, error, remedy) from None
     try:
-        # The open file is checked, not its name, which may lead elsewhere by now.
+        # The open file is checked, not its name, which may point elsewhere by now.
         with _translate_errors():
             private_files.check_status(path, os.fstat(descriptor))
     except BaseException:
@@ -78,7 +79,7 @@ def open_append(path: Path) -> int:
 
 
 def check(path: Path) -> None:
-    """Checks whether `open_append` would succeed, without making the file. Raises AuditError."""
+    """Checks whether `open_append` would succeed, without creating the file. Raises AuditError."""
     with _translate_errors():
         private_files.check_links(path)
     try:
@@ -96,9 +97,9 @@ def check(path: Path) -> None:
 
 
 def check_space(path: Path) -> None:
-    """Checks whether the disk takes some more records. Raises AuditError.
+    """Checks whether the disk has space for some more records. Raises AuditError.
 
-    A file without a name is made beside `path` and is gone when it is closed, so this also sees quotas.
+    An unnamed file is made beside `path` and disappears when closed, so this also respects quotas.
     """
     try:
         descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
@@ -107,7 +108,7 @@ def check_space(path: Path) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        # Not every file system has files without a name; then its own count of free bytes decides.
+        # Not every file system supports unnamed files; then its own count of free bytes decides.
         if error.errno not in _DISK_FULL and _free_bytes(path.parent) >= _MIN_FREE_BYTES:
             return
         why = f"the disk has less than {_MIN_FREE_BYTES >> 10} KiB left"
@@ -115,25 +116,25 @@ def check_space(path: Path) -> None:
 
 
 def _free_bytes(path: Path) -> int:
-    """Returns how many bytes a user without privileges may still write."""
+    """Returns how many bytes an unprivileged user can still write."""
     status = os.statvfs(path)
     return status.f_bavail * status.f_frsize
 
 
 def make_folder(path: Path) -> None:
-    """Makes the folder `path` for its owner alone. Raises AuditError."""
+    """Creates the folder `path` for its owner alone. Raises AuditError."""
     with _translate_errors():
         private_files.make_folder(path)
 
 
 def check_folder(path: Path) -> None:
-    """Checks whether `path` is a folder as `make_folder` makes it. Raises AuditError."""
+    """Checks whether `path` is a folder like those of `make_folder`. Raises AuditError."""
     with _translate_errors():
         private_files.check_folder(path)
 
 
 def read_key(path: Path | None) -> bytes | None:
-    """Returns the key of the chain. Raises AuditError."""
+    """Returns the chain's key. Raises AuditError."""
     if path is None:
         return None
     try:
@@ -147,7 +148,7 @@ def read_key(path: Path | None) -> bytes | None:
 
 
 def key_warning(path: Path | None) -> str:
-    """Returns a warning about a key that others can read; an empty text when they cannot."""
+    """Returns a warning about a key that others can read; empty when they cannot."""
     if path is None or not path.stat().st_mode & 0o007:
         return ""
     return f"every user of this machine can read the key {path} and forge the record with it: chmod 600"

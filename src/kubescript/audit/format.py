@@ -1,4 +1,4 @@
-"""Records as a person reads them, a line each. `kubescript audit show` prints these lines.
+"""Human-readable records, one line each. `kubescript audit show` prints these lines.
 
 The fields come from a file that a stranger may have written, so every line is made printable.
 """
@@ -43,12 +43,12 @@ def _line(record: dict[str, Any]) -> str:
 
 
 def raw(record: dict[str, Any]) -> str:
-    """Returns the record as JSON on one line, with escapes for what a terminal obeys or a reader cannot see."""
+    """Returns the record as JSON on one line, with escapes for control and invisible characters."""
     return sanitizing.escape_line(orjson.dumps(record).decode())
 
 
 def target(record: dict[str, Any]) -> str:
-    """Returns what a call asked for: `list deployments.apps shop/web`."""
+    """Returns the target of a call: `list deployments.apps shop/web`."""
     if "what" in record:
         return str(record["what"])
     if "path" in record:
@@ -61,13 +61,13 @@ def target(record: dict[str, Any]) -> str:
 
 
 def client(record: dict[str, Any]) -> str:
-    """Returns what the client of a script calls itself, with its version; `?` when it said nothing."""
+    """Returns the name and version that a script's client gives itself; `?` if it gave none."""
     name = _join(" ", record["client"], record["client_version"])
     return name or "?"
 
 
 def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
-    """Returns what the record is about, and what came of it."""
+    """Returns a record's subject and outcome."""
     if kind == "call":
         return target(record), _call_outcome(record)
     if kind == "sent":
@@ -80,7 +80,7 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
 
 
 def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
-    """Returns which plan a record is about, and what came of it."""
+    """Returns the plan that a record is about, and its outcome."""
     name = f"plan {record['plan'][:10]}"
     if kind == "plan":
         count = len(record["steps"]) + record["more_steps"]
@@ -112,7 +112,7 @@ def _script_text(record: dict[str, Any]) -> str:
 
 
 def _script_outcome(record: dict[str, Any]) -> str:
-    """Returns the code of a script's end, and the limits it ran into."""
+    """Returns the code with which a script ended, and the limits that it hit."""
     outcome: str = record["code"]
     if record.get("limits"):
         outcome += f" ({', '.join(record['limits'])})"
@@ -120,20 +120,20 @@ def _script_outcome(record: dict[str, Any]) -> str:
 
 
 def _call_outcome(record: dict[str, Any]) -> str:
-    """Returns decision and rule of a call that was not allowed, else what came of it."""
+    """Returns decision and rule of a call that was not allowed, else its outcome."""
     if record["decision"] != "allow":
-        # What could not be parsed was refused by no rule.
+        # A call that could not be parsed was refused by no rule.
         reason = record["rule"] or record["fault"]
         count = record.get("count", 0)
         times = f"x{count} since {record['first']}" if count else ""
         return _join(" ", record["decision"], reason, times)
-    # The status is 0 when no answer came.
+    # The status is 0 without an answer.
     status = str(record["status"] or "")
     return _join(" ", status, record["fault"], _count_masks(record))
 
 
 def _count_masks(record: dict[str, Any]) -> str:
-    """Returns how many values of the answer were masked; empty when none was."""
+    """Returns how many values in the answer were masked; empty for none."""
     redactions = record.get("redactions", {})
     count = sum(redactions.values())
     return f"{count} masked" if count else ""
@@ -148,5 +148,5 @@ def _size(record: dict[str, Any]) -> str:
 
 
 def _join(separator: str, *parts: str) -> str:
-    """Joins the parts that are not empty."""
+    """Joins the non-empty parts."""
     return separator.join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""What the safety rules say of the changes on record. `kubescript audit rules` prints it."""
+"""The safety rules' findings on the recorded changes. `kubescript audit rules` prints them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Judgement", "as_text", "judge"]
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One finding, and the change that it is about."""
+    """One finding, and the change that it concerns."""
 
     rule: str
     severity: configuration.Severity
@@ -27,7 +27,7 @@ class Found(msgspec.Struct, frozen=True):
 
 
 class NotJudged(msgspec.Struct, frozen=True):
-    """What one rule could not judge."""
+    """Changes that one rule could not judge."""
 
     rule: str
     changes: int
@@ -35,13 +35,13 @@ class NotJudged(msgspec.Struct, frozen=True):
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What all rules say of a record."""
+    """All rules' findings on a record."""
 
     changes: int
     findings: tuple[Found, ...]
     not_judged: tuple[NotJudged, ...]
     notes: tuple[str, ...] = ()
-    """About the configuration."""
+    """Notes about the configuration."""
 
     @property
     def is_critical(self) -> bool:
@@ -52,7 +52,7 @@ class Judgement(msgspec.Struct, frozen=True):
 def judge(
     records: Iterable[Mapping[str, Any]], settings: configuration.Configuration, *, planned: bool = False
 ) -> Judgement:
-    """Returns what the rules say of all sessions. `planned`: of plans that were not applied, too."""
+    """Returns the rules' findings on all sessions; with `planned`, also on plans that were not applied."""
     found: list[Found] = []
     unknown: collections.Counter[tuple[str, str]] = collections.Counter()
     count = 0
@@ -79,7 +79,7 @@ def _has_no_scope(settings: configuration.Configuration) -> bool:
 
 
 def as_text(judgement: Judgement) -> str:
-    """Returns the judgement as a person reads it, a line for each finding."""
+    """Returns the judgement in human-readable form, one line for each finding."""
     lines = []
     for found in judgement.findings:
         about = f"{found.time} {found.origin} {found.severity} {found.rule}"

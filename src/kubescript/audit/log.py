@@ -1,8 +1,8 @@
-"""The audit file. Any number of threads and processes append to it under a lock, so that the chain stays one.
+"""The audit file. Any number of threads and processes append to it under a lock, so that it stays one chain.
 
 The recorder appends here. Each append takes the file's lock, finds the end of the chain (another process may have moved
-it), and writes one whole line with one system call. The next append finds what a crash tore, leaves it where it is, and
-names it in a record. A full file is rotated, and the next one continues with its last hash.
+it), and writes one whole line with one system call. If a crash has torn a line, the next append leaves it in place and
+adds a record about it. A full file is rotated, and the next one continues from its last hash.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ log = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT_S: Final = 10.0
 _LOCK_RETRY_S: Final = 0.0005
-"""Seconds between two tries; a record takes a tenth of that."""
+"""Seconds between two tries; writing a record takes a tenth of that."""
 _REMEDY: Final = "free some space, or check the disk"
 
 
 class AuditLog:
-    """One audit file, written from many threads at once."""
+    """One audit file. Safe for use from many threads."""
 
     def __init__(self, path: Path, *, max_bytes: int = 0, keep: int = 0, key: bytes | None = None) -> None:
         self.path = path
@@ -47,7 +47,7 @@ class AuditLog:
         self._head = chain.Head()
         self._lost_records = 0
         self._missing_head: chain.Head | None = None
-        """The last head this process saw, when the chain no longer holds it."""
+        """The chain's end as this process last saw it, when the chain no longer contains it."""
 
     @property
     def head(self) -> chain.Head:
@@ -55,7 +55,7 @@ class AuditLog:
         return self._head
 
     def check(self) -> None:
-        """Opens the file if it is closed. Raises AuditError when it cannot; the record to come then counts as lost."""
+        """Opens the file if it is closed. Raises AuditError when it cannot; the coming record then counts as lost."""
         try:
             with self._hold_file():
                 pass
@@ -65,7 +65,7 @@ class AuditLog:
             raise
 
     def append(self, fields: dict[str, Any], *, sync: bool = True) -> None:
-        """Writes one record; with `sync`, returns when it is on the disk. Raises AuditError when it is not."""
+        """Writes one record; with `sync`, returns once it is on disk. Raises AuditError on failure."""
         waiting = None
         try:
             with self._hold_file() as descriptor:
@@ -73,7 +73,7 @@ class AuditLog:
                 self._write(fields)
                 if sync:
                     waiting = os.dup(self._descriptor or descriptor)
-            # The wait for the disk is outside the lock, so that others write meanwhile.
+            # The wait for the disk is outside the lock, so that others can write during it.
             if waiting is not None:
                 _sync(waiting)
         except OSError as error:
@@ -104,7 +104,7 @@ class AuditLog:
                     fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def _lock_current_file(self) -> int:
-        """Locks the file that is at `path` now: another process may have rotated the one that was."""
+        """Locks the file that is now at `path`: another process may have rotated the previous one."""
         while True:
             if self._descriptor is None:
                 self._descriptor, self._size = file_checks.open_append(self.path), -1
@@ -115,8 +115,8 @@ class AuditLog:
             self.close()
 
     def _lock_file(self, descriptor: int) -> None:
-        """Takes the file's lock. Gives up after a while: a server that was stopped while it held the lock must not stop
-        this one for ever. Raises AuditError."""
+        """Takes the file's lock. Gives up after a while: a server that was stopped while holding the lock must not
+        block this one forever. Raises AuditError."""
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:
             try:
@@ -130,7 +130,7 @@ class AuditLog:
                 return
 
     def _prepare_end(self, descriptor: int) -> None:
-        """Makes the file ready for the next record: finds the end of the chain, rotates a full file, records a gap."""
+        """Prepares the file for the next record: finds the end of the chain, rotates a full file, records a gap."""
         size = os.fstat(descriptor).st_size
         if size != self._size:
             self._catch_up(descriptor, size)
@@ -140,7 +140,7 @@ class AuditLog:
             self._record_gap()
 
     def _record_gap(self) -> None:
-        """Records how many records could not be written. Raises OSError; they still count as lost then."""
+        """Records how many records could not be written. Raises OSError; they then still count as lost."""
         lost, self._lost_records = self._lost_records, 0
         fields = {"type": "gap", "records": lost, "time": chain.now()}
         try:
@@ -150,10 +150,10 @@ class AuditLog:
             raise
 
     def _check_replaced(self, old: os.stat_result) -> None:
-        """Notes a missing record when the file we wrote is no longer at `path`, and was not merely rotated.
+        """Notes a missing record when the file we wrote is no longer at `path` and was not merely rotated.
 
-        A rotated file is one of FILE.N. When the file has no name at all, or one elsewhere, and the chain that is there
-        begins before our last record, that record is gone.
+        A rotated file is one of FILE.N. If the old file was deleted or moved elsewhere, and the chain at `path` begins
+        before our last record, that record is gone.
         """
         first = None
         if not old.st_nlink:
@@ -164,8 +164,8 @@ class AuditLog:
             self._missing_head = self._head
 
     def _check_changed(self, descriptor: int, size: int) -> None:
-        """Notes a missing record when what we wrote last no longer stands where we wrote it."""
-        # No server cuts what is written: a torn write is taken back before the lock is released.
+        """Notes a missing record when our last line is no longer where we wrote it."""
+        # No server truncates complete records: a torn write is undone before the lock is released.
         if size < self._size:
             self._missing_head = self._head
             return
@@ -177,7 +177,7 @@ class AuditLog:
             self._missing_head = self._head
 
     def _record_missing(self) -> None:
-        """Records a missing record, and logs its hash: no file here has it any more."""
+        """Records a missing record, and logs its hash, which no file here contains any more."""
         if self._missing_head is None:
             return
         lost = self._missing_head
@@ -189,8 +189,8 @@ class AuditLog:
         self._missing_head = None
 
     def _catch_up(self, descriptor: int, size: int) -> None:
-        """Continues where the file ends, also after another process. Ends a torn line with a newline and names it in a
-        record."""
+        """Continues at the end of the file, even if another process wrote it. Ends a torn line with a newline and adds
+        a record about it."""
         self._check_changed(descriptor, size)
         torn, whole, last = chain_end.read(self.path, descriptor, size, self._key)
         previous = None
@@ -209,7 +209,7 @@ class AuditLog:
         self._record_missing()
 
     def _record_repair(self, torn: bytes) -> None:
-        """Records the length and the hash of a torn line, which excuse it: `verify` would call it changed."""
+        """Records the length and hash of a torn line, so that `verify` does not report it as changed."""
         digest = hashlib.sha256(torn).hexdigest()
         fields = {"type": "repair", "time": chain.now(), "torn_bytes": len(torn), "torn_sha256": digest}
         self._write(fields)
@@ -217,7 +217,7 @@ class AuditLog:
     def _continue_from(self, head: chain.Head) -> None:
         """Continues from the end of the chain, unless it has fewer records than this process has seen.
 
-        After `rm`, `mv` or `: >` what is gone must show as missing. Servers that rotate leave an end that is no less.
+        After `rm`, `mv` or `: >`, the lost records must show as missing. Rotation never shortens the chain.
         """
         if head.seq >= self._head.seq:
             self._head = head
@@ -225,7 +225,7 @@ class AuditLog:
             self._missing_head = self._head
 
     def _write_first_record(self, previous: str) -> None:
-        """Writes the first record of a file; like every record it carries the hash of the one before."""
+        """Writes the first record of a file; like every record, it contains the hash of the one before."""
         self._write(
             {
                 "type": "file",
@@ -236,12 +236,12 @@ class AuditLog:
                 "kubescript": kubescript.__version__,
             }
         )
-        # The file's name is on the disk only when its folder is.
+        # The file's name is on disk only once its folder is.
         _sync(os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def _rotate(self, descriptor: int) -> None:
-        """Sets the full file aside and opens the next. Another process may lock that one first, but only to write the
-        same first record."""
+        """Sets the full file aside and opens the next. Another process may lock the new one first, but only to write
+        the same first record."""
         os.fdatasync(descriptor)
         self.path.rename(rotation.next_name(self.path))
         for old in rotation.surplus(self.path, self._keep):
@@ -252,7 +252,7 @@ class AuditLog:
         self._catch_up(descriptor, size)
 
     def _write(self, fields: dict[str, Any]) -> None:
-        """Writes one record behind the end of the chain. Raises AuditError or OSError; the end then stays."""
+        """Writes one record at the end of the chain. Raises AuditError or OSError; the end then does not move."""
         line, head = chain.seal(fields, self._head, self._key)
         if len(line) > chain.MAX_LINE:
             raise file_checks.unavailable(self.path, "a record is too long", "report this")
@@ -265,12 +265,12 @@ class AuditLog:
         try:
             written = os.write(self._descriptor, data)
             if written < len(data):
-                # A short write gives no reason; writing the rest raises the one there is.
+                # A short write gives no reason; writing the rest raises the actual error.
                 written += os.write(self._descriptor, data[written:])
             if written < len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError:
-            # An append-only file (chattr +a) cannot be cut: it stays torn, and the next append mends it.
+            # An append-only file (chattr +a) cannot be truncated: it stays torn, and the next append repairs it.
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._size)
             self._size = -1
@@ -279,7 +279,7 @@ class AuditLog:
 
 
 def _last(files: list[Path]) -> Path | None:
-    """Returns the newest of the rotated files; None when there is none."""
+    """Returns the newest rotated file; None without any."""
     return files[-1] if files else None
 
 

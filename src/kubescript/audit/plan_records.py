@@ -1,7 +1,7 @@
-"""What the record says of plans: that one was made, who decided on it, and how its application ended.
+"""The records of a plan: that it was made, who decided on it, and how its application ended.
 
-The three records of one plan have its id and its hash (`plan_hash`: the chain keeps `hash` for itself); its requests
-are recorded as calls, with the id.
+The three records of a plan contain its id and its hash (as `plan_hash`: the chain reserves `hash`); its requests are
+recorded as calls, with the id.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["describe_application", "describe_decision", "describe_plan"]
 
 _MAX_STEPS: Final = 100
 _STEPS_BYTES: Final = 24 * 1024
-"""Bytes of JSON that a record has for its steps. A line has 32 KiB."""
+"""Bytes of JSON for a record's steps. A line has 32 KiB."""
 
 
 def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def describe_decision(plan_id: str, decision: plan_record.Decision, text_filter:
 
 
 def describe_application(record: plan_record.Record, text_filter: TextFilter) -> dict[str, Any]:
-    """Returns the record of how the application of a plan ended."""
+    """Returns the record of the end of a plan's application."""
     return {
         "type": "applied",
         "time": chain.now(),
@@ -68,7 +68,7 @@ def describe_application(record: plan_record.Record, text_filter: TextFilter) ->
 
 
 def _steps(steps: Sequence[plan.Step], text_filter: TextFilter) -> Iterator[dict[str, Any]]:
-    """Yields what is said of each step, as long as there is room."""
+    """Yields the fields of each step, as long as there is room."""
     left = _STEPS_BYTES
     for position, step in enumerate(steps):
         fields = recorded_changes.fields_of(step, text_filter, left // (len(steps) - position))

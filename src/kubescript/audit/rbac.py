@@ -1,8 +1,8 @@
-"""The least RBAC that would have allowed exactly what is on record. `kubescript audit role` prints it.
+"""The least RBAC that would have allowed exactly the recorded calls. `kubescript audit role` prints it.
 
-A call counts when it was allowed here and the API server let it through: also one answered with 404, which RBAC has to
-permit before the server looks. What was done in one namespace becomes a Role there, what was done over all of them or
-outside any a ClusterRole. Names are kept where a call named an object.
+A call counts when it was allowed here and the API server let it through: this includes answers of 404, since RBAC comes
+before the look-up. Calls in one namespace become a Role there, calls over all of them or outside any become a
+ClusterRole. Names are kept where a call named an object.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ _Texts = tuple[str, ...]
 
 _API: Final = "rbac.authorization.k8s.io"
 _ANY: Final = ""
-"""No name: the verb was used on all objects of the resource."""
+"""An empty name: the verb was used on all objects of the resource."""
 _REFUSED: Final = frozenset({401, 403, 429})
 _MASKED: Final = "\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}"
 
 
 @dataclass(slots=True)
 class _Used:
-    """What was done in one namespace, or, under the name "", in the whole cluster."""
+    """The permissions used in one namespace, or in the whole cluster under the name ""."""
 
     names: defaultdict[tuple[str, str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Group, resource and verb → the names it was used on."""
+    """Group, resource and verb → the names that were used."""
     paths: set[str] = field(default_factory=set)
 
 
 def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = False) -> str:
     """Returns roles as YAML documents, one set per context, with their bindings as comments.
 
-    RBAC cannot allow a part of an object. So calls of which the metadata or a Helm release was served are in the roles
+    RBAC cannot allow a part of an object. So calls that were served only metadata or a Helm release are in the roles
     only with `metadata`; without it a comment names them.
     """
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
@@ -63,7 +63,7 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = Fa
 
 
 def _left_out(calls: set[str]) -> str:
-    """Returns the comment that names what the roles do not allow."""
+    """Returns the comment that names the omitted calls."""
     if not calls:
         return ""
     shown = sanitizing.printable(", ".join(sorted(calls)))
@@ -82,19 +82,19 @@ def _was_allowed(record: dict[str, Any]) -> bool:
 
 
 def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
-    """Adds what one call did to what was done in its namespace."""
+    """Adds one call to the permissions used in its namespace."""
     if "path" in record:
-        # Requests that are for no resource lie outside all namespaces.
+        # Requests for non-resource paths belong to no namespace.
         namespaces[""].paths.add(record["path"])
         return
     resource = record["resource"]
     if record["subresource"]:
         resource = f"{resource}/{record['subresource']}"
-    # A masked name is not the object's name, so its rule has to allow all names: see docs/audit.md.
+    # A masked name is not the object's name, so its rule must allow all names: see docs/audit.md.
     name = _ANY if _MASKED in record["name"] else record["name"]
     used = namespaces[record["namespace"]]
     group = record["group"]
-    if record.get("served") == "release":  # it was read out of a Secret or ConfigMap, which the version names
+    if record.get("served") == "release":  # it was read from a Secret or ConfigMap, as the version says
         group, resource = "", record["version"]
     key = (group, resource, record["verb"])
     used.names[key].add(name)
@@ -114,7 +114,7 @@ def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
 
 
 def _subtract(used: _Used, everywhere: _Used) -> None:
-    """Removes what the ClusterRole allows anyway: it needs no rule in a Role."""
+    """Removes permissions that the ClusterRole already grants."""
     for key, names in list(used.names.items()):
         wide = everywhere.names.get(key, set())
         left = set() if _ANY in wide else names - wide
@@ -125,7 +125,7 @@ def _subtract(used: _Used, everywhere: _Used) -> None:
 
 
 def _rules(used: _Used) -> list[dict[str, Any]]:
-    """Returns as few rules as say it: verbs of the same names share one, then resources of the same verbs."""
+    """Returns the fewest rules: verbs with the same names share one, then resources with the same verbs."""
     rules = []
     for key, resources in sorted(_resources_by_verbs(used).items()):
         group, verbs, names = key
@@ -136,7 +136,7 @@ def _rules(used: _Used) -> list[dict[str, Any]]:
 
 
 def _resources_by_verbs(used: _Used) -> dict[tuple[str, _Texts, _Texts], set[str]]:
-    """Returns group, verbs and names → the resources that go with them."""
+    """Returns group, verbs and names → the resources that they apply to."""
     resources: defaultdict[tuple[str, _Texts, _Texts], set[str]] = defaultdict(set)
     for key, verbs in _verbs_by_names(used).items():
         group, resource, names = key
@@ -147,7 +147,7 @@ def _resources_by_verbs(used: _Used) -> dict[tuple[str, _Texts, _Texts], set[str
 
 
 def _verbs_by_names(used: _Used) -> dict[tuple[str, str, _Texts], set[str]]:
-    """Returns group, resource and names → the verbs that go with them."""
+    """Returns group, resource and names → the verbs that they apply to."""
     verbs: defaultdict[tuple[str, str, _Texts], set[str]] = defaultdict(set)
     for key, names in used.names.items():
         group, resource, verb = key
@@ -173,7 +173,7 @@ def _rule(
 
 
 def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
-    """Returns a role as YAML, and behind it the binding as a comment: who is bound is not on record."""
+    """Returns a role as YAML, followed by its binding as a comment, since the subjects are not recorded."""
     kind = "Role" if namespace else "ClusterRole"
     metadata = {"name": name}
     if namespace:

@@ -1,6 +1,5 @@
-"""The records of a chain, oldest first, whatever their integrity. The `kubescript audit` commands read them here;
-`verify` judges whether they are what was written.
-"""
+"""The records of a chain, oldest first, without a check of their integrity. The `kubescript audit` commands read them
+here; `verify` checks whether they were altered."""
 
 from __future__ import annotations
 
@@ -20,20 +19,20 @@ __all__ = ["Filter", "of_plan", "records"]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which records to read."""
+    """The choice of records to read."""
 
     session: str = ""
     script: str = ""
-    """The beginning of a script's hash, or an evaluation."""
+    """The beginning of a script's hash, or of an evaluation's id."""
     since: datetime | None = None
     denied: bool = False
     plan: str = ""
-    """The beginning of a plan's id: its decisions, its application, and the script that has made it."""
+    """The beginning of a plan's id: selects its decisions, its application, and the script that made it."""
     evaluations: frozenset[str] = frozenset()
     """The evaluations that made the plan."""
 
     def __call__(self, record: dict[str, Any]) -> bool:
-        """Says whether the filter lets this record through."""
+        """Says whether the filter admits this record."""
         if self.session and not _starts(record, "session", self.session):
             return False
         if self.script and not self._is_of_script(record):
@@ -64,14 +63,15 @@ def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
 
 
 def of_plan(path: Path, plan: str) -> Filter:
-    """Returns the filter for all that became of a plan."""
+    """Returns the filter for a plan's whole history."""
     made = records(path, Filter(plan=plan))
     evaluations = frozenset(record["evaluation"] for record in made if "evaluation" in record)
     return Filter(plan=plan, evaluations=evaluations)
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:
-    """Yields every record that is JSON. Raises ConfigError when a file has lines but no record: it is another file."""
+    """Yields every record that is JSON. Raises ConfigError when a file has lines but no records: it is not an audit
+    file."""
     lines = count = 0
     with rotation.frozen(path) as parts:
         for line in itertools.chain.from_iterable(part.lines() for part in parts):
@@ -89,7 +89,7 @@ def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[st
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line)
-    except (ValueError, RecursionError):  # a stranger's line may nest deeper than the parser goes
+    except (ValueError, RecursionError):  # a stranger's line may be nested deeper than the parser supports
         return None
     if isinstance(record, dict) and isinstance(record.get("time"), str):
         return record

@@ -1,7 +1,7 @@
-"""Changes of a cluster as the record has them: what the record of a plan says of each step, and how they are read back.
+"""Changes of a cluster as recorded: writes a plan's steps into its record, and reads them back.
 
-A change is a call that was allowed, that the API server carried out, and that was no dry run. Of a call the record has
-the target alone. Where the call was part of a plan, the plan's record says the rest.
+A change is a call that was allowed, was carried out by the API server, and was not a dry run. The record of a call
+contains only its target. If the call was part of a plan, the plan's record has the rest.
 """
 
 from __future__ import annotations
@@ -24,21 +24,22 @@ __all__ = ["Session", "fields_of", "sessions"]
 _TARGET: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 _WRITES: Final = frozenset({"create", "delete", "deletecollection", "patch", "update"})
 _QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
-"""Groups of which objects are created only to get an answer."""
+"""Groups whose objects are created only to get an answer."""
 _LISTS: Final = ("finalizers", "owners", "uses", "images", "new_images", "fields", "dropped", "named")
-"""Texts of a change that come from the cluster or the script; in the order in which a record keeps them."""
+"""Texts of a change that come from the cluster or the script, in the order in which a record keeps them."""
 _CUT: Final = frozenset({"fields", "dropped"})
-"""Those of which a part says something. The others are left out whole when they are too long."""
+"""Those that are still useful when shortened. The others are left out entirely when too long."""
 _MAX_TEXT: Final = 300
 _KEYS_BYTES: Final = 120
-"""Bytes that the names of all lists take."""
+"""Bytes for the names of all lists."""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
 
 
 def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int) -> dict[str, Any]:
-    """Returns what the record of a plan says of one step: in `most` bytes of JSON, unless its target takes more."""
+    """Returns the fields of one step in a plan's record, in at most `most` bytes of JSON, unless its target takes
+    more."""
     change = review.change_of(step)
     fields: dict[str, Any] = msgspec.to_builtins(change)
     for name in ("namespace", "name"):
@@ -46,7 +47,8 @@ def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int
     texts = _take_texts(fields)
     fields["findings"] = sorted({finding.rule for finding in step.findings})
     left = most - len(orjson.dumps(fields)) - _KEYS_BYTES
-    # What does not fit is not masked at all; a mask may be longer than what it stands for.
+    # Text that does not fit is not masked at all. It is cut again after masking, since a mask may be longer than its
+    # value.
     masked = _mask_texts(_within(texts, left), text_filter)
     kept = _within(masked, left)
     labels = kept.pop("labels", None)
@@ -60,7 +62,7 @@ def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int
 
 
 def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
-    """Takes the labels and the lists of a change out of its fields; returns them as texts."""
+    """Removes the labels and the lists of a change from its fields; returns them as texts."""
     texts: dict[str, list[str]] = {}
     if "labels" in fields:
         labels = fields.pop("labels")
@@ -72,7 +74,7 @@ def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFilter) -> dict[str, list[str]]:
-    """Returns the texts masked, on one line each; nothing when they cannot be told apart any more."""
+    """Returns the texts masked, on one line each; none when masking has merged lines."""
     lines = [text.replace("\n", " ") for each in texts.values() for text in each]
     whole = text_filter.redact("\n".join(lines), lambda _: None, script_records.patience())
     masked = whole.split("\n")
@@ -83,7 +85,7 @@ def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFil
 
 
 def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
-    """Returns what of the texts fits into so many bytes of JSON."""
+    """Returns the texts that fit into `most` bytes of JSON."""
     kept = {}
     for name, each in texts.items():
         fitting = _fitting(each, most)
@@ -94,7 +96,7 @@ def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
 
 
 def _fitting(texts: list[str], most: int) -> list[str]:
-    """Returns the first of the texts that fit into so many bytes."""
+    """Returns the first texts that fit into `most` bytes."""
     for count, text in enumerate(texts):
         most -= len(orjson.dumps(text)) + 1
         if most < 0:
@@ -107,15 +109,15 @@ def _fitting(texts: list[str], most: int) -> list[str]:
 
 @dataclass
 class Session:
-    """What one client has changed in one cluster."""
+    """The changes that one client made in one cluster."""
 
     changes: list[transcript.Change] = field(default_factory=list)
     origins: list[str] = field(default_factory=list)
-    """Where each change comes from: `plan p-5f0e…`, `script c8f949e8`, `kubectl_apply`."""
+    """Origin of each change: `plan p-5f0e…`, `script c8f949e8`, `kubectl_apply`."""
     times: list[str] = field(default_factory=list)
 
     def add(self, change: transcript.Change, found: Mapping[str, Any]) -> None:
-        """Adds a change that this record is about."""
+        """Adds a change from this record."""
         moment = datetime.datetime.fromisoformat(found["time"])
         self.changes.append(msgspec.structs.replace(change, at=moment.timestamp()))
         self.origins.append(_origin(found))
@@ -123,7 +125,7 @@ class Session:
 
 
 def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> list[Session]:
-    """Returns what each client has changed, oldest first; with `planned`, what it would have changed too.
+    """Returns each client's changes, oldest first; with `planned`, including plans that were not applied.
 
     Raises KeyError, TypeError or ValueError for a record of another shape.
     """
@@ -137,7 +139,7 @@ def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> 
             for step in steps if planned else ():
                 session.add(step, one)
         elif _is_change(one):
-            # The approver's session applies a plan, but the changes belong to the session that planned them.
+            # The approver's session applies a plan, but its changes belong to the session that planned them.
             session, steps = plans.get(one.get("plan", ""), (session, []))
             sent = _take_step(steps, one)
             if sent is None:
@@ -158,7 +160,7 @@ def _is_change(one: Mapping[str, Any]) -> bool:
 
 
 def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
-    """Takes the first step that the call sends off the steps."""
+    """Removes from `steps` the first step that the call sends, and returns it."""
     for step in steps:
         if _is_same(step, one):
             steps.remove(step)
@@ -167,13 +169,14 @@ def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transc
 
 
 def _is_same(step: transcript.Change, one: Mapping[str, Any]) -> bool:
-    """Says whether a call sends this step. A create has its object's name in the body, and not in the call."""
+    """Says whether a call sends this step. A create has its object's name in the body, not in the call."""
     names = (name for name in _TARGET if name != "name" or one["name"])
     return all(getattr(step, name) == one[name] for name in names)
 
 
 def _change_of_call(one: Mapping[str, Any]) -> transcript.Change:
-    """Returns the change of a call without a plan: its target, and what the status tells of the object."""
+    """Returns the change of a call without a plan: its target, and whether the object existed, as the status
+    implies."""
     target = {name: one[name] for name in _TARGET}
     existed = one["verb"] != "create" and one["status"] != 201
     return _change(target | {"existed": existed})

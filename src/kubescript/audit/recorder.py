@@ -1,7 +1,7 @@
 """Puts scripts and their API calls on the audit record. The evaluator asks it for an entry per script.
 
-What cannot be recorded has no effect: a call that may change something is recorded before it is sent, and every other
-call before its script gets an answer.
+An effect needs a record: a call that may change something is recorded before it is sent, and every other call before
+its script gets an answer.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def open_recorder(settings: config.Audit, redact: script_records.Redact) -> Reco
 
 
 def state(settings: config.Audit) -> tuple[bool, str]:
-    """Returns whether recording would work, or is off, and a line that says so. Changes nothing on the disk."""
+    """Returns whether recording would work, or is off, and a line that says so. Changes nothing on disk."""
     if settings.file is None:
         return True, "off: nothing is recorded; pass --audit FILE"
     try:
@@ -119,21 +119,21 @@ class Recorder:
         return Entry(self, subject, script, limits, where)
 
     def journal(self, caller: types.Caller) -> Entry:
-        """Opens an entry for calls that no script makes."""
+        """Opens an entry for calls without a script."""
         subject = self._subject(caller, "")
         return Entry(self, subject, "", runs.Limits(), ((), ""), counts_denials=False)
 
     def record_plan(self, new: plan.Plan) -> None:
-        """Records a plan that no script has made. Raises AuditError."""
+        """Records a plan that no script made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
         self.write(fields | plan_records.describe_plan(new, self.text_filter), final=True)
 
     def record_decision(self, plan_id: str, decision: plan_record.Decision) -> None:
-        """Records a decision on a plan, before it counts. Raises AuditError."""
+        """Records a decision on a plan, before it takes effect. Raises AuditError."""
         self.write(plan_records.describe_decision(plan_id, decision, self.text_filter), final=True)
 
     def record_application(self, ended: plan_record.Record) -> None:
-        """Records how the application of a plan ended. Raises AuditError."""
+        """Records how a plan's application ended. Raises AuditError."""
         self.write(plan_records.describe_application(ended, self.text_filter), final=True)
 
     def application(self, plan: str, user: str) -> Entry:
@@ -141,7 +141,7 @@ class Recorder:
         return self.journal(types.Caller(client=f"plan {plan}", user=user))
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
-        """Records a script that was not run. Raises AuditError."""
+        """Records a script that did not run. Raises AuditError."""
         subject = self._subject(caller, _digest(script))
         size = _size(script)
         fields = script_records.describe_refusal(subject, size, code)
@@ -150,8 +150,8 @@ class Recorder:
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
         """Writes one record. Raises AuditError.
 
-        A `final` record ends something that a caller waits for: with `fsync = "answer"` it and all records before it
-        are on the disk when this returns.
+        A `final` record ends something that a caller waits for: with `fsync = "answer"`, it and all records before it
+        are on disk when this returns.
         """
         sync = self._fsync == "record"
         if final and self._fsync == "answer":
@@ -159,7 +159,7 @@ class Recorder:
         self._log.append(fields, sync=sync)
 
     def close(self) -> None:
-        """Records that the server ends in the orderly way, and closes the file."""
+        """Records the orderly end of the server, and closes the file."""
         fields = {"type": "stop", "time": chain.now(), "pid": os.getpid()}
         try:
             self.write(fields, final=True)
@@ -181,7 +181,7 @@ class Recorder:
         )
 
     def _log_head(self, event: str) -> None:
-        """Logs the head of the chain: a copy of it elsewhere proves that nothing was cut off the end."""
+        """Logs the end of the chain: a copy of it elsewhere proves that the chain was not truncated."""
         head = self._log.head
         text = "audit %s: %d records, head %s"
         log.info(text, self._log.path, head.seq, head.hash, extra={"event": event})
@@ -200,7 +200,7 @@ class Entry:
         *,
         counts_denials: bool = True,
     ) -> None:
-        """`counts_denials`: those that repeat are counted instead of written, until `close`."""
+        """With `counts_denials`, repeated denials are counted, and written only by `close`."""
         self._recorder = recorder
         self._subject = subject
         self._size = _size(script)
@@ -211,7 +211,7 @@ class Entry:
         if recorder.store.responses:
             self._capture = replays.Capture(recorder.store, recorder.text_filter.redact)
         self._first_error: errors.AuditError | None = None
-        """Why the first record that is missing could not be written."""
+        """Why the first missing record could not be written."""
         self.agent = f"evaluation={subject.evaluation}"
         if subject.script:
             self.agent += f"; script={subject.script[:16]}"
@@ -224,9 +224,9 @@ class Entry:
         self._recorder.write(fields, final=True)
 
     def record(self, done: records.Record) -> None:
-        """Records a call that has ended. Raises AuditError; the script gets no answer then.
+        """Records a call that has ended. Raises AuditError; the script then gets no answer.
 
-        A denial that repeats is counted, and recorded with the end of the script.
+        A repeated denial is counted, and recorded with the end of the script.
         """
         fields = script_records.describe_call(self._subject, done, self._recorder.text_filter)
         if self._denials is not None and done.verdict != "allow" and self._denials.is_repeat(fields):
@@ -237,18 +237,18 @@ class Entry:
         try:
             self._recorder.write(fields)
         except errors.AuditError as error:
-            # Kept for `close`: a script may catch what this call raises.
+            # Kept for `close`: a script may catch the error that this call raises.
             self._first_error = self._first_error or error
             raise
 
     def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
-        """Returns `on_call`, which also saves what the worker gets where the operator asked for that."""
+        """Returns `on_call`, which also saves the worker's answers if the operator asked for that."""
         if self._capture is None:
             return on_call
         return self._capture.wrap(on_call)
 
     def record_plan(self, made: plan.Plan) -> None:
-        """Records the plan that the script has made. Raises AuditError."""
+        """Records the plan that the script made. Raises AuditError."""
         fields = self._subject.fields("plan") | plan_records.describe_plan(made, self._recorder.text_filter)
         self._recorder.write(fields, final=True)
 
@@ -268,7 +268,7 @@ class Entry:
                 fields["replay"] = self._capture.save(self._limits, self._where, summary, missed, answer)
         except errors.AuditError as error:
             self._first_error = self._first_error or error
-        # The client gets this code in place of the answer, so the record of the script says it too.
+        # The client gets this code in place of the answer, so the script's record contains it too.
         if self._first_error is not None:
             fields["code"] = "audit.unavailable"
         self._recorder.write(fields, final=True)
@@ -280,7 +280,7 @@ class Entry:
 
 
 def _digest(script: str) -> str:
-    # Scripts may hold halves of surrogate pairs, which strict UTF-8 refuses.
+    # Scripts may contain lone surrogates, which strict UTF-8 refuses.
     data = script.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()
 

@@ -1,6 +1,5 @@
-"""What one script received: each call it made and the answer its worker got. `kubescript audit replay` gives the same
-answers again. The recorder makes one `Capture` per script where the operator asked for that (`audit.responses`).
-"""
+"""A script's calls and the answers that its worker got, from which `kubescript audit replay` gives the same answers
+again. The recorder makes one `Capture` per script if the operator asked for that (`audit.responses`)."""
 
 from __future__ import annotations
 
@@ -23,13 +22,13 @@ __all__ = ["Capture", "fingerprint"]
 
 
 def fingerprint(call: exchanges.Call) -> str:
-    """Returns a hash that is the same for the same call; no query value or body can be read from it."""
+    """Returns a hash that identifies the call without revealing query values or the body."""
     data = msgspec.json.encode(call)
     return hashlib.sha256(data).hexdigest()
 
 
 class Capture:
-    """Saves the answers to a script's calls, after redaction. Calls may be answered side by side."""
+    """The recording of the answers to a script's calls, after redaction. Calls may be answered concurrently."""
 
     def __init__(self, kept_files: attachments.Store, redact: script_records.Redact) -> None:
         self._store = kept_files
@@ -37,10 +36,10 @@ class Capture:
         self._lock = threading.Lock()
         self._calls: list[dict[str, Any]] = []
         self.failed: errors.AuditError | None = None
-        """Why the first answer that is missing could not be saved."""
+        """Why the first missing answer could not be saved."""
 
     def wrap(self, on_call: types.OnCall) -> types.OnCall:
-        """Returns `on_call` with its answers saved on their way to the worker."""
+        """Returns `on_call`, which saves its answers on their way to the worker."""
 
         def answer(call: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
             reply, response = on_call(call, timeout_s)
@@ -72,10 +71,10 @@ class Capture:
         return masked
 
     def _save_chunks(self, chunks: Iterator[bytes], captured: dict[str, Any]) -> Iterator[bytes]:
-        """Yields the chunks of a body, each saved before the worker gets it."""
+        """Yields a body's chunks, each saved before the worker gets it."""
         try:
             sink = self._store.sink()
-            # This stays when the script stops reading early: the generator is closed at a `yield`.
+            # This remains if the script stops reading early: the generator is then closed at a `yield`.
             captured["fault"] = {"code": "closed", "message": "the script did not read to the end"}
             try:
                 for chunk in chunks:

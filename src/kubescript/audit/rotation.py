@@ -1,4 +1,4 @@
-"""The files of one chain: FILE.1, FILE.2, … set aside in this order, and FILE, which is written.
+"""The files of one chain: FILE.1, FILE.2, … rotated in this order, and FILE, the current one.
 
 The log finds the next name and the last hash here; readers of a chain freeze its files here.
 """
@@ -33,33 +33,33 @@ __all__ = [
 ]
 
 _LOCK_TIMEOUT_S: Final = 2.0
-"""A server holds the lock for a tenth of a millisecond. A server that was stopped while it held the lock must not stop
-readers."""
+"""Seconds to wait for the lock. A server holds it for a tenth of a millisecond; one that was stopped while holding it
+must not block readers."""
 _LOCK_RETRY_S: Final = 0.001
 _MAX_OPEN_FILES: Final = 256
-"""Rotated files that are held open at a time. Servers remove the oldest first, and never so many while they
-are read."""
+"""Most rotated files that are held open at a time. Servers remove the oldest first, and never this many during one
+read."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(slots=True)
 class Part:
-    """One file of a chain as it was at one moment. Servers may go on writing, rotating and removing files."""
+    """One file of a chain, frozen at one moment. Servers may go on writing, rotating and removing files."""
 
     path: Path
     size: int | None = None
-    """How many bytes it had then: what is written later is not read. None: read to its end."""
+    """Its size at that moment: later bytes are not read. None: read to its end."""
     stream: BinaryIO | None = None
     """Open when the file might be removed before it is read."""
 
     def lines(self) -> Iterator[bytes]:
-        """Yields the lines with their newlines, at most two records long. May be called again."""
+        """Yields the lines with their newlines, in pieces of at most two records' length. May be called again."""
         with self._open() as stream:
             if stream.seekable():
                 stream.seek(0)
             left = self.size
             while True:
-                # A stranger's file may hold one endless line.
+                # A stranger's file may contain one endless line.
                 most = 2 * chain.MAX_LINE
                 if left is not None:
                     most = min(most, left)
@@ -71,7 +71,7 @@ class Part:
                 yield line
 
     def _open(self) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Opens the file, unless it is open already."""
+        """Opens the file, or returns the stream that is already open."""
         if self.stream is None:
             return self.path.open("rb")
         return contextlib.nullcontext(self.stream)
@@ -79,7 +79,7 @@ class Part:
 
 @contextlib.contextmanager
 def frozen(path: Path) -> Iterator[list[Part]]:
-    """Yields the files of the chain that ends in `path`, oldest first, as they are at one moment. Raises OSError."""
+    """Yields the files of the chain that ends in `path`, oldest first, frozen at one moment. Raises OSError."""
     with contextlib.ExitStack() as held:
         current = _current(path, held)
         try:
@@ -90,14 +90,14 @@ def frozen(path: Path) -> Iterator[list[Part]]:
 
 
 def _current(path: Path, held: contextlib.ExitStack) -> Part:
-    """Opens and locks FILE itself, so that no server rotates it just now. A pipe is read as it comes."""
+    """Opens and locks FILE itself, so that no server rotates it now. A pipe is read as it comes."""
     deadline = time.monotonic() + _LOCK_TIMEOUT_S
     while True:
         late = time.monotonic() > deadline
         try:
             stream = path.open("rb")
         except FileNotFoundError:
-            # A server that rotates leaves no FILE for a moment.
+            # During a rotation, FILE is missing for a moment.
             if late or not list_rotated(path):
                 raise
             time.sleep(_LOCK_RETRY_S)
@@ -113,8 +113,8 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
 
 
 def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
-    """Yields the rotated files. Only regular files are read: in a stranger's folder a pipe, which has no end, or a link
-    to a secret may have the name of one."""
+    """Yields the rotated files. Only regular files are read: in a stranger's folder such a name may belong to a pipe,
+    which has no end, or to a link to a secret."""
     for number, one in enumerate(list_rotated(path)):
         if not stat.S_ISREG(one.lstat().st_mode):
             continue
@@ -137,7 +137,7 @@ def _regular(path: Path) -> BinaryIO:
 
 
 def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
-    """Locks a file against writers. Returns False when one holds it beyond the deadline."""
+    """Locks a file against writers. Returns False when a writer holds it beyond the deadline."""
     while True:
         try:
             fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -145,21 +145,21 @@ def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
             if time.monotonic() > deadline:
                 return False
             time.sleep(_LOCK_RETRY_S)
-        except OSError:  # a file system without locks has no second writer either
+        except OSError:  # a file system without locks cannot have a second writer either
             return True
         else:
             return True
 
 
 def _unlock(part: Part) -> None:
-    """Lets servers write again: what they write lies behind the size that was noted."""
+    """Lets servers write again: new lines come after the noted size."""
     if part.stream is not None and part.size is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(part.stream, fcntl.LOCK_UN)
 
 
 def _same(stream: BinaryIO, path: Path) -> bool:
-    """Says whether the open file is still the one at `path`: a server may have rotated it meanwhile."""
+    """Says whether the open file is still the one at `path`: a server may have rotated it."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())
     except FileNotFoundError:
@@ -167,7 +167,7 @@ def _same(stream: BinaryIO, path: Path) -> bool:
 
 
 def list_rotated(path: Path) -> list[Path]:
-    """Returns the files that were set aside, oldest first."""
+    """Returns the rotated files, oldest first."""
     numbers = {}
     for one in path.parent.iterdir():
         number = _number(path, one)
@@ -177,7 +177,7 @@ def list_rotated(path: Path) -> list[Path]:
 
 
 def next_name(path: Path) -> Path:
-    """Returns the name that the full file gets."""
+    """Returns the next name for a full file."""
     number = 1
     before = list_rotated(path)
     if before:
@@ -186,12 +186,12 @@ def next_name(path: Path) -> Path:
 
 
 def surplus(path: Path, keep: int) -> list[Path]:
-    """Returns the oldest rotated files, as many as there are beyond `keep`; 0 keeps all."""
+    """Returns the oldest rotated files beyond the newest `keep`; 0 keeps all."""
     return list_rotated(path)[:-keep] if keep else []
 
 
 def first_record(path: Path) -> int | None:
-    """Returns the number of the first record of the chain; None when it has none."""
+    """Returns the number of the chain's first record; None without any."""
     for one in (*list_rotated(path), path):
         number = first_record_of(one)
         if number is not None:
@@ -200,7 +200,7 @@ def first_record(path: Path) -> int | None:
 
 
 def first_record_of(path: Path) -> int | None:
-    """Returns the number of the first record of one file; None when it has none."""
+    """Returns the number of the file's first record; None without any."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
         line = stream.readline(chain.MAX_LINE)
         return int(json.loads(line)["seq"])
@@ -208,7 +208,7 @@ def first_record_of(path: Path) -> int | None:
 
 
 def is_rotated(path: Path, status: os.stat_result) -> bool:
-    """Says whether the file with this status is one of those set aside, by this process or another."""
+    """Says whether the file with this status is among the rotated ones."""
     for one in list_rotated(path):
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(one.lstat(), status):
@@ -217,7 +217,7 @@ def is_rotated(path: Path, status: os.stat_result) -> bool:
 
 
 def last_head(path: Path, key: bytes | None) -> chain.Head:
-    """Returns the end of the chain in a rotated file; the beginning of a chain when the file has no record."""
+    """Returns the end of the chain in a rotated file; the beginning of a chain if the file has no record."""
     with _regular(path) as stream:
         size = path.stat().st_size
         stream.seek(max(0, size - 2 * chain.MAX_LINE))
@@ -232,7 +232,7 @@ def last_head(path: Path, key: bytes | None) -> chain.Head:
 
 
 def _number(path: Path, other: Path) -> int:
-    """Returns N of FILE.N; 0 for every other name."""
+    """Returns N of FILE.N; 0 for any other name."""
     name, _, number = other.name.rpartition(".")
     if name == path.name and re.fullmatch(r"[1-9][0-9]{0,9}", number):
         return int(number)

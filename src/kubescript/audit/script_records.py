@@ -1,7 +1,8 @@
-"""What a record says of a script or a call: parsed fields and sizes, never a query value, a body, a header or a result.
+"""The contents of a script's or call's record: parsed fields and sizes, never a query value, a body, a header or a
+result.
 
-The recorder builds every record of a script here. Free text (names, what a client calls itself) may be a secret in the
-wrong place, so it passes `TextFilter` first.
+The recorder builds all records of scripts here. Free text (names, a client's own name) may be a misplaced secret, so it
+passes `TextFilter` first.
 """
 
 from __future__ import annotations
@@ -30,44 +31,45 @@ __all__ = [
 ]
 
 Check = Callable[[], None]
-"""Raises KubescriptError when the text is not waited for any more."""
+"""A check that raises KubescriptError when the text is no longer needed."""
 
 
 class Redact(Protocol):
-    """Masks the secrets in a text, and passes the kind of each to `found`; withholds it when `check` raises."""
+    """A function that masks the secrets in a text, and passes the kind of each to `found`; withholds the text when
+    `check` raises."""
 
     def __call__(self, text: str, found: Callable[[str], None], check: Check | None = None, /) -> str:
         """Returns the text masked."""
 
 
-# Seconds that masking the texts of one record may take. Attack: a script puts a text that takes a masker over into the
-# name of each call of a batch, and their records come ten seconds after its answer.
+# Seconds that masking the texts of one record may take. Attack: a script puts a text that compromises a masker into the
+# name of each call of a batch, to delay their records to ten seconds after its answer.
 _MASKING_S: Final = 2.0
 _HURRIED_S: Final = 0.2
-"""Seconds once the call was cancelled: a cancellation must not hide the names of what was called."""
+"""Seconds once the call was cancelled: cancelling must not hide the names in the call."""
 _MAX_TEXT: Final = 300
 _MAX_KINDS: Final = 100
-"""Kinds of secrets that a record names."""
+"""Most kinds of secrets that a record names."""
 _OTHER: Final = "other"
 _FIELDS: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What every record of one script begins with."""
+    """The first fields of every record of one script."""
 
     session: str
     client: str
     client_version: str
     tool: str
     user: str
-    """The authenticated user; empty where callers need not authenticate."""
+    """The authenticated user; empty where callers do not authenticate."""
     evaluation: str
     script: str
-    """SHA-256 of its text."""
+    """SHA-256 of the script's text."""
 
     def fields(self, kind: str) -> dict[str, Any]:
-        """Returns the first fields of a record of this kind; its time is now."""
+        """Returns the first fields of a record of this kind, with the current time."""
         fields = {"type": kind, "time": chain.now()}
         for name in self.__slots__:
             fields[name] = getattr(self, name)
@@ -75,7 +77,7 @@ class Subject:
 
 
 class TextFilter:
-    """Makes free text fit for a record."""
+    """A filter that masks and bounds free text for a record."""
 
     def __init__(self, redact: Redact) -> None:
         self.redact = redact
@@ -85,18 +87,18 @@ class TextFilter:
         if not text:
             return ""
         masked = self.redact(text, lambda _: None, check)
-        # The cut comes after masking: half a secret matches no pattern.
+        # The cut comes after masking, since half a secret matches no pattern.
         return sanitizing.printable(masked[:_MAX_TEXT])
 
 
 def describe_sending(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
-    """Returns the record of a call that is about to leave: what is known should the server die before the answer."""
+    """Returns the record of a call that is about to be sent, which remains if the server dies before the answer."""
     fields = subject.fields("sent")
     return fields | _target_fields(parsed, text_filter, patience(parsed))
 
 
 def describe_call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
-    """Returns the record of one call, however it ended."""
+    """Returns the record of one call, in any outcome."""
     fields = subject.fields("call")
     check = patience(done.call)
     if done.call is not None:
@@ -144,7 +146,7 @@ def describe_script(
 
 
 def describe_refusal(subject: Subject, size: int, code: str) -> dict[str, Any]:
-    """Returns the record of a script that was not run."""
+    """Returns the record of a script that did not run."""
     return subject.fields("script") | {
         "script_bytes": size,
         "code": code,
@@ -154,8 +156,8 @@ def describe_refusal(subject: Subject, size: int, code: str) -> dict[str, Any]:
 
 
 def _most_frequent(redacted: Mapping[str, int]) -> dict[str, int]:
-    """Returns how often each kind was masked; the rare ones of very many are counted together."""
-    # Attack: a masker that was taken over names so many kinds that the record would be longer than a record may be.
+    """Returns how often each kind was masked; when there are very many kinds, the rare ones are added up."""
+    # Attack: a compromised masker reports so many kinds that the record would be too long.
     counts = sorted(redacted.items(), key=lambda item: -item[1])
     kept = dict(counts[:_MAX_KINDS])
     rest = sum(count for _, count in counts[_MAX_KINDS:])
@@ -166,7 +168,7 @@ def _most_frequent(redacted: Mapping[str, int]) -> dict[str, int]:
 
 
 def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:
-    """Names every limit the script ran into, also those whose errors it caught."""
+    """Returns every limit that the script hit, including those whose errors it caught."""
     hit = {code for code in outcome.limits_hit if code.startswith("limit.")}
     if outcome.fault is not None and outcome.fault.code.startswith("limit."):
         hit.add(outcome.fault.code)
@@ -176,20 +178,21 @@ def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:
 
 
 def patience(parsed: request.Request | None = None) -> Check:
-    """Returns the check of one record's texts: they have two seconds, and a fifth of one when their call has ended."""
+    """Returns the check of one record's texts: they have two seconds, or a fifth of a second once their call was
+    cancelled."""
     cancelled = bool if parsed is None else parsed.cancelled
-    # Not at once: who cancels a call must not be able to hide what was called.
+    # Some time remains, so that cancelling a call cannot hide its target.
     return cancellation.Patience(_MASKING_S, cancelled, grace_s=_HURRIED_S)
 
 
 def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:
-    """Returns what a record says of the call itself."""
+    """Returns a record's fields about the call itself."""
     fields: dict[str, Any] = {}
     for name in _FIELDS:
         value = getattr(parsed, name)
         fields[name] = text_filter(value, check)
     if not parsed.is_resource:
-        # The path is one of a short list of documents (discovery, health, version): it holds no name.
+        # The path is one of a short list of documents (discovery, health, version), so it contains no name.
         fields["path"] = text_filter(parsed.path, check)
     fields["audit_id"] = parsed.audit_id
     if parsed.dry_run:

@@ -1,4 +1,4 @@
-"""What the records of a chain add up to. `kubescript audit stats` prints it."""
+"""Totals over the records of a chain. `kubescript audit stats` prints them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["as_text", "sum_up"]
 
 
 class _Sums:
-    """Counts and samples of the records read so far."""
+    """Totals and samples of the records read so far."""
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
@@ -36,7 +36,7 @@ class _Sums:
             self._add_call(record)
 
     def _add_script(self, record: dict[str, Any]) -> None:
-        # A script that was not run has no answer and no duration.
+        # A script that did not run has no answer and no duration.
         self.outcomes[record["code"]] += 1
         client = audit_format.client(record)
         self.clients[client] += 1
@@ -44,13 +44,13 @@ class _Sums:
         self.script_ms.append(record.get("ms", 0.0))
 
     def _add_call(self, record: dict[str, Any]) -> None:
-        """Counts one call, or the denials that one record stands for."""
-        # Denials that repeat within a script are one record.
+        """Counts one call, or the denials that one record represents."""
+        # Repeated denials within a script share a record.
         count = record.get("count", 1)
         self.asked[_target_kind(record)] += count
         self.fetched_bytes += record["bytes"]
         self.redactions.update(record["redactions"])
-        # A call that was not allowed was never sent: it has no latency.
+        # A call that was not allowed was never sent, so it has no latency.
         if record["decision"] != "allow":
             reason = record["rule"] or record["fault"]
             self.not_allowed[reason] += count
@@ -84,7 +84,7 @@ def sum_up(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
 
 
 def as_text(sums: dict[str, Any]) -> str:
-    """Returns the sums as a person reads them, a line each; empty ones are left out."""
+    """Returns the sums in human-readable form, one per line, without empty ones."""
     lines = []
     for name, value in sums.items():
         if value in ({}, None):
@@ -95,7 +95,7 @@ def as_text(sums: dict[str, Any]) -> str:
 
 
 def _target_kind(record: dict[str, Any]) -> str:
-    """Returns what a call asked for, without the names of objects: `list pods`."""
+    """Returns a call's target without the names of objects: `list pods`."""
     if "resource" in record and "path" not in record:
         record = {**record, "namespace": "", "name": ""}
     return audit_format.target(record)

@@ -1,6 +1,6 @@
-"""Reads a chain from its first record to its last and names the first that is not what was written.
+"""Reads a chain from its first record to its last and reports the first altered one.
 
-`kubescript audit verify` calls it, and the other audit commands before they trust a record.
+`kubescript audit verify` calls it, and so do the other audit commands before they trust a record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["Break", "Report", "as_text", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """The first record that is not what was written."""
+    """The first record that was altered."""
 
     file: str
     line: int
@@ -29,26 +29,26 @@ class Break:
 
 @dataclass(slots=True)
 class Report:
-    """What a check of a chain has found so far."""
+    """The findings of a check so far."""
 
     files: int = 0
     records: int = 0
     first: int = 0
-    """Number of the first record; more than 0 when older files were removed."""
+    """Number of the first record; above 0 when older files were removed."""
     head: chain.Head = field(default_factory=chain.Head)
     repairs: int = 0
     gaps: int = 0
-    """Records that could not be written when they should have been."""
+    """Records that could not be written in time."""
     keyed: bool = False
     anchored: bool = False
-    """Whether the hash that was asked for is in it."""
+    """Whether the requested hash was found."""
     missing: str = ""
-    """That hash, when it is not."""
+    """The requested hash, if not found."""
     broken: Break | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether every record is what was written, and the one that was asked for is among them."""
+        """Whether every record is unaltered, and the requested hash was found."""
         return self.broken is None and not self.missing
 
 
@@ -61,7 +61,7 @@ class _Broken(Exception):
 
 
 def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
-    """Checks the whole chain that ends in `path`; `anchor` is a hash that must be in it."""
+    """Checks the whole chain that ends in `path`; `anchor` is a hash that it must contain."""
     report = Report()
     with rotation.frozen(path) as parts:
         for part in parts:
@@ -76,7 +76,7 @@ def verify(path: Path, key: bytes | None = None, anchor: str = "") -> Report:
 
 
 def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break | None:
-    """Returns the first record of one file that is not what was written; None when all are."""
+    """Returns the first altered record of one file; None without any."""
     number = 0
     try:
         for number, line in enumerate(part.lines(), 1):
@@ -92,15 +92,15 @@ def _check_file(part: rotation.Part, report: Report, checker: _Checker) -> Break
 
 
 class _Checker:
-    """Checks the lines of one file against the chain so far."""
+    """The check of one file's lines against the chain so far."""
 
     def __init__(self, report: Report, key: bytes | None, anchor: str) -> None:
         self._report = report
         self._key = key
         self._anchor = anchor
         self._torn: tuple[int, bytes, str] | None = None
-        """Number, text and fault of a line that is no record. Only a repair record right after it, which names it,
-        excuses it: a crash tore the line, and the next append recorded that."""
+        """Number, text and fault of a line that is not a record. It is excused only by a repair record that directly
+        follows and names it: a crash tore the line, and the next append recorded that."""
 
     def take(self, number: int, line: bytes) -> None:
         """Checks the next line. Raises _Broken."""
@@ -119,7 +119,7 @@ class _Checker:
         self._count(record)
 
     def end(self) -> None:
-        """Checks the end of the file: no line follows. Raises _Broken."""
+        """Checks the end of the file. Raises _Broken."""
         if self._torn is None:
             return
         number, line, why = self._torn
@@ -174,12 +174,12 @@ class _Checker:
 
 
 def _says_keyed(line: bytes) -> bool:
-    """Says whether a line, which is not yet checked, is the first of a file whose hashes are keyed."""
+    """Says whether an unchecked line is the first of a file whose hashes are keyed."""
     return b'"keyed":true' in line and b'"type":"file"' in line
 
 
 def _classify_gap(part: rotation.Part, number: int, head: chain.Head) -> str:
-    """Says whether what is missing at a line was removed, or comes later in the same file."""
+    """Returns whether the missing record was removed, or comes later in the same file."""
     for line in itertools.islice(part.lines(), number, None):
         try:
             record = chain.parse(line.removesuffix(b"\n"), None, keyed=True)
@@ -191,7 +191,7 @@ def _classify_gap(part: rotation.Part, number: int, head: chain.Head) -> str:
 
 
 def as_text(report: Report, *, checked: bool = True) -> str:
-    """Returns the report as a person reads it. Not `checked`: the chain is keyed, and its key was not given."""
+    """Returns the report in human-readable form. Not `checked`: the chain is keyed, and its key was not given."""
     if report.broken is not None:
         broken = report.broken
         whole = f"{report.records} records before it are whole"
@@ -214,7 +214,7 @@ def as_text(report: Report, *, checked: bool = True) -> str:
 
 
 def _missing_as_text(report: Report) -> str:
-    """Returns what a missing hash may mean; the chain alone cannot tell which."""
+    """Returns the possible reasons for a missing hash, which the chain alone cannot tell apart."""
     older = ""
     if report.first:
         older = f", or it was in a file older than these, which begin at record {report.first}"

@@ -1,9 +1,9 @@
-"""An answer on its way from a cluster to a script: whether an API server gives such a one, and its body.
+"""An answer on its way from a cluster to a script: whether an API server can give it, and its body.
 
-The broker asks `find_fault` before a script sees anything of an answer: a login page, or an answer without content,
+The broker calls `find_fault` before a script sees anything of an answer: a login page, or an answer without content,
 must not look like an empty log or cluster. It makes one `Body` for each answer, which is masked and counted, and whose
-end is recorded once. A body that cannot be masked is withheld. A body that breaks off, or of which the masking process
-does not say that it is whole, ends with an error.
+end is recorded once. A body that cannot be masked is withheld. A body that breaks off, or that the masking process does
+not confirm to be complete, ends with an error.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ log = logging.getLogger(__name__)
 
 Masked = Generator[bytes, None, masking.Trailer | None]
 Redactor = Callable[[request.Request, Iterator[bytes], redaction.Report], Masked]
-"""Masks secret values in a body on its way to the script, decompresses it when the request says `gzip`, and returns
-what a process without credentials has found the body to be."""
+"""A function that masks secret values in a body on its way to the script, decompresses it when the request says `gzip`,
+and returns the findings of a process without credentials about the body."""
 
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
 _DOCUMENTS: Final = (_JSON, _TEXT, "application/jwk-set+json")
-"""Media types of what is no resource. kube-apiserver calls /openapi/v3 text, and the masking process finds it JSON."""
+"""Media types of documents. kube-apiserver labels /openapi/v3 as text, but the masking process finds JSON in it."""
 _HEALTH: Final = ("/healthz", "/livez", "/readyz")
-"""How the paths of the only documents begin that are no JSON."""
+"""Path prefixes of the only documents that are not JSON."""
 _DONE: Final = frozenset({200, 201, 202})
 _ENCODINGS: Final = ("yaml", "protobuf", "cbor")
-"""Forms that API servers know and no request of ours asks for."""
+"""Formats that API servers support and none of our requests accepts."""
 NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
-"""What to do about an answer that no API server gives."""
+"""Advice about an answer that no API server gives."""
 
 
 class Body:
-    """Counts a body's bytes as they come, and logs once how the body ended."""
+    """A body that counts its bytes as they arrive, and logs once how it ended."""
 
     def __init__(self, call: call.Call, response: types.Response) -> None:
         self._call = call
         self._response = response
         self._received = 0
         self._unpacked = 0
-        """Bytes by the masking process's account, which alone decompresses."""
+        """Bytes reported by the masking process, which alone decompresses."""
         self._size = 0
-        """Bytes that are counted: the larger one of both."""
+        """Bytes counted so far: the larger of both."""
         self._redacted: dict[str, int] = {}
         self._has_error = False
         self._trailer: masking.Trailer | None = None
@@ -62,12 +62,14 @@ class Body:
     def close(self) -> None:
         """Ends a pending read. Any thread may call it, any number of times."""
         self._response.close()
-        with contextlib.suppress(errors.AuditError):  # the journal knows that it lost a call, and withholds the answer
+        with contextlib.suppress(
+            errors.AuditError
+        ):  # the journal remembers that it lost a call, and withholds the answer
             self._end(call.CLOSED)
 
     def mask(self, redact: Redactor) -> Iterator[bytes]:
-        """Yields the masked body; of a log the lines that the script asked for. Raises KubescriptError when the body
-        breaks off or cannot be masked."""
+        """Yields the masked body; for a log, only the requested lines. Raises KubescriptError when the body breaks off
+        or cannot be masked."""
         form = find_form(self._call.request, self._response)
         about = replace(self._call.sent, gzip=self._response.gzip, form=form)
         try:
@@ -78,7 +80,7 @@ class Body:
             self._end(error.code)
             raise
         except Exception:
-            # Fail closed: a body on which a redactor fails must neither pass unmasked nor look like a short one.
+            # Fail closed: after a redactor's failure, a body must neither pass unmasked nor look merely short.
             log.exception("a body could not be redacted", extra={"event": "broker.bug"})
             self._end("redaction.failed")
             raise errors.RedactionError("the answer could not be redacted and was withheld") from None
@@ -88,36 +90,37 @@ class Body:
             self.close()
 
     def found(self, kind: str) -> None:
-        """Counts a value that was masked."""
+        """Counts a masked value."""
         self._redacted[kind] = self._redacted.get(kind, 0) + 1
 
     def read(self, size: int) -> None:
-        """Counts bytes that the masking process has read. Raises LimitExceeded."""
+        """Counts bytes that the masking process read. Raises LimitExceeded."""
         self._unpacked += size
         self._count()
 
     def event_error(self, status: int) -> None:
-        """Notes once that a watch has ended with an error, which a script may swallow."""
+        """Notes once that a watch ended with an error, which a script may swallow."""
         if not self._has_error:
             self._has_error = True
             self._call.note_event_error(status)
 
     def _read_chunks(self) -> Iterator[bytes]:
-        """Yields the body as it comes from the cluster."""
+        """Yields the body as it arrives from the cluster."""
         for chunk in self._response.chunks:
             self._received += len(chunk)
             self._count()
             yield chunk
 
     def _count(self) -> None:
-        # Attack: a list of 700 MB of which masking, metadata or the end of a log leave a few bytes, again and again.
+        # Attack: a script fetches a list of 700 MB again and again, of which masking, metadata or tailing leave only a
+        # few bytes.
         size = max(self._received, self._unpacked)
         more, self._size = size - self._size, size
         self._call.operation.summary.take(more)
 
     def _check_whole(self, masked: Masked) -> Iterator[bytes]:
         self._trailer = yield from masked
-        if self._trailer is None:  # Attack: nothing has read the body to its end, and it passes for a whole one
+        if self._trailer is None:  # Attack: a body that was not read to its end passes for a complete one
             raise errors.ClusterError("nothing has checked whether the answer is whole", code="cluster.broken")
 
     def _end(self, fault: str) -> None:
@@ -129,7 +132,7 @@ class Body:
 
 
 def find_fault(asked: request.Request, response: types.Response) -> errors.ClusterError | None:
-    """Returns what is wrong with the answer; None when nothing is."""
+    """Returns the answer's fault; None without one."""
     if not _answers(asked, response.status):
         text = f"the API server answered {response.status}, which is not an answer to {asked.verb}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
@@ -142,8 +145,8 @@ def find_fault(asked: request.Request, response: types.Response) -> errors.Clust
 
 
 def find_form(asked: request.Request, response: types.Response) -> masking.Form:
-    """Returns what the body must be, to be whole."""
-    # An error may come from a proxy, in words of its own; 204 comes with nothing.
+    """Returns the form that a complete body must have."""
+    # An error may be a proxy's free text; 204 has no body.
     if response.status >= 300 or response.status == 204:
         return "text"
     if is_log(asked):
@@ -156,13 +159,13 @@ def find_form(asked: request.Request, response: types.Response) -> masking.Form:
 
 
 def is_log(asked: request.Request) -> bool:
-    """Says whether the request is for the log of a container."""
+    """Says whether the request is for a container's log."""
     return asked.is_resource and asked.verb == "get" and asked.subresource == "log"
 
 
 def _types(asked: request.Request) -> tuple[str, ...]:
-    """Returns the media types that the answer to this request may have."""
-    # Attack: a login page, or an empty one, which would pass for a log or a watch without anything to tell.
+    """Returns the permitted media types of the answer to this request."""
+    # Attack: a login page, or an empty one, would pass for an empty log or watch.
     if not asked.is_resource:
         return _DOCUMENTS
     return (_TEXT,) if is_log(asked) else (_JSON,)
@@ -170,16 +173,16 @@ def _types(asked: request.Request) -> tuple[str, ...]:
 
 def _answers(asked: request.Request, status: int) -> bool:
     """Says whether a request can end with this status."""
-    # Attack: 302, 304 or 101 where a log or a watch was asked for, whose body is empty.
+    # Attack: 302, 304 or 101 answers a request for a log or watch with an empty body.
     if status >= 400:
         return True
     if asked.method != "GET":
         return status in _DONE
-    # A pod that runs nowhere yet has a log without content.
+    # The log of a pod that is not running yet has no content.
     return status == 200 or (status == 204 and is_log(asked))
 
 
 def _is_encoded(response: types.Response) -> bool:
-    """Says whether the body is in a form in which masking cannot find what JSON and text show."""
+    """Says whether the body has an encoding in which masking cannot find secrets as it does in JSON and text."""
     media_type = response.content_type.partition(";")[0].lower()
     return any(form in media_type for form in _ENCODINGS)

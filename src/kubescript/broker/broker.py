@@ -1,10 +1,9 @@
 """The only way to a cluster: the broker parses, decides, performs, masks and records each call.
 
-Every toolset and every script goes through `Broker.handle`; `Broker._answer` is the path of a call, step by step.
-
-The input is hostile: any bytes that decode as a Call. The output is a reply that the worker may see. A refused or
-failed call is an answer and not an exception. The broker notes in the script's summary what the script could not see,
-so that the answer can say what is missing even when the script swallowed the error.
+Every toolset and every script goes through `Broker.handle`; `Broker._answer` is the path of a call, step by step. The
+input is hostile: any bytes that decode as a Call. The output is a reply that the worker may see. A refused or failed
+call is an answer, not an exception. The broker notes in the script's summary what the script could not see, so that the
+answer can say what is missing even when the script swallowed the error.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ __all__ = ["Broker", "Writer", "log_record"]
 log = logging.getLogger(__name__)
 
 _Answer = tuple[exchanges.Reply, types.Response | None]
-"""The head, and the body when there is one."""
+"""Status and headers, and the body if any."""
 _READS: Final = frozenset({"get", "list", "watch"})
-"""Verbs whose answers hold what the cluster has, and not what the script has sent."""
+"""Verbs whose answers contain the cluster's data, not what the script sent."""
 
 
 def _read_nothing(_asked: request.Request, _chunks: Iterator[bytes], _report: redaction.Report) -> NoReturn:
-    # What masks also leaves out everything but metadata, and says whether the answer is whole.
+    # The redactor also leaves out everything but metadata, and checks whether the answer is complete.
     raise errors.RedactionError("nothing reads answers here, so this one was withheld")
 
 
@@ -45,7 +44,7 @@ def _mask_nothing(text: str, _found: call.Found, _check: call.Check) -> str:
 
 
 class Writer(Protocol):
-    """Tries the writes to one cluster, and plans or sends them. Many threads use it at once."""
+    """Dry-runs the writes to one cluster, and plans or sends them. Safe for use from many threads."""
 
     def write(self, call: call.Call) -> tuple[types.Response, bool]:
         """Returns the answer, and whether the write is only planned. Raises KubescriptError.
@@ -55,7 +54,7 @@ class Writer(Protocol):
 
 
 class _NoWriter:
-    """Tries nothing."""
+    """A writer that refuses everything."""
 
     def write(self, call: call.Call) -> NoReturn:
         raise errors.PlanError("writes cannot be tried here: nothing compares objects", code="plan.nobody")
@@ -77,7 +76,7 @@ def log_record(record: records.Record) -> None:
 
 
 class Broker:
-    """One cluster behind one policy. It keeps no state between calls; many threads call it at once."""
+    """One cluster behind one policy. It keeps no state between calls and is safe for use from many threads."""
 
     def __init__(
         self,
@@ -93,7 +92,7 @@ class Broker:
         gzip: bool = False,
         context: str = "",
     ) -> None:
-        """`gzip` says that `redact` takes compressed bodies. Without a `writer` no write can be tried.
+        """`gzip` says that `redact` accepts compressed bodies. Without a `writer`, writes are refused.
 
         `context` names the cluster in records and notes when it is one of several.
         """
@@ -109,10 +108,10 @@ class Broker:
         self._writer = writer or _NoWriter()
 
     def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> _Answer:
-        """Answers one call. All text of the reply is masked; the operation's summary notes what the script does not get
-        to see.
+        """Answers one call. All text of the reply is masked; the operation's summary notes what the script does not
+        see.
 
-        When the reply has no fault, there is a response, whose `chunks` must be read or closed. The chunks may raise
+        A reply without a fault comes with a response, whose `chunks` must be read or closed. The chunks may raise
         KubescriptError; the answer then counts as broken off.
         """
         operation.summary.count_call()
@@ -126,7 +125,7 @@ class Broker:
     def refuse(
         self, asked: exchanges.Call, operation: operation.Operation, error: errors.PolicyDenied
     ) -> exchanges.Reply:
-        """Answers a call that names no known cluster. It is counted and recorded like any other, but not parsed."""
+        """Answers a call for an unknown cluster. It is counted and recorded like any other, but not parsed."""
         operation.summary.count_call()
         made = call.Call(_begin_request(asked), operation, self._log, self._mask)
         try:
@@ -136,7 +135,7 @@ class Broker:
         return _fault(error)
 
     def _answer_in_any_case(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
-        """Returns the answer. What fails in an unforeseen way is recorded too, and holds no connection."""
+        """Returns the answer. Unforeseen failures are recorded too, and their connections closed."""
         try:
             return self._answer(call, asked, timeout_s)
         except errors.AuditError:
@@ -148,9 +147,10 @@ class Broker:
             return _fault(_bug()), None
 
     def _answer(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
-        """Takes a call its whole way; returns the answer, or the fault that ended the call on its way.
+        """Performs all steps of a call; returns the answer, or the fault that ended it.
 
-        The head is masked by then. The body is masked while it is read (`answer.Body`), and its end records the call.
+        The headers are masked by then. The body is masked while it is read (`answer.Body`), and its end records the
+        call.
         """
         response = None
         try:
@@ -168,13 +168,13 @@ class Broker:
         return call.mask_reply(reply), response
 
     def _parse(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> None:
-        """Finds the request that is asked for, with its audit id and its deadline. Raises RequestError."""
+        """Parses the request, and sets its audit id and deadline. Raises RequestError."""
         parsed = request.parse(asked)
         _check_masks(parsed)
         cancel = call.operation.cancellation
         parsed = replace(
             parsed,
-            # API servers compress no stream, and a proxy that does may hold its events back.
+            # API servers do not compress streams, and a proxy that does may delay events.
             gzip=self._gzip and parsed.method == "GET" and not parsed.is_live,
             audit_id=str(uuid.uuid4()),
             agent=call.operation.journal.agent,
@@ -204,7 +204,7 @@ class Broker:
             raise call.deny(policy.Decision("deny", error.code, error.message)) from None
 
     def _rules(self, call: call.Call) -> policy.Policy:
-        """Returns the policy; its look-ups in discovery end at the deadline of the call that it decides on."""
+        """Returns the policy; its discovery look-ups end at the deadline of the call that it decides on."""
         if self._resolve is None:
             return self._policy
         cancel = call.operation.cancellation
@@ -213,7 +213,8 @@ class Broker:
         return replace(self._policy, resolve=resolve, named=named)
 
     def _perform(self, call: call.Call) -> None:
-        """Has the cluster begin its answer; a write is tried first, and may only be planned. Raises KubescriptError."""
+        """Has the cluster begin its answer; a write is dry-run first, and may only be planned. Raises
+        KubescriptError."""
         if call.decision.verdict != "allow":
             call.response, call.is_planned = self._writer.write(call)
             return
@@ -223,7 +224,7 @@ class Broker:
 
     @staticmethod
     def _check_head(call: call.Call) -> exchanges.Reply:
-        """Returns the head of the answer. Raises ClusterError when it is none that an API server gives."""
+        """Returns the answer's status and headers. Raises ClusterError if no API server gives such an answer."""
         response = call.response
         assert response is not None
         call.note_answer(response)
@@ -240,10 +241,10 @@ class Broker:
         )
 
     def _mask_body(self, call: call.Call) -> types.Response:
-        """Returns the answer with a body that is masked as it is read."""
+        """Returns the answer with a body that is masked while it is read."""
         response, asked = call.response, call.request
         assert response is not None
-        # Errors and the answers to writes quote what the script itself sent.
+        # Errors and answers to writes quote what the script sent.
         echoes = response.status >= 400 or asked.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
         body = answer.Body(call, response)
@@ -251,7 +252,7 @@ class Broker:
 
 
 def _begin_request(asked: exchanges.Call) -> request.Request:
-    """Returns what stands for the request of a call until the call is parsed: one without a path."""
+    """Returns a placeholder request without a path, for a call that is not parsed yet."""
     return request.Request(asked.method, "", (), "", is_resource=False)
 
 
@@ -263,8 +264,8 @@ def _send_as(parsed: request.Request) -> request.Request:
 
 
 def _check_masks(parsed: request.Request) -> None:
-    """Raises RequestError for a body that holds a mask."""
-    # A mask that is written back would overwrite the secret that it stands for.
+    """Raises RequestError for a body that contains a mask."""
+    # Writing a mask back would overwrite the secret behind it.
     if parsed.body is not None and redaction.has_placeholder(parsed.body):
         raise errors.RequestError(
             "the body holds a mask («redacted:…»); patch only the fields you change",

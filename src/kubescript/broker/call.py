@@ -1,8 +1,8 @@
-"""One call on its way: what is known of it so far, and what is noted, logged and recorded of it.
+"""One call in progress: its state, and its notes, log lines and record.
 
-The broker makes one `Call` for each call of a script and fills it in; the writer makes one for each request of its own.
-It masks everything that it writes, and names the cluster when the server has several. The thread that ends the body
-writes the record; it may be another thread than the one before.
+The broker makes one `Call` for each call of a script and fills it in; the writer makes one for each of its own
+requests. It masks everything that it writes, and names the cluster when the server has several. The thread that ends
+the body writes the record; it may not be the thread that made the call.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ __all__ = ["CLOSED", "Call", "Check", "Found", "Log", "Mask", "is_absence"]
 log = logging.getLogger(__name__)
 
 Found = Callable[[str], None]
-"""Called with the kind of each value that was masked."""
+"""A function that is called with the kind of each masked value."""
 Check = Callable[[], None]
-"""Raises KubescriptError when the text is not waited for any more."""
+"""A check that raises KubescriptError when the text is no longer needed."""
 Mask = Callable[[str, Found, Check], str]
-"""Masks secret values in a text that leaves the server, and reports the kind of each. Raises what the check raises."""
+"""A function that masks secret values in outgoing text, and reports the kind of each. Raises what the check raises."""
 Log = Callable[[records.Record], None]
-"""Writes a line about a call that has ended to the server's log."""
+"""A function that writes a line about a finished call to the server's log."""
 
 CLOSED: Final = "closed"
-"""The end of a body whose reader stopped early by choice; nothing failed."""
-# These statuses say what is wrong with a write, of which nothing was to be seen.
+"""The end of a body whose reader stopped early on purpose; nothing failed."""
+# These statuses report a faulty write, so the script missed nothing.
 _UNDECIDED: Final = policy.Decision("deny")
 _REFUSED_WRITE: Final = frozenset({400, 404, 405, 409, 415, 422})
 _NOTHING: Final[Mapping[str, int]] = {}
@@ -50,25 +50,25 @@ _HARMLESS: Final = frozenset(
     {"", "application/json", "application/json;stream=watch", "text/plain", "text/plain; charset=utf-8"}
     | {status.phrase for status in http.HTTPStatus}
 )
-"""Texts with which nearly every answer of an API server begins; they hold nothing, and need not go to a masker."""
+"""Common header texts in answers of API servers; they contain no secrets, so they skip the masker."""
 # Seconds that masking one header or error text may take. These texts are short, unless an attacker made one that is
 # expensive to mask.
 _MASKING_S: Final = 1.0
-# Characters of one masked header or error text. Attack: a masker that was taken over answers with so much that the
-# reply fits into no frame, for which the worker would be blamed.
+# Most characters of one masked header or error text. Attack: a compromised masker returns so much text that the reply
+# exceeds a frame, for which the worker would be blamed.
 _MAX_TEXT: Final = 4_000
 _PLAIN_CODES: Final = errors.PLAIN_CODES | {"plan.changed", "plan.closed", "plan.nobody", "plan.too_large"}
-"""Of faults whose text quotes nothing of the cluster, and no name of the call."""
+"""Codes of faults whose text quotes nothing from the cluster and no name from the call."""
 _READS: Final = frozenset({"get", "list", "watch"})
 _DISCOVERY: Final = ("/api", "/version")
-"""How the paths begin of documents that say what there is: without one of a group, its kinds are not seen."""
+"""Path prefixes of discovery documents: without a group's document, its kinds cannot be seen."""
 _METRICS: Final = frozenset({("metrics.k8s.io", "nodes"), ("metrics.k8s.io", "pods")})
-"""Resources that are not built in and that the SDK itself asks for."""
+"""Resources that are not built in but that the SDK itself reads."""
 _SUBRESOURCES: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | kinds.SUBRESOURCE_KINDS.keys()
 
 
 class Call:
-    """One call: its request, what was decided and answered, and its notes and record."""
+    """One call: its request, decision and answer, and its notes and record."""
 
     def __init__(
         self, request: request.Request, operation: operation.Operation, log: Log, mask: Mask, cluster: str = ""
@@ -77,59 +77,59 @@ class Call:
         self.operation = operation
         self.cluster = cluster
         self.request = request
-        """As it is judged and recorded."""
+        """The request as judged and recorded."""
         self.sent = request
-        """As it is sent: the same, unless a log, a release of Helm's or only metadata is asked for."""
+        """The request as sent: the same, except for a log, a Helm release or metadata only."""
         self.decision: policy.Decision = _UNDECIDED
         self.response: types.Response | None = None
-        """As the cluster gives it, once it has begun to."""
+        """The cluster's answer, once it has begun."""
         self.is_planned = False
-        """Whether the answer is that of a write's dry run: the write waits in a plan."""
+        """Whether the answer is that of a dry run, and the write waits in a plan."""
         self.verdict: policy.Verdict = "allow"
-        """What became of a call that was performed: a write may be planned only."""
+        """The outcome of a performed call: a write may only be planned."""
         self._log = log
         self._mask = mask
         self._started = time.monotonic()
         self._is_recorded = False
         self._refusal: notes.Note | None = None
-        """What `deny` told the script."""
+        """The message of `deny` to the script."""
 
     @property
     def is_parsed(self) -> bool:
-        """Whether its request is known, which has a path then."""
+        """Whether the request has been parsed and so has a path."""
         return bool(self.request.path)
 
     @property
     def what(self) -> notes.Note:
-        """Describes the call without the name of its object."""
+        """Describes the call without its object's name."""
         # Without the name, the same failure for a hundred pods is one note.
         return _describe(replace(self.request, name="")) if self.is_parsed else notes.Note("")
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until the answer is of no use any more."""
+        """Seconds until the answer is no longer needed."""
         return max(0.001, self.request.deadline - time.monotonic())
 
     def close(self) -> None:
-        """Ends what the cluster still sends."""
+        """Stops the rest of the cluster's answer."""
         if self.response is not None:
             self.response.close()
 
     def derive(self, request: request.Request) -> Call:
-        """Returns a call that kubescript makes for this one, on a record of its own."""
-        # The notes say what the script has asked for, and the script has not asked for this one.
+        """Returns a call that kubescript makes for this one, with a separate record."""
+        # The notes describe the script's own requests, and this is not one.
         return Call(request, self.operation.aside(), self._log, self._mask, self.cluster)
 
-    # The ways in which a call can end. Each method raises AuditError when the call cannot be recorded.
+    # The possible ends of a call. Each method raises AuditError when the call cannot be recorded.
 
     def misdirect(self, code: str) -> None:
-        """Notes and records a call that names no known cluster."""
+        """Notes and records a call for an unknown cluster."""
         method = self.request.method
         self._note(self.operation.summary.denied, notes.Note(f"{method} ({code})"))
         self._record(records.Record(f"unparsed {method}", "deny", code, fault=code))
 
     def deny(self, decision: policy.Decision) -> errors.PolicyDenied:
-        """Notes and records that the policy does not allow the call; returns the error for the script."""
+        """Notes and records that the policy denies the call; returns the error for the script."""
         rule = decision.rule or "policy.denied"
         self._note(self.operation.summary.denied, self.what.within("", f" ({rule})"))
         what = request.describe(self.request)
@@ -139,7 +139,7 @@ class Call:
         return errors.PolicyDenied(str(self._refusal), code=rule)
 
     def fail(self, error: errors.KubescriptError) -> None:
-        """Notes and records a call without an answer, unless it is on record already."""
+        """Notes and records a call without an answer, unless already recorded."""
         if self._is_recorded:
             return
         if not self.is_parsed:
@@ -154,7 +154,7 @@ class Call:
         self._record(self._describe_end(fault=error.code))
 
     def note_answer(self, response: types.Response) -> None:
-        """Notes the head of an answer; the body comes later."""
+        """Notes the status and headers of an answer; the body comes later."""
         if response.status >= 400 and not _is_harmless(self.request, response):
             self._note(self.operation.summary.failed, self.what.within(f"{response.status} "))
         if "warning" in response.headers:
@@ -162,7 +162,7 @@ class Call:
             self._note(self.operation.summary.warnings, warning)
 
     def note_event_error(self, status: int) -> None:
-        """Notes that a watch has ended with an error."""
+        """Notes that a watch ended with an error."""
         self._note(self.operation.summary.failed, self.what.within(f"{status} "))
 
     def end(
@@ -173,7 +173,7 @@ class Call:
         redacted: Mapping[str, int] = _NOTHING,
         trailer: masking.Trailer | None = None,
     ) -> None:
-        """Records how the body ended; `trailer` says what it was, when it was read to its end."""
+        """Records how the body ended; `trailer` describes it, if it was read to its end."""
         summary = self.operation.summary
         if fault not in {"", CLOSED}:
             self._note(summary.failed, self.what.within(f"{fault} "))
@@ -185,7 +185,7 @@ class Call:
         self._record(replace(record, redacted=redacted))
 
     def _note_listing(self, trailer: masking.Trailer) -> None:
-        """Notes what a read has shown."""
+        """Notes the result of a read."""
         request, summary = self.request, self.operation.summary
         if request.namespace and request.verb in _READS:
             is_empty = request.verb != "get" and not trailer.items
@@ -193,10 +193,10 @@ class Call:
         if request.verb == "list":
             summary.pages.read(request, self.cluster, self._locate(self.what), trailer)
 
-    # Masking of the texts of a call
+    # Masking of a call's texts
 
     def mask(self, text: str) -> str:
-        """Returns the text masked; withholds one whose masking takes too long."""
+        """Returns the text masked; withholds it if masking takes too long."""
         if text in _HARMLESS:
             return text
         patience = cancellation.Patience(_MASKING_S, self.request.cancelled)
@@ -207,7 +207,7 @@ class Call:
 
     def mask_reply(self, reply: exchanges.Reply) -> exchanges.Reply:
         """Returns the reply with every text masked."""
-        # The reason phrase, the headers and the error texts come from the API server just as its bodies do.
+        # The reason phrase, the headers and the error texts come from the API server, as bodies do.
         fault = reply.fault
         if fault is not None:
             fault = msgspec.structs.replace(fault, message=self.mask(fault.message))
@@ -223,14 +223,14 @@ class Call:
         )
 
     def _locate(self, note: notes.Note) -> notes.Note:
-        """Returns the note with the cluster's name before it when the server has several."""
+        """Returns the note, prefixed with the cluster's name when the server has several."""
         return note.within(f"{self.cluster}: ") if self.cluster else note
 
     def _note(self, noted: dict[notes.Note, int], note: notes.Note) -> None:
         self.operation.summary.note(noted, self._locate(note))
 
     def _describe_end(self, *, status: int = 0, fault: str = "", size: int = 0) -> records.Record:
-        """Returns the record of a call that was allowed and has ended."""
+        """Returns the record of an allowed call that has ended."""
         return records.Record(
             request.describe(self.request),
             self.verdict,
@@ -252,7 +252,7 @@ class Call:
 
 
 def _describe(call: request.Request) -> notes.Note:
-    """Returns `request.describe`, with a place for each name that is not Kubernetes' own."""
+    """Returns `request.describe`, with a placeholder for each name that is not Kubernetes' own."""
     if not call.is_resource:
         return notes.of([(f"{call.method} ", True), (call.path, False)])
     is_known = (call.group, call.resource) in _METRICS or kinds.kind_of(call.group, call.resource) is not None
@@ -270,14 +270,14 @@ def _describe(call: request.Request) -> notes.Note:
 
 def _is_harmless(call: request.Request, response: types.Response) -> bool:
     """Says whether a script that swallows this error has missed nothing."""
-    if call.method == "GET":  # an object or a document that does not exist has nothing to be seen
+    if call.method == "GET":  # a nonexistent object or document has nothing to show
         return is_absence(call, response)
     return response.status in _REFUSED_WRITE
 
 
 def is_absence(call: request.Request, response: types.Response) -> bool:
     """Says whether an error means that the object or document of this request does not exist."""
-    # Attack: a proxy's own page with the status 404, where there may well be such an object.
+    # Attack: a proxy returns its own 404 page for an object that may exist.
     if response.status != 404 or not response.content_type.startswith(("application/json", "text/plain")):
         return False
     return call.verb == "get" and (bool(call.name) if call.is_resource else not call.path.startswith(_DISCOVERY))

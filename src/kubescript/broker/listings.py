@@ -1,11 +1,10 @@
-"""What a script listed: whether it read the last page of each list, and namespaces that it found empty and that may not
-exist.
+"""What a script listed: whether it read the last page of each list, and empty namespaces that may not exist.
 
 A script that asks for `limit=500` and never asks for the next page has seen a part, and may take it for the whole. An
-API server may also send a page to a script that has asked for none. And it answers a list in a namespace that does not
-exist as it answers a list in an empty namespace, so a misspelt name would look like a healthy cluster: after each
-script, at most three of the namespaces in which the script saw nothing are looked up, through the same broker, so that
-policy and audit treat these calls like the script's own.
+API server may also page its answer unasked. And it answers a list in a nonexistent namespace like one in an empty
+namespace, so a misspelt name would look like a healthy cluster. After each script, up to three of the namespaces in
+which the script saw nothing are looked up, through the same broker, so that policy and audit treat these calls like the
+script's own.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = ["Handle", "Namespaces", "Pages"]
 
 Handle = Callable[[exchanges.Call, float], tuple[exchanges.Reply, types.Response | None]]
 _MAX_OPEN: Final = 100
-"""Lists that are remembered as unfinished."""
+"""Most unfinished lists that are remembered."""
 _OTHERS: Final = notes.Note("others")
 _MAX_ASKED: Final = 3
 _MAX_REMEMBERED: Final = 1_000
@@ -37,7 +36,7 @@ _TIMEOUT_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The page of a list that was read last, when more pages follow it."""
+    """The last page read of a list, when more pages follow it."""
 
     what: notes.Note
     number: int
@@ -46,19 +45,19 @@ class _Page:
 
 
 class Pages:
-    """The unfinished lists of one script. The threads that answer its calls share it."""
+    """The unfinished lists of one script. Safe for use from the threads that answer its calls."""
 
     def __init__(self) -> None:
         self._open: dict[tuple[str, ...], _Page] = {}
-        """Where a list was read, and the digest of the token of its next page → page."""
+        """Location of a list, and the digest of its next page's token → page."""
         self._has_others = False
         """Whether there were more than are remembered."""
         self._lock = threading.Lock()
 
     def read(self, call: request.Request, context: str, what: notes.Note, trailer: masking.Trailer) -> None:
-        """Notes what a list of a cluster says of the page that follows it."""
+        """Notes whether another page of a cluster's list follows."""
         query = dict(call.query)
-        # Two lists may have one token: kube-apiserver makes it of a revision and the last object's name alone.
+        # Two lists may share a token: kube-apiserver derives it from a revision and the last object's name alone.
         place = (context, call.path, query.get("labelSelector", ""), query.get("fieldSelector", ""))
         token = hashlib.sha256(query.get("continue", "").encode()).hexdigest()
         with self._lock:
@@ -72,7 +71,7 @@ class Pages:
             self._open[(*place, trailer.next)] = _Page(what, number, query.get("limit", ""), trailer.remaining)
 
     def list_unfinished(self) -> dict[notes.Note, int]:
-        """Returns the lists that were not read to their end → how often."""
+        """Returns the lists that were not read to their end, with their counts."""
         with self._lock:
             found = Counter(_note(page) for page in self._open.values())
             return {**found, _OTHERS: 1} if self._has_others else found
@@ -86,11 +85,11 @@ def _note(page: _Page) -> notes.Note:
 
 
 class Namespaces:
-    """The namespaces that one script listed. The threads that answer its calls share it."""
+    """The namespaces that one script listed. Safe for use from the threads that answer its calls."""
 
     def __init__(self) -> None:
         self._has_content: dict[tuple[str, str], bool] = {}
-        """(cluster, namespace) → whether any list showed an object in it."""
+        """(cluster, namespace) → whether any list in it had an object."""
         self._lock = threading.Lock()
 
     def note(self, context: str, namespace: str, *, empty: bool) -> None:
@@ -101,8 +100,8 @@ class Namespaces:
                 self._has_content[key] = self._has_content.get(key, False) or not empty
 
     def doubtful(self, handle: Handle) -> list[tuple[str, str, bool]]:
-        """Looks up the namespaces in which nothing was seen. Returns cluster and name of each that is not known to
-        exist, and whether it is known not to."""
+        """Looks up the namespaces in which nothing was seen. Returns cluster and name of each whose existence is not
+        confirmed, and whether it certainly does not exist."""
         with self._lock:
             empty = [key for key, has_content in self._has_content.items() if not has_content]
         asked = [(*key, _exists(*key, handle)) for key in sorted(empty[:_MAX_ASKED])]
@@ -110,7 +109,7 @@ class Namespaces:
 
 
 def _exists(context: str, namespace: str, handle: Handle) -> bool | None:
-    """Says whether the cluster has such a namespace; None when the policy, RBAC or a fault keeps it from telling."""
+    """Says whether the cluster has such a namespace; None when the policy, RBAC or a fault prevents the answer."""
     call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace), accept="metadata", context=context)
     _, response = handle(call, _TIMEOUT_S)
     if response is None:

@@ -1,9 +1,9 @@
-"""What of a log a script sees. Every log is read from the cluster in one form, masked, and cut here for the broker.
+"""The part of a log that a script sees. Every log is read from the cluster in one form, masked, and cut here.
 
-Attack: a script chooses where a log begins or ends, or what stands before its lines, so that the masker cannot tell
-what a line is. The last three lines of a log lack the first line of a key; a log of 700 bytes ends within a token; with
-timestamps, the lines of a key are not below each other any more. The broker therefore always asks the cluster for whole
-lines with timestamps, and for more lines at the beginning than the script wants.
+Attack: a script chooses where a log begins or ends, or what precedes its lines, so that the masker cannot recognize a
+secret. The last three lines of a log lack the first line of a key; a log of 700 bytes ends within a token; with
+timestamps, the lines of a key are no longer adjacent. So the broker always asks the cluster for whole lines with
+timestamps, and for more lines at the beginning than the script wants.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from kubescript_masking.wire import loglines
 __all__ = ["canonical", "shape"]
 
 _LINES_BEFORE: Final = 400
-"""Lines that are read before those that were asked for: as many as a private key may have (masker.logs)."""
+"""Extra lines read before the requested ones: as many as a private key may have (`kubescript_masking.engine.logs`)."""
 _SECONDS_BEFORE: Final = 60
-"""Seconds that are read before the moment that was asked for. A program prints a key or a table at once."""
+"""Seconds read before the requested moment. A program prints a key or a table at once."""
 _HELD: Final = 32 * 1024 * 1024
-"""Bytes of a log that are held at most, to find its last lines."""
+"""Most bytes of a log that are held to find its last lines."""
 _TRUE: Final = frozenset({"true", "1"})
 _CONTINUES: Final = range(0x80, 0xC0)
-"""Bytes of UTF-8 that are not the first of a character."""
+"""UTF-8 continuation bytes."""
 
 
 def canonical(call: request.Request) -> request.Request:
-    """Returns the request for a log as it is sent. Raises RequestError."""
+    """Returns the request for a log in the form that is sent. Raises RequestError."""
     query = [("timestamps", "true")]
     for name, value in call.query:
         sent = _translate(name, value)
@@ -44,7 +44,8 @@ def canonical(call: request.Request) -> request.Request:
 
 
 def _translate(name: str, value: str) -> str | None:
-    """What is sent instead of this value; None for nothing. The API server refuses zero where it makes no sense."""
+    """Returns the value that is sent in place of this one; None to send nothing. Zero is passed on, so that the API
+    server can refuse it."""
     if name == "timestamps" or (name == "limitBytes" and int(value) > 0):
         return None
     if name == "tailLines" and int(value) > 0:
@@ -59,9 +60,9 @@ def _translate(name: str, value: str) -> str | None:
 
 
 def shape(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterator[bytes]:
-    """Yields of a masked log, read as `canonical` asks, what `call` asks for. Raises ClusterError.
+    """Yields the part of a masked log, read as `canonical` asks, that `call` asks for. Raises ClusterError.
 
-    `date` is the cluster's clock as it answered: a host whose clock is wrong must not lose lines.
+    `date` is the cluster's clock at its answer, so that a host with a wrong clock does not lose lines.
     """
     options = dict(call.query)
     view = _View(_since(options, date), stamps=options.get("timestamps") in _TRUE)
@@ -81,19 +82,19 @@ def _moment(text: str) -> datetime:
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """Raises OverflowError: a zone can carry a moment out of the years 1 to 9999."""
+    """Returns the moment in UTC. Raises OverflowError, since a time zone can move it outside the years 1 to 9999."""
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _since(options: Mapping[str, str], date: str) -> float | None:
-    """The moment from which on lines were asked for, in seconds since 1970."""
+    """Returns the moment from which lines were requested, in seconds since 1970."""
     if "sinceTime" in options:
         return _seconds(_moment(options["sinceTime"]))
     if "sinceSeconds" not in options:
         return None
     try:
         now = _seconds(_in_utc(email.utils.parsedate_to_datetime(date)))
-    except (ValueError, OverflowError):  # no date, or none that can be read
+    except (ValueError, OverflowError):  # no date, or an unreadable one
         now = _seconds(datetime.now(UTC))
     return now - int(options["sinceSeconds"])
 
@@ -111,7 +112,8 @@ def _too_long(what: str) -> errors.ClusterError:
 
 
 def _last(blocks: Iterator[bytes], lines: int) -> Iterator[bytes]:
-    """The last lines. Holds them, and one block more, as blocks: a million short lines would need far more memory."""
+    """Yields the last lines. Holds them, and one more block, as blocks: a million short lines would need far more
+    memory."""
     kept: deque[tuple[bytes, int]] = deque()
     count = size = 0
     for block in blocks:
@@ -140,18 +142,18 @@ def _without_first(block: bytes, lines: int) -> bytes:
 
 
 class _View:
-    """Leaves out lines before a moment, lines that masking took out, and stamps that were not asked for."""
+    """A filter that drops lines before a moment, lines that masking removed, and unrequested timestamps."""
 
     def __init__(self, since: float | None, *, stamps: bool) -> None:
         self._since = since
         self._stamps = stamps
         self._is_stamped = False
-        """Whether lines have stamps: some kubelets write none."""
+        """Whether lines have timestamps: some kubelets write none."""
         self._is_late = True
-        """Whether the last line with a stamp was written after that moment."""
+        """Whether the last line with a timestamp was written after that moment."""
 
     def noticing(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """The same blocks; notices whether their lines have stamps, before any is cut off."""
+        """Yields the same blocks; notices whether their lines have timestamps, before any is removed."""
         for block in blocks:
             self._is_stamped = self._is_stamped or any(map(loglines.stamp, block.split(b"\n")))
             yield block
@@ -165,7 +167,7 @@ class _View:
         return b"\n".join([*seen, b""])
 
     def _show(self, line: bytes) -> bytes | None:
-        """The line, without its end, as the script sees it; None for a line that it does not."""
+        """Returns the line, without its end, as the script sees it; None for a hidden line."""
         end = loglines.stamp(line)
         if end:
             self._is_late = self._since is None or _read_stamp(line[: end - 1]) >= self._since
@@ -178,7 +180,7 @@ class _View:
 
 @functools.lru_cache(maxsize=256)
 def _read_stamp(stamp: bytes) -> float:
-    """When a line was written; long ago if its stamp is no moment."""
+    """Returns when a line was written; 0 if its timestamp is invalid."""
     try:
         return _seconds(datetime.fromisoformat(stamp.decode()))
     except ValueError:
@@ -186,7 +188,7 @@ def _read_stamp(stamp: bytes) -> float:
 
 
 def _first(blocks: Iterator[bytes], room: int) -> Iterator[bytes]:
-    """The first bytes, to the end of a character."""
+    """Yields the first bytes, up to a character's end."""
     for block in blocks:
         if len(block) > room:
             while room and block[room] in _CONTINUES:

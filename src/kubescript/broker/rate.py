@@ -1,4 +1,4 @@
-"""How many writes each session may try in a minute. The writer asks it."""
+"""Limits how many writes each session may try in a minute. The writer asks it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["Rate"]
 
 _MINUTE_S: Final = 60.0
 _MAX_SESSIONS: Final = 10_000
-"""Sessions that are remembered. The one that was idle longest is forgotten first."""
+"""Most sessions that are remembered. The one that was idle longest is forgotten first."""
 
 
 class Rate:
-    """Counts the writes of the last minute. Many threads use it at once."""
+    """A counter of each session's writes in the last minute. Safe for use from many threads."""
 
     def __init__(self, per_minute: int) -> None:
         self._per_minute = per_minute

@@ -1,6 +1,6 @@
 """The record of a call, for the log and the audit, and the interface of the journal that keeps it.
 
-The broker writes both. A journal may refuse a call when it could not keep the proof of it.
+The broker writes both. A journal may refuse a call that it cannot record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ __all__ = ["NOWHERE", "Journal", "Record"]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One call, for the log and the audit. Holds parsed fields and sizes, never a body, a query value or a header."""
+    """One call, for the log and the audit. Contains parsed fields and sizes, never a body, a query value or a
+    header."""
 
     what: str
     verdict: str
@@ -29,22 +30,21 @@ class Record:
     call: request.Request | None = None
     """None when the call could not be parsed."""
     redacted: Mapping[str, int] = field(default_factory=dict)
-    """Kind of secret → number of its values that were masked in the answer."""
+    """Kind of secret → number of its values masked in the answer."""
     context: str = ""
-    """Name of the cluster when the server has several; empty when it has one."""
+    """The cluster's name when the server has several; otherwise empty."""
     at: float = field(default_factory=time.time)
     """End of the call, in seconds since the epoch."""
 
 
 class Journal(Protocol):
-    """Records the calls of one script. The threads that answer the calls use it."""
+    """The record of one script's calls. Safe for use from the threads that answer them."""
 
     agent: str
-    """Names the script in the user agent of its requests."""
+    """The script's name in the user agent of its requests."""
 
     def before(self, call: request.Request) -> None:
-        """Called before `call` is sent. Raises AuditError when the call must not be sent, because it could not be
-        proven."""
+        """Called before `call` is sent. Raises AuditError when the call cannot be recorded and must not be sent."""
 
     def record(self, record: Record) -> None:
         """Records a call that has ended. Raises AuditError when the record cannot be kept."""
@@ -61,4 +61,4 @@ class _Nowhere:
 
 
 NOWHERE: Final[Journal] = _Nowhere()
-"""The journal that keeps nothing."""
+"""A journal that keeps nothing."""

@@ -1,7 +1,8 @@
-"""Counts of what one script did and did not get to see, and the notes under its answer that say so.
+"""Counts what one script did and could not see, and makes the notes under its answer that say so.
 
-The broker counts here. The evaluator puts what `missing` returns under the answer, even when the script swallowed the
-error: an empty list must never look like a healthy cluster."""
+The broker counts here. The evaluator puts the result of `missing` under the answer, even when the script swallowed the
+error: an empty list must never look like a healthy cluster.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +20,19 @@ from kubescript_sandbox import runs
 
 __all__ = ["IN_NAMESPACE", "Summary", "missing"]
 
-# Distinct texts that are remembered. Attack: a script invents names without end, to fill the server's memory.
+# Most distinct texts that are remembered. Attack: a script invents endless names to fill the server's memory.
 _MAX_NOTES: Final = 100
-# Records that are kept. It is far above the calls of a script, because `capture` makes more calls than a script.
+# Most records that are kept. The limit is far above a script's calls, because `capture` makes more calls than a script.
 _MAX_RECORDS: Final = 10_000
 _MASK: Final = re.compile("(?:\N{LEFT-POINTING DOUBLE ANGLE QUOTATION MARK}|\\\\u00ab)redacted:([a-z0-9-]{1,40}):")
 _SAW_MASKS: Final = "redacted: values that the script compared or measured"
 _TOOL: Final = "tool."
-"""How the codes of a classic tool's errors begin."""
+"""Prefix of the error codes of classic tools."""
 _INCOMPLETE: Final = "the answer may be incomplete"
 _CODE: Final = re.compile(r"\b(?:[a-z]{1,20}\.[a-z_]{1,40}|[45]\d\d)\b")
-"""What tells one failure from another: a code of ours, or an HTTP status."""
+"""Distinguishes failures: one of our codes, or an HTTP status."""
 _ELIDED: Final = "\N{HORIZONTAL ELLIPSIS}"
-"""Stands for a name of the cluster's."""
+"""Placeholder for a name from the cluster."""
 IN_NAMESPACE: Final = " in namespace "
 _IN_MANY: Final = " in namespaces "
 _MANY_NAMESPACES: Final = 3
@@ -41,18 +42,18 @@ _OTHERS: Final = notes.Note("others")
 _OTHER_KINDS: Final = "other"
 _LIMITS: Final = runs.Limits()
 _MAX_PHRASES: Final = 8
-"""Phrases of one kind that a note names."""
+"""Most phrases of one kind that a note names."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """What one script did and did not get to see. Several threads answer its calls at the same time."""
+    """A count of what one script did and could not see. Safe for use from several threads, which answer its calls."""
 
     calls: int = 0
     bytes: int = 0
-    """Of the answers, as they came from the API server, decompressed."""
+    """Bytes of the answers from the API server, decompressed."""
     most_bytes: int = _LIMITS.response_bytes
-    """Bytes of answers that the script may fetch."""
+    """Most bytes of answers that the script may fetch."""
     pages: listings.Pages = field(default_factory=listings.Pages, compare=False)
     """Lists that the script read page by page."""
     listed_namespaces: listings.Namespaces = field(default_factory=listings.Namespaces, compare=False)
@@ -65,16 +66,16 @@ class Summary:
     warnings: dict[notes.Note, int] = field(default_factory=dict)
     """Warnings of the API server or the snapshot → how often."""
     absent: dict[notes.Note, int] = field(default_factory=dict)
-    """Namespaces that were listed and do not exist."""
+    """Listed namespaces that do not exist."""
     unknown: dict[notes.Note, int] = field(default_factory=dict)
-    """Namespaces that were listed, had nothing to show, and may not exist: they may not be looked up."""
+    """Listed namespaces that had nothing to show and may not exist: looking them up is not permitted."""
     redacted: dict[str, int] = field(default_factory=dict)
-    """Kind of secret → number of its values that were masked."""
+    """Kind of secret → number of its masked values."""
     denials: list[tuple[str, notes.Note]] = field(default_factory=list)
-    """Messages that the script got when the policy denied a call or no API server answered, each with a place for
+    """Messages that the script got when the policy denied a call or no API server answered, each with a placeholder for
     every name in it."""
     replayed: list[notes.Note] | None = None
-    """Notes of the script's first run; a replay shows these and makes no notes of its own."""
+    """Notes of the script's first run; a replay shows these and makes none."""
     call_records: list[records.Record] = field(default_factory=list)
     """The record of every call; bounded by the calls that a script may make."""
 
@@ -84,15 +85,15 @@ class Summary:
             self.call_records.append(record)
 
     def report_denial(self, code: str, message: str, ours: notes.Note) -> None:
-        """Keeps the message of a fault as the script got it, masked and cut, and as kubescript made it."""
+        """Keeps a fault's message in two forms: as the script got it, masked and cut, and as kubescript made it."""
         if len(self.denials) < _MAX_NOTES:
             self.denials += [(f"{code}: {message}", ours.within(f"{code}: ")), (message, ours)]
 
     def own_denials(self, script: str, operators: Collection[str]) -> list[tuple[str, str]]:
-        """Returns the denials as the script got them, each with the same text without the names in it that are neither
-        the script's nor the operator's."""
-        # Attack: an annotation that reads as an instruction, with which a script asks for an object of that name; and
-        # one that the message has masked or cut, so that no search in it would find the name.
+        """Returns the denials as the script got them, each with the same text but without names that are neither the
+        script's nor the operator's."""
+        # Attack: a script requests an object whose name is taken from an annotation and reads as an instruction. Masked
+        # or cut in the message, the name could not be found by a search.
         found = []
         for message, ours in self.denials:
             names = [name if name in script or name in operators else _ELIDED for name in ours.values]
@@ -100,7 +101,7 @@ class Summary:
         return found
 
     def found(self, kind: str, times: int = 1) -> None:
-        """Counts values that were masked."""
+        """Counts masked values."""
         self._count(self.redacted, kind, times, _OTHER_KINDS)
 
     def note(self, noted: dict[notes.Note, int], note: notes.Note, times: int = 1) -> None:
@@ -108,7 +109,7 @@ class Summary:
         self._count(noted, note, times, _OTHERS)
 
     def _count(self, counts: dict[_Counted, int], one: _Counted, times: int, others: _Counted) -> None:
-        """Counts what is new beyond the cap as others: how much is missing stays right."""
+        """Counts new keys beyond the cap as others, so that the total stays right."""
         with self.lock:
             key = one if one in counts or len(counts) < _MAX_NOTES - 1 else others
             counts[key] = counts.get(key, 0) + times
@@ -119,7 +120,7 @@ class Summary:
             self.calls += 1
 
     def take(self, size: int = 0) -> None:
-        """Counts bytes of an answer. Raises LimitExceeded when there are more than the script may fetch."""
+        """Counts bytes of an answer. Raises LimitExceeded when the script may fetch no more."""
         with self.lock:
             self.bytes += size
             is_over = self.bytes > self.most_bytes
@@ -129,12 +130,12 @@ class Summary:
             raise errors.LimitExceeded(message, code="limit.bytes")
 
     def refuse(self, code: str, times: int = 1) -> None:
-        """Notes calls that a limit of the script kept from being made."""
+        """Notes calls that a limit of the script prevented."""
         self.note(self.failed, notes.Note(code), times)
 
 
 def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
-    """Returns one note for each kind of thing that is missing from the answer."""
+    """Returns one note for each kind of information missing from the answer."""
     if summary.replayed is not None:
         return summary.replayed
     said = _describe_missed_calls(summary, outcome)
@@ -151,7 +152,7 @@ def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
 
 
 def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
-    """Returns phrases about the calls that were denied or failed, unless the script's error is about the only one."""
+    """Returns phrases about the calls that were denied or failed, unless the script's error reports the only one."""
     missed = {**summary.denied, **summary.failed}
     if not missed or _is_told(missed, outcome):
         return []
@@ -166,19 +167,19 @@ def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[note
 
 
 def _is_told(missed: Mapping[notes.Note, int], outcome: runs.Outcome) -> bool:
-    """Whether one call was missed, and the script ended with its error."""
+    """Says whether only one call was missed, and the script ended with its error."""
     if outcome.fault is None or sum(missed.values()) != 1:
         return False
-    if outcome.fault.code.startswith(_TOOL):  # a tool says in its own words what it has missed
+    if outcome.fault.code.startswith(_TOOL):  # a tool reports in its own words what it has missed
         return True
     code = _CODE.search(next(iter(missed)).sentence)
     return code is not None and code[0] in outcome.fault.message
 
 
 def _masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
-    """Returns what is masked in the answer by kind, or that the script saw a mask; empty otherwise."""
-    # Attack: a log line with a mask of its own, whose kind reads as an instruction, for a note outside of the marks.
-    # The mask of an `env-password` says `password`.
+    """Returns the number of masks in the answer by kind, or else that the script saw a mask; empty if neither."""
+    # Attack: a log line contains a forged mask whose kind reads as an instruction, to get it into a note outside of the
+    # marks. The mask of an `env-password` says `password`.
     known = redacted.keys() | {kind.partition("-")[2] for kind in redacted}
     fault = outcome.fault.message if outcome.fault is not None else ""
     result = (outcome.result or b"").decode("utf-8", "replace")
@@ -189,8 +190,8 @@ def _masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
 
 
 def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
-    """Returns all notes of one kind as one. Those that differ only in the namespace are one phrase; of many phrases the
-    first are named."""
+    """Merges all notes of one kind. Those that differ only in the namespace become one phrase; of many phrases, only
+    the first are named."""
     groups: dict[notes.Note, dict[notes.Note, int]] = {}
     for note, count in dict(found).items():
         groups.setdefault(_without_namespace(note), {})[note] = count
@@ -205,7 +206,7 @@ def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
 
 
 def _without_namespace(note: notes.Note) -> notes.Note:
-    """Returns the note with the same place for any namespace; it is the last of a call's values."""
+    """Returns the note with the namespace, which is the last of a call's values, replaced by a common placeholder."""
     before, is_in, after = note.sentence.partition(IN_NAMESPACE + notes.PLACE)
     return notes.Note(f"{before}{_IN_MANY}{after}", note.values[:-1]) if is_in else note
 

@@ -1,7 +1,7 @@
-"""The application of an approved plan: exactly its requests, in their order, each on the object that was shown.
+"""The application of an approved plan: exactly its requests, in order, each on the object that was shown.
 
-Every step is written to the store before and after it is sent. A server that takes a plan over from one that died finds
-out what was carried out, and neither loses nor repeats a request.
+Every step is written to the store before and after it is sent. A server that takes over a dead server's plan finds out
+what was carried out, and neither loses nor repeats a request.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ __all__ = ["Applier", "End", "Report", "Target"]
 log = logging.getLogger(__name__)
 
 Report = Callable[[int, int, str], None]
-"""Told how many steps are done, of how many, and what is done now."""
+"""A function that is called with the number of finished steps, their total, and the current action."""
 End = Callable[[record.Record], None]
-"""Puts on record how an application has ended. Raises AuditError."""
+"""A function that records how an application ended. Raises AuditError."""
 
 _LEASE_S: Final = 60.0
 _TRIES: Final = 5
-"""How often a step is tried again whose object got a new version meanwhile, with the same effect."""
+"""How often a step is tried again if its object has a new version but the effect is the same."""
 _SHOWN: Final = 5
-"""Fields that are told of a request that would do something else now."""
+"""Most fields that are listed for a request whose effect has changed."""
 _MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
@@ -51,16 +51,16 @@ _NOT_SENT: Final = record.Application()
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One cluster, as plans for it need it."""
+    """One cluster, as needed by its plans."""
 
     writer: writer.Writer
     policy: str
-    """Digest of what decides about writes now."""
+    """Digest of the current settings for writes."""
     identity: planner.Identify
 
 
 class Applier:
-    """Applies the plans of one server, or of one command."""
+    """The application of one server's, or one command's, plans."""
 
     def __init__(
         self,
@@ -69,8 +69,8 @@ class Applier:
         is_closing: Callable[[], bool] = bool,
         acts_for: str | None = None,
     ) -> None:
-        """`targets` has the clusters by their names in plans; `is_closing` says that the server ends. With `acts_for`
-        it applies the plans of that author alone: its clusters are asked as that author."""
+        """`targets` has the clusters by their names in plans; `is_closing` says whether the server is ending. With
+        `acts_for`, only that author's plans are applied, since requests are sent as that author."""
         self._plans = plans
         self._targets = targets
         self._is_closing = is_closing
@@ -84,20 +84,20 @@ class Applier:
         on_end: End,
         cancel: cancellation.Cancellation | None = None,
     ) -> record.Record:
-        """Applies an approved plan, or goes on with one whose server died. What happens is in the record.
+        """Applies an approved plan, or continues one whose server died. The record contains the result.
 
-        Raises KubescriptError when this cannot apply it: it is not approved, another server applies it, its cluster is
-        none of this server's or does not answer, or neither store nor audit can be written. The next one who calls this
-        may go on then.
+        Raises KubescriptError when it cannot be applied here: it is not approved, another server applies it, its
+        cluster is not this server's or does not answer, or store or audit cannot be written. A later call may then
+        continue.
         """
         found = self._plans.get(plan_id)
         own = operation.Operation(journal=journal, cancellation=cancel or cancellation.Cancellation())
-        # Before the claim: a plan for another server's cluster is left to that server.
+        # Before the claim, so that a plan for another server's cluster is left to that server.
         target = self._target(found.plan)
         _check_cluster(target, found.plan, own)
         if found.state != "applying":
             _check_policy(target, found.plan)
-        # A name for this claim alone: the same server may take over what one of its threads has stalled on.
+        # A name for this claim alone: the same server may take over from one of its stalled threads.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), own)
         work.find_out(target.writer)
@@ -113,8 +113,8 @@ class Applier:
         return work.end("applied", work.story(), on_end)
 
     def check(self, approved: plan.Plan) -> Target:
-        """Returns the plan's cluster. Raises PlanError when it is none of this server's, or when what decides about its
-        writes is another now."""
+        """Returns the plan's cluster. Raises PlanError when this server does not serve it, or its settings for writes
+        have changed."""
         target = self._target(approved)
         _check_policy(target, approved)
         return target
@@ -131,7 +131,7 @@ class Applier:
 
 
 class _Work:
-    """One application."""
+    """One application of a plan."""
 
     def __init__(
         self,
@@ -148,8 +148,8 @@ class _Work:
         self._operation = operation
 
     def find_out(self, cluster: writer.Writer) -> None:
-        """Finds out what became of the request that a dead server had marked. Raises ClusterError, AuditError,
-        PlanError; the same can be asked again then."""
+        """Finds out whether the requests that a dead server had marked were carried out. Raises ClusterError,
+        AuditError, PlanError; it can then be called again."""
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
             if last.state in _DOUBTFUL:
@@ -157,13 +157,13 @@ class _Work:
                 self._mark(index, search.find())
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
-        """Applies what has not been applied yet. Raises KubescriptError at the first step that fails."""
+        """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
         count = len(self._plan.steps)
         if all(each.state == "waiting" for each in self._done):
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
-            if last.state in {"failed", "unknown"}:  # the server that died was about to stop, or it is not known
+            if last.state in {"failed", "unknown"}:  # the dead server was about to stop, or the outcome is unknown
                 raise errors.PlanError(f"{step.verb} {step.target}: {last.text}")
             _tell(report, index, count, f"{step.verb} {step.target}")
             if last.state != "done":
@@ -171,7 +171,7 @@ class _Work:
         _tell(report, count, count, "applied")
 
     def story(self) -> str:
-        """Says how far it came."""
+        """Describes how many changes were made."""
         done = sum(each.state == "done" for each in self._done)
         text = f"{done} of {len(self._done)} changes were made"
         for step, each in zip(self._plan.steps, self._done, strict=True):
@@ -180,10 +180,10 @@ class _Work:
         return text
 
     def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
-        """Ends the application, with a text for a person. Raises PlanError, which has the text, when the store cannot
-        keep it."""
+        """Ends the application, with a text for a person. Raises PlanError with that text when the store cannot keep
+        it."""
         ended = msgspec.structs.replace(self._taken, state=state, steps=tuple(self._done), text=text)
-        # Before the store: a server that dies in between leaves two records of the end, where otherwise it left none.
+        # Before the store: a server that dies in between leaves two records of the end, rather than none.
         try:
             on_end(ended)
         except errors.AuditError as error:
@@ -217,7 +217,7 @@ class _Work:
     def _try_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request
     ) -> inspection.Changes:
-        """Tries a step. Raises KubescriptError unless it still does what was shown."""
+        """Dry-runs a step. Raises KubescriptError unless it still does what was shown."""
         tried = cluster.try_again(self._current(cluster, call), self._operation)
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
@@ -225,8 +225,8 @@ class _Work:
         return tried.changes
 
     def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
-        """Returns a request that names the version its script has read with the version of now: its status may have
-        changed since, or the step before has changed other fields of it."""
+        """Returns a request that names a version, with the current version instead: the object's status may have
+        changed since the script read it, or the previous step may have changed other fields."""
         if not call.name or not requests.names_version(call):
             return call
         now = cluster.read_facts(call, self._operation)
@@ -235,7 +235,7 @@ class _Work:
     def _send_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
     ) -> bool:
-        """Sends a step. Returns False when its object got a new version in this moment. Raises KubescriptError."""
+        """Sends a step. Returns False when its object has just got a new version. Raises KubescriptError."""
         sending = record.Application("sending", call.audit_id, version)
         self._mark(index, sending)
         try:
@@ -248,7 +248,7 @@ class _Work:
             raise
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
-            # An API server that fails, or a proxy before it, may have carried it out all the same.
+            # A failing API server, or a proxy before it, may have carried it out anyway.
             raise self._mark_refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
         done = msgspec.structs.replace(sending, state="done", status=sent.status)
         self._mark(index, record.Application() if is_late else done)
@@ -264,7 +264,7 @@ class _Work:
         state: Literal["failed", "unknown"],
         sending: record.Application = _NOT_SENT,
     ) -> errors.PlanError:
-        """Marks a step that the API server refuses; returns the error that says so."""
+        """Marks a step that the API server refused; returns the error."""
         text = attempt.find_message(sent.text)
         self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
         return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
@@ -273,22 +273,22 @@ class _Work:
         return calls.of(step, step.request, self._operation, self._plan.id)
 
     def _mark(self, index: int, state: record.Application) -> None:
-        if state.state != "sending":  # it is so, whether the store can keep it or not
+        if state.state != "sending":  # true even if the store cannot keep it
             self._done[index] = state
         self._plans.mark(self._plan.id, self._owner, index, state)
         self._done[index] = state
 
 
 def _tell(report: Report, done: int, count: int, text: str) -> None:
-    # The client may be gone: one that cancelled its call must not leave a plan half applied.
+    # The client may be gone: cancelling a call must not leave a plan half applied.
     try:
         report(done, count, text)
-    except Exception as error:  # of any kind: it is the reporter's, and not the plan's
+    except Exception as error:  # of any kind: the reporter's failure is not the plan's
         log.debug("no client hears of the progress any more: %r", error)
 
 
 def _check_policy(target: Target, approved: plan.Plan) -> None:
-    """Raises PlanError when what decides about the plan's writes is another now."""
+    """Raises PlanError when the settings for writes have changed since the plan was made."""
     if target.policy != approved.policy:
         raise errors.PlanError(
             "the policy for writes has changed since the plan was made; run the script again, or use the settings of "
@@ -298,14 +298,14 @@ def _check_policy(target: Target, approved: plan.Plan) -> None:
 
 
 def _check_time(approved: plan.Plan) -> None:
-    """Raises PlanError when a plan whose server died has expired since: its application is not expected any more."""
+    """Raises PlanError when a plan has expired since its server died: its application is no longer expected."""
     if time.time() > approved.expires:
         raise errors.PlanError("the plan expired before all of it was applied", code="plan.expired")
 
 
 def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
-    """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig whose
-    context was pointed at another one."""
+    """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig's context
+    was pointed at another cluster."""
     if target.identity(operation) != approved.cluster:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
@@ -321,11 +321,11 @@ def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
 
 
 def _new(changes: inspection.Changes) -> str:
-    """Says what the request would change now."""
+    """Describes what the request would change now."""
     rows = [f"{_cut(row.path)}: {_cut(row.old)} → {_cut(row.new)}" for row in changes.rows[:_SHOWN]]
     return "the request would now change " + ("; ".join(rows) or "nothing")
 
 
 def _cut(text: str | None) -> str:
-    # Attack: a value of megabytes, which would be in the store, the log and on each page.
+    # Attack: a value of megabytes would be in the store, the log and on each page.
     return "nothing" if text is None else text[:_MAX_SHOWN]

@@ -1,6 +1,5 @@
-"""Decides on plans and applies them, for every channel by which a person is asked. Nothing counts that is not on
-record.
-"""
+"""Decides on plans and applies them, for every channel through which a person is asked. Nothing takes effect
+unrecorded."""
 
 from __future__ import annotations
 
@@ -21,29 +20,29 @@ __all__ = ["Approvals", "Ledger"]
 log = logging.getLogger(__name__)
 
 _KEPT_S: Final = 30 * 86_400.0
-"""Seconds for which a plan that has ended can be looked at, and taken back."""
+"""Seconds for which a finished plan can be viewed and undone."""
 _NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
-"""Errors of a plan for another server's cluster, and of one that was changed in the store."""
+"""Errors of plans for another server's cluster, and of plans altered in the store."""
 
 
 class Ledger(Protocol):
-    """The audit record, as far as plans write it."""
+    """The part of the audit record that plans write."""
 
     def record_plan(self, new: plan.Plan) -> None:
-        """Records a plan that no script has made. Raises AuditError."""
+        """Records a plan that no script made. Raises AuditError."""
 
     def record_decision(self, plan_id: str, decision: record.Decision) -> None:
-        """Records a decision, before it counts. Raises AuditError."""
+        """Records a decision, before it takes effect. Raises AuditError."""
 
     def record_application(self, ended: record.Record) -> None:
         """Records how an application ended. Raises AuditError."""
 
     def application(self, plan: str, user: str) -> records.Journal:
-        """Returns the journal of the calls that apply a plan, on behalf of a user where there are several."""
+        """Returns the journal of the calls that apply a plan, on behalf of a user if there are several."""
 
 
 class Approvals:
-    """The decisions on the plans of one server. Many threads use it at once."""
+    """The decisions on the plans of one server. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -52,16 +51,16 @@ class Approvals:
         ledger: Ledger | None,
         user: str = "",
     ) -> None:
-        """`user` is who decides, where that is proven."""
+        """`user` is the authenticated approver, if any."""
         self._user = user
         self._plans = plans
         self._applier = applier
         self._ledger = ledger
         self._left: set[str] = set()
-        """Plans that this server cannot go on with, of which it has said so."""
+        """Plans that this server cannot continue, and has already reported."""
 
     def get(self, plan_id: str) -> record.Record:
-        """Returns a plan and what became of it. Raises PlanError."""
+        """Returns a plan and its outcome. Raises PlanError."""
         return self._plans().get(plan_id)
 
     def newest(self, limit: int = 50) -> list[record.Record]:
@@ -69,12 +68,12 @@ class Approvals:
         return self._plans().newest(limit)
 
     def check(self, planned: plan.Plan) -> None:
-        """Raises PlanError where an approval of the plan could not be carried out."""
+        """Raises PlanError if an approval of the plan could not be carried out."""
         self._applier().check(planned)
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
-        """Records a decision and counts it. Raises PlanError when it does not count, and AuditError."""
-        # An approval that cannot be carried out here would keep the plan waiting until it expires.
+        """Records a decision and applies it to the plan. Raises PlanError when it is invalid, and AuditError."""
+        # An approval that cannot be carried out here would block the plan until it expires.
         if decision.approves:
             self._applier().check(self._plans().get(plan_id).plan)
         if self._ledger is not None:
@@ -82,37 +81,37 @@ class Approvals:
         return self._plans().decide(plan_id, decision)
 
     def apply(self, plan_id: str, report: application.Report) -> record.Record:
-        """Applies an approved plan, or goes on with one whose server died. Raises KubescriptError when that is not
-        possible; the message says what was applied."""
+        """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;
+        the message says what was applied."""
         journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
         on_end = _record_nowhere if self._ledger is None else self._ledger.record_application
         return self._applier().apply(plan_id, journal, report, on_end)
 
     def list_unreported(self, session: str) -> list[record.Record]:
-        """Returns the plans of a session that ended without its model's knowledge. Raises PlanError."""
+        """Returns a session's plans that ended without its model's knowledge. Raises PlanError."""
         return self._plans().list_unreported(session)
 
     def report(self, plan_id: str) -> None:
-        """Notes that the model knows how a plan has ended. Raises PlanError."""
+        """Notes that the model knows how a plan ended. Raises PlanError."""
         self._plans().report(plan_id)
 
     def recover(self) -> None:
-        """Goes on with the plans whose server died while it applied them. Raises PlanError when the store fails."""
+        """Continues plans whose server died while applying them. Raises PlanError when the store fails."""
         for plan_id in self._plans().list_unfinished():
             if plan_id in self._left:
                 continue
             try:
                 ended = self.apply(plan_id, _untold)
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
-            except errors.KubescriptError as error:  # no reason to leave the other plans as they are
+            except errors.KubescriptError as error:  # must not stop the other plans
                 if error.code in _NOT_OURS:
                     self._left.add(plan_id)
                 log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
-            except Exception:  # a bug of ours: the thread must look again, and the other plans must not wait for it
+            except Exception:  # a bug of ours; the thread and the other plans must continue
                 log.exception("plan %s", plan_id)
 
     def forget(self) -> None:
-        """Forgets the plans that ended a month ago. Raises PlanError."""
+        """Forgets plans that ended a month ago. Raises PlanError."""
         self._plans().prune(_KEPT_S)
 
 
@@ -121,4 +120,4 @@ def _untold(_done: int, _count: int, _text: str) -> None:
 
 
 def _record_nowhere(_ended: record.Record) -> None:
-    """Keeps no record of an end: there is no audit."""
+    """Keeps no record of an end, since there is no audit."""

@@ -1,7 +1,7 @@
-"""A write that was tried: what a dry run has shown that it would change, and what a dry run must show.
+"""A write that was tried: the changes that a dry run has shown, and the checks on dry runs.
 
-The writer tries each write before it is planned or sent, and again before a plan's requests are sent. No body is read
-on the host: a masking process compares them (`redaction.Engine.changes`).
+The writer tries each write before it is planned or sent, and again before a plan's requests are sent. The host does not
+read bodies: a masking process compares them (`redaction.Engine.changes`).
 """
 
 from __future__ import annotations
@@ -26,58 +26,57 @@ __all__ = [
 ]  # fmt: skip
 
 Compare = Callable[[request.Request, bytes, bytes, call.Found], inspection.Changes]
-"""Says what a write changes, by the object before it and after it; each may be empty."""
+"""A function that returns what a write changes, given the object before and after; each may be empty."""
 
 _MAX_BODY: Final = 3 * 1024 * 1024
-"""Bytes of one object; etcd takes half of it."""
+"""Most bytes of one object; etcd takes half of it."""
 _DRY_RUN: Final = b'"dryRun"'
-"""What the description of an API has that knows them: the name of the query parameter."""
+"""The query parameter's name in the description of an API that supports dry runs."""
 _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
 _WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
-"""One warning of HTTP's: its code, who warns, and the text. A header holds several, with commas between."""
+"""One HTTP warning: its code, its agent, and the text. A header contains several, separated by commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What the dry run of a write has shown."""
+    """The result of a write's dry run."""
 
     asked: request.Request
     """The write, in its canonical form."""
     changes: inspection.Changes
     answer: types.Response
-    """Of the dry run; its chunks can be read once."""
+    """Answer to the dry run; its chunks can be read once."""
     notices: tuple[effects.Notice, ...] = ()
-    """What rules tell the people who approve it."""
+    """Notices from the rules for the approvers."""
     warnings: tuple[str, ...] = ()
-    """What the API server warns of, masked."""
+    """Warnings from the API server, masked."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether the write leaves its object as it is."""
+        """Whether the write leaves its object unchanged."""
         changes = self.changes
         return changes.before is not None and changes.after is not None and not changes.rows
 
     def guard(self) -> request.Request:
-        """Returns the write with the precondition that its object is as the dry run has found it, or that there is
-        none."""
+        """Returns the write with the precondition that its object is unchanged since the dry run, or does not exist."""
         before = self.changes.before or inspection.Facts()
         return requests.guard(self.asked, before.uid, before.resource_version)
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of one request of a plan."""
+    """The result of one request of a plan."""
 
     status: int
     text: str = ""
     """The API server's answer when it refused, masked."""
     fault: errors.KubescriptError | None = None
-    """Why the rest of the answer could not be read, or put on record; the status is known nevertheless."""
+    """Why the rest of the answer could not be read or recorded; the status is known nevertheless."""
 
 
 def is_same_version(changes: inspection.Changes) -> bool:
-    """Says whether the dry run was made on the very object that was read before."""
+    """Says whether the dry run saw the same object that was read before."""
     before, after = changes.before, changes.after
     if before is None or after is None:
         return True
@@ -85,12 +84,11 @@ def is_same_version(changes: inspection.Changes) -> bool:
 
 
 def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
-    """Raises PlanError when the API server has made what it was only to try: an object that it did not store has no
-    version."""
+    """Raises PlanError when the API server carried out a dry run: an object that was not stored has no version."""
     if changes.before is not None or changes.after is None or not changes.after.resource_version:
         return
     what = "the API server has carried out a dry run: the object was created; look at it before you do anything else"
-    if asked.method != "POST":  # a POST would be refused where there is one by now
+    if asked.method != "POST":  # a POST would be refused if the object existed by now
         what = (
             f"{request.describe(asked)}: either somebody created it at this moment, or the API server has carried out "
             "the dry run; look at it before you try again"
@@ -100,20 +98,20 @@ def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
 
 
 def find_message(text: str) -> str:
-    """Returns what an API server's error says."""
+    """Returns the message in an API server's error."""
     found = _MESSAGE.search(text)
     return found[1].replace('\\"', '"') if found else text[:600]
 
 
 def find_warnings(response: types.Response) -> list[str]:
-    """Returns the texts of an answer's warnings, each once, as they can be shown."""
+    """Returns the texts of an answer's warnings, unique and cleaned for display."""
     header = response.headers.get("warning", "")
     texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)] or [header]
     return [text for text in dict.fromkeys(map(sanitizing.clean, texts)) if text]
 
 
 def read_whole(response: types.Response) -> bytes:
-    """Returns the whole body of an answer. Raises ClusterError when it is larger than any object."""
+    """Returns an answer's whole body. Raises ClusterError when it is larger than any object."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -128,18 +126,18 @@ def read_whole(response: types.Response) -> bytes:
 
 
 def hold(response: types.Response, content: bytes) -> types.Response:
-    """Returns an answer that was read, as one that can be read once more."""
+    """Returns an answer that was read, so that it can be read once more."""
     return replace(response, chunks=iter((content,)), close=_close_nothing)
 
 
 def knows_dry_runs(response: types.Response) -> bool:
-    """Says whether the description of an API names the parameter that asks for a dry run. Closes the response."""
+    """Says whether an API's description names the parameter for dry runs. Closes the response."""
     with contextlib.closing(response):
         return response.status == 200 and _contain(response.chunks, _DRY_RUN)
 
 
 def _contain(chunks: Iterator[bytes], text: bytes) -> bool:
-    """Says whether the text is in the chunks, also across two of them."""
+    """Says whether the text is in the chunks, even across two of them."""
     end = b""
     for chunk in chunks:
         if text in end + chunk:

@@ -1,4 +1,4 @@
-"""The requests of a plan as calls: the broker sends these."""
+"""The requests of a plan as calls, which the broker sends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def of(
     operation: operation.Operation,
     plan_id: str = "",
 ) -> request.Request:
-    """Returns one request about a step's object, with an audit id of its own. `plan_id` names the approved plan."""
+    """Returns one request about a step's object, with a new audit id. `plan_id` names the approved plan."""
     cancel = operation.cancellation
     creates = made.method == "POST" and not step.subresource
     return request.Request(

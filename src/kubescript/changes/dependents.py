@@ -1,7 +1,7 @@
-"""What the deletions of a plan take with them, as a script of ours finds it out in the sandbox.
+"""The objects that a plan's deletions affect, found by one of our scripts in the sandbox.
 
-The script's answer is as hostile as any: it holds names from the cluster. It is a list of lines for each deletion, and
-nothing else is taken.
+The script's answer is hostile, since it contains names from the cluster. It must be a list of lines for each deletion;
+anything else is ignored.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from kubescript_sandbox import runs
 __all__ = ["Run", "find"]
 
 Run = Callable[[str, operation.Operation], tuple[runs.Outcome, Callable[[str], str]]]
-"""Runs a script of ours; returns its outcome, and what makes a text of it fit to be shown."""
+"""A function that runs one of our scripts; returns its outcome, and the function that makes its texts fit for
+display."""
 
 _MAX_LINES: Final = 30
-"""Lines for one deletion."""
+"""Most lines for one deletion."""
 _MAX_LINE: Final = 400
 _UNKNOWN: Final = "what depends on it could not be found out"
 
@@ -29,7 +30,7 @@ _UNKNOWN: Final = "what depends on it could not be found out"
 def find(
     run: Run, operation: operation.Operation, context: str, steps: Sequence[plan.Step]
 ) -> Sequence[tuple[str, ...]]:
-    """Returns for each step in a cluster what a deletion takes with it, one line each."""
+    """Returns the effects of each step's deletion on other objects, one line each; none for other steps."""
     removed = [step for step in steps if step.removes]
     if not removed:
         return [()] * len(steps)
@@ -40,7 +41,7 @@ def find(
 
 
 def _read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
-    """Returns the lines for each deletion, each made fit to be shown by `clean`."""
+    """Returns the lines for each deletion, each made fit for display by `clean`."""
     try:
         found = msgspec.json.decode(outcome.result or b"", type=list[list[str]])
     except msgspec.MsgspecError:

@@ -1,4 +1,4 @@
-"""The writes that one script has tried, in their order, before they are a plan. The broker adds to it."""
+"""The writes that one script has tried, in order, before they become a plan. The broker adds to it."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kubescript.wire import inspection
 __all__ = ["Draft"]
 
 _MAX_BYTES: Final = 8 * 1024 * 1024
-"""Bytes of a plan's requests and rows, about: a person has to read them."""
+"""Approximate limit on the bytes of a plan's requests and rows: a person has to read them."""
 _DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"}'
-"""Of a deletion that takes a creation back. Left to itself, the API server leaves the pods of a Job running."""
+"""The options of a deletion that undoes a creation. By default, the API server leaves a Job's pods running."""
 
 
 class Draft:
-    """What one script wants to change. Several threads answer its calls."""
+    """One script's intended changes. Safe for use from the threads that answer its calls."""
 
     def __init__(self, budgets: Mapping[str, int]) -> None:
-        """`budgets` has the most requests that a plan may have, by cluster."""
+        """`budgets` has the most requests of a plan, by cluster."""
         self._budgets = budgets
         self._lock = threading.Lock()
         self._steps: list[plan.Step] = []
         self._size = 0
         self._closed = False
         self.context = ""
-        """The cluster that the plan is for."""
+        """The plan's cluster."""
 
     def add(self, attempt: attempt.Attempt, context: str) -> None:
         """Adds a write. Raises PlanError when it cannot be part of this plan."""
@@ -43,8 +43,8 @@ class Draft:
             self._steps.append(step)
 
     def close(self) -> tuple[plan.Step, ...]:
-        """Ends the draft and returns its steps. What comes later is refused."""
-        # Attack: a call of a script that is over, which would be part of a plan that was never shown.
+        """Ends the draft and returns its steps. Later writes are refused."""
+        # Attack: a call of a finished script would become part of a plan without having been shown.
         with self._lock:
             self._closed = True
             return tuple(self._steps)
@@ -101,7 +101,7 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
 
 
 def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | None:
-    """Returns what takes a write back: an object that it has made is deleted, a changed one is patched."""
+    """Returns the request that undoes a write: a created object is deleted, a changed one is patched."""
     if changes.before is None:
         path = call.path if call.name else f"{call.path}/{requests.name(call)}"
         return plan.Request("DELETE", path, body=_DELETE_OPTIONS)
@@ -116,8 +116,8 @@ def _request(call: request.Request) -> plan.Request:
 
 
 def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
-    """Raises PlanError when both are about one object, and not about different fields of it."""
-    # Two dry runs are both made on the object as it is now: neither shows what the two do together. Attack: a second
+    """Raises PlanError when both change the same object, unless they change different fields of it."""
+    # Both dry runs start from the current object, so neither shows the combined effect. Attack: a script hides a second
     # patch that looks like the first.
     if earlier.key != step.key:
         return
@@ -132,7 +132,7 @@ def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
 
 
 def _instead(earlier: plan.Step, step: plan.Step) -> str:
-    """Says how two writes to one object can be made."""
+    """Explains how two writes to one object can be made."""
     if earlier.removes:
         return "it is deleted already" if step.removes else "delete it in one script, create it in the next"
     return "leave that out, since it is deleted" if step.removes else "put both changes into one request"

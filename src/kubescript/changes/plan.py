@@ -1,6 +1,6 @@
-"""A plan as data: the requests that one script wants to send, what each would change, and what is needed to judge them.
+"""A plan as data: the requests that one script wants to send, the effect of each, and the data needed to judge them.
 
-A draft becomes a plan when its script has ended. A plan never changes; what becomes of it is in the store.
+A draft becomes a plan when its script has ended. A plan never changes; its progress is in the store.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kubescript.wire import inspection
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
 
 _ID_BYTES: Final = 16
-"""Random bytes of a plan's id: who knows it has been told it."""
+"""Random bytes of a plan's id, so that it cannot be guessed."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One request, as it is sent but for its precondition."""
+    """One request, as sent except for its precondition."""
 
     method: str
     path: str
@@ -32,20 +32,22 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Precondition(msgspec.Struct, frozen=True):
-    """The object that a request was tried on. It must still be that one, with the same content, when it is sent."""
+    """The object that a request was tried on. It must still be the same one, with the same content, when the request is
+    sent."""
 
     uid: str
     resource_version: str
-    """As it was when the plan was made. Another one is no reason to refuse, since a status changes it too."""
+    """The version when the plan was made. A later version alone is no reason to refuse, since status updates change it
+    too."""
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a rule says of a step."""
+    """A rule's finding on a step."""
 
     rule: str
     """The rule's id: `writes.registry`, `NO_BROAD_PARTIAL_MANIFESTS`."""
     level: Literal["warning", "critical"]
-    """A critical finding refuses the plan unless the approver overrides it, with a reason."""
+    """A critical finding blocks the plan unless the approver overrides it, with a reason."""
     message: str
 
 
@@ -62,27 +64,27 @@ class Step(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     kind: str = ""
-    """Empty when it is not known."""
+    """Empty when unknown."""
     precondition: Precondition | None = None
-    """None: there must be no object of that name."""
+    """None: no object of that name may exist."""
     digest: str = ""
-    """See `masking.Changes.digest`."""
+    """See `inspection.Changes.digest`."""
     requested: str = ""
-    """See `masking.Changes.requested`."""
+    """See `inspection.Changes.requested`."""
     labels: dict[str, str] = {}
-    """Of the object before the request."""
+    """Labels of the object before the request."""
     images: tuple[str, ...] = ()
-    """Likewise: those of its containers."""
+    """Likewise: the images of its containers."""
     state: inspection.State | None = None
-    """Likewise; None where it is not known."""
+    """Likewise; None when unknown."""
     rows: tuple[inspection.Row, ...] = ()
     warnings: tuple[str, ...] = ()
-    """Of the API server, masked."""
+    """From the API server, masked."""
     findings: tuple[Finding, ...] = ()
     dependents: tuple[str, ...] = ()
-    """What a deletion takes with it, or leaves without; one line each."""
+    """Effects of a deletion on other objects, one line each."""
     undo: Request | None = None
-    """What brings the object back as it was; None where nothing does."""
+    """The request that restores the object; None if impossible."""
 
     @property
     def removes(self) -> bool:
@@ -91,13 +93,12 @@ class Step(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> paths.Key:
-        """What tells its object from all others: a pod is the same one when it is evicted, a deployment when it is
-        scaled."""
+        """Identifies the object: an evicted pod or a scaled deployment is the same object."""
         return self.group, self.resource, self.namespace, self.name
 
     @property
     def target(self) -> str:
-        """`deployments.apps/scale shop/web`: what the step is about."""
+        """`deployments.apps/scale shop/web`: the target of the step."""
         resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = f"{self.namespace}/" if self.namespace else ""
@@ -105,44 +106,44 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Who asked for a plan."""
+    """The author of a plan."""
 
     user: str
-    """Whom the server knows to ask: the operating system's user over stdio; empty where no identity is proven."""
+    """The user known to the server: the operating system's over stdio; empty without a proven identity."""
     session: str = ""
     client: str = ""
     tool: str = ""
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What one script wants to change in one cluster."""
+    """One script's intended changes in one cluster."""
 
     id: str
     author: Author
     context: str
-    """The cluster's name among the operator's contexts; empty where there is one."""
+    """The cluster's name among the operator's contexts; empty if there is only one."""
     cluster: str
-    """What tells this cluster from all others: the uid of its namespace kube-system, or where that may not be
-    read the API server's address and a digest of its CA."""
+    """Identifies the cluster: the uid of its namespace kube-system, or if that may not be read, the API server's
+    address and a digest of its CA."""
     script: str
     """SHA-256 of the script."""
     policy: str
-    """SHA-256 of all settings that decide about writes."""
+    """SHA-256 of all settings for writes."""
     steps: tuple[Step, ...]
     reads: tuple[str, ...]
-    """What the script read to decide: `list pods in namespace shop`."""
+    """The script's reads before its decision: `list pods in namespace shop`."""
     created: float
     """Seconds since the epoch."""
     expires: float
     place: str = ""
-    """What a person knows the cluster by: its name, and the API server's address."""
+    """The cluster's identity for people: its name, and the API server's address."""
     approvals: int = 1
-    """People who must approve it. With more than one, its author is none of them."""
+    """People who must approve it. With more than one, its author cannot be among them."""
 
     @property
     def hash(self) -> str:
-        """SHA-256 over all that an approval is for, in hexadecimal: requests, preconditions, what was shown of them,
-        cluster, policy and script."""
+        """SHA-256 in hexadecimal of everything that an approval covers: requests, preconditions, what was shown of
+        them, cluster, policy and script."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
     @property

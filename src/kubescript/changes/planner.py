@@ -1,4 +1,4 @@
-"""Makes a plan of what a script has tried, once the script has ended. The evaluator asks it."""
+"""Makes a plan from a script's writes, once the script has ended. The evaluator asks it."""
 
 from __future__ import annotations
 
@@ -26,54 +26,54 @@ __all__ = ["Planner", "Result", "Terms", "local_user"]
 log = logging.getLogger(__name__)
 
 Review = Callable[[Sequence[plan.Step]], Sequence[tuple[plan.Finding, ...]]]
-"""Says for each step what the rules find."""
+"""A function that returns the rules' findings for each step."""
 
 _MAX_READS: Final = 60
 _READS: Final = frozenset({"get", "list", "watch"})
 
 
 class Count(Protocol):
-    """Counts plans."""
+    """A counter of plans."""
 
     def __call__(self, expires: float, size: int) -> None:
-        """Counts a new plan of so many bytes. Raises PlanError when there are too many."""
+        """Counts a new plan of this size. Raises PlanError when there are too many."""
 
 
 class Identify(Protocol):
-    """Names a cluster."""
+    """A function that identifies a cluster."""
 
     def __call__(self, operation: operation.Operation) -> str:
-        """Returns what tells it from all others. Raises KubescriptError."""
+        """Returns the cluster's unique identity. Raises KubescriptError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What one cluster demands of plans."""
+    """One cluster's demands on plans."""
 
     policy: str
-    """Digest of what decides about writes."""
+    """Digest of the settings for writes."""
     budget: int
-    """Requests of one plan."""
+    """Most requests of one plan."""
     approvals: Callable[[frozenset[str]], int]
-    """Returns how many people must approve changes in these namespaces."""
+    """A function that returns how many people must approve changes in these namespaces."""
     identify: Identify
     place: Callable[[], str]
-    """Returns the name and the address of the cluster, once it has been called."""
+    """A function that returns the cluster's name and address, once it has been called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of the writes that a script has tried."""
+    """The result of the writes that a script has tried."""
 
     plan: plan.Plan | None = None
     note: str = ""
-    """For the model."""
+    """Note for the model."""
     fault: runs.Fault | None = None
-    """Why there is no plan."""
+    """The reason why no plan was made."""
 
 
 class Planner:
-    """Makes the plans of one server. Many threads use it at once."""
+    """The maker of one server's plans. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Planner:
         review: Review,
         count: Count,
     ) -> None:
-        """`terms` has the clusters by name; `user` is who asks, where the server knows it. `count` bounds the user's
+        """`terms` has the clusters by name; `user` is the caller, if the server knows it. `count` bounds the user's
         plans."""
         self._plans = plans
         self._terms = terms
@@ -95,7 +95,7 @@ class Planner:
         self._count = count
 
     def begin(self) -> draft.Draft:
-        """Returns where one script's writes are written down."""
+        """Returns the draft for one script's writes."""
         return draft.Draft({name: terms.budget for name, terms in self._terms.items()})
 
     def end(
@@ -107,11 +107,11 @@ class Planner:
         run: dependents.Run,
         record: Callable[[plan.Plan], None],
     ) -> Result:
-        """Makes, records and keeps the plan of a script that has ended well."""
+        """Makes, records and keeps the plan of a script that succeeded."""
         try:
             made = self.make(drafted, script, caller, operation, run)
             if made is not None:
-                record(made)  # first: what is not on record cannot be approved
+                record(made)  # first: an unrecorded plan cannot be approved
                 self.keep(made)
         except errors.KubescriptError as error:
             log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
@@ -120,7 +120,7 @@ class Planner:
 
     @staticmethod
     def abandon(drafted: draft.Draft) -> Result:
-        """Makes no plan of a script that has failed."""
+        """Discards the writes of a script that failed."""
         count = len(drafted.close())
         return Result(note=f"{count} writes were tried and none is planned: the script failed" if count else "")
 
@@ -132,7 +132,7 @@ class Planner:
         operation: operation.Operation,
         run: dependents.Run,
     ) -> plan.Plan | None:
-        """Returns the plan of a script that has ended well; None when it changes nothing. Raises KubescriptError."""
+        """Returns the plan of a script that succeeded; None when it changes nothing. Raises KubescriptError."""
         steps = drafted.close()
         if not steps:
             return None
@@ -159,7 +159,7 @@ class Planner:
         self._plans().add(made)
 
     def _judge(self, steps: Sequence[plan.Step], dependents: Sequence[tuple[str, ...]]) -> tuple[plan.Step, ...]:
-        """Returns the steps with what rules find, and what deletions take with them."""
+        """Returns the steps with the rules' findings, and the effects of deletions on other objects."""
         return tuple(
             msgspec.structs.replace(step, findings=step.findings + found, dependents=below)
             for step, found, below in zip(steps, self._review(steps), dependents, strict=True)
@@ -168,7 +168,7 @@ class Planner:
 
 def local_user() -> str:
     """Returns the operating system's user: `uid 1000 (alice)`."""
-    # Not by getpass, which believes the environment. Attack: one person approves twice, as two.
+    # Not by getpass, which trusts the environment. Attack: one person approves twice, as two.
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -177,7 +177,7 @@ def local_user() -> str:
 
 
 def _reads(calls: Sequence[records.Record]) -> tuple[str, ...]:
-    """Returns what the script read, each once."""
+    """Returns the script's reads, without duplicates."""
     seen = dict.fromkeys(
         done.what
         for done in calls

@@ -1,4 +1,4 @@
-"""The parts that plans need, put together when the first one is made. `app` opens it where a cluster takes plans."""
+"""The parts that plans need, assembled when the first plan is made. `app` opens it if a cluster takes plans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Page:
 
 
 class Planning:
-    """What the plans of one caller need. Many threads use it at once."""
+    """The parts that one caller's plans need. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class Planning:
         kept: recovery.Keeper,
         caller: user.User | None = None,
     ) -> None:
-        """`accesses` has the clusters by the names of their contexts; `caller` is who calls, where that is proven."""
+        """`accesses` has the clusters by context name; `caller` is the authenticated caller, if any."""
         self._settings = settings
         self._ledger = ledger
         self._lock = threading.Lock()
         self._keeper = kept
         self._page: _Page | None = None
         self._has_page = settings.plans.page and caller is None
-        """The page knows no callers: it is for the one person of this machine."""
+        """The page does not distinguish callers: it is for the one person at this machine."""
         author = planner.local_user() if settings.transport == "stdio" else ""
         if caller is not None:
             author = caller.label
@@ -77,7 +77,7 @@ class Planning:
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 
     def store(self) -> store.Store:
-        """Returns the store, which is opened at its first use. Raises PlanError."""
+        """Returns the store, opened at its first use. Raises PlanError."""
         return self._keeper.store()
 
     def undo(self, plan_id: str, caller: types.Caller, run: dependents.Run) -> plan.Plan:
@@ -92,11 +92,11 @@ class Planning:
         return made
 
     def recover(self) -> None:
-        """Goes on with plans whose server died, see `keeper.Keeper.recover`."""
+        """Continues plans whose server died, see `recovery.Keeper.recover`."""
         self._keeper.recover(self.approvals)
 
     def link(self, found: record.Record) -> str:
-        """Returns a link that opens a plan's page once; empty where there is no page."""
+        """Returns a link that opens a plan's page once; empty without a page."""
         opened = self._page_or_none()
         return opened.links.to(found.plan.id, found.plan.expires) if opened is not None else ""
 
@@ -136,7 +136,7 @@ class Planning:
             return self._page
 
     def _apply_later(self, plan_id: str) -> None:
-        """Applies a plan that was approved on the page, in a thread of its own."""
+        """Applies a plan that was approved on the page, in a separate thread."""
         threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan").start()
 
     def _apply(self, plan_id: str) -> None:
@@ -146,7 +146,7 @@ class Planning:
             log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
 
     def close(self) -> None:
-        """Closes the page. Other callers' plans go on."""
+        """Closes the page. Other callers' plans continue."""
         self._keeper.leave(self.approvals)
         with self._lock:
             if self._page is not None:
@@ -169,7 +169,7 @@ def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.
 
 
 def _safety_rules(settings: config.Settings) -> configuration.Configuration:
-    """Returns the rules over what a plan does. Raises ConfigError."""
+    """Returns the safety rules about plans. Raises ConfigError."""
     if settings.safety_rules is None:
         return configuration.Configuration()
     rules = configuration.read(settings.safety_rules)

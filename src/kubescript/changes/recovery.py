@@ -1,5 +1,5 @@
-"""What the plans of all callers of a server share: the store, and a thread that goes on with plans whose server died
-while it applied them."""
+"""Shared state of a server's plans: the store, and a thread that continues plans whose server died while applying
+them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ __all__ = ["Keeper"]
 log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 30.0
-"""Seconds until it is looked again for plans whose server has died."""
+"""Seconds between searches for plans whose server has died."""
 _MOST_BYTES: Final = 64 << 20
-"""Of one caller's plans until they expire. Attack: a plan of some MiB with every call, until the disk is full."""
+"""Most bytes of one caller's unexpired plans. Attack: every call makes a plan of several MiB, until the disk is
+full."""
 
 
 class _Approvals(Protocol):
     """The plans of one caller."""
 
     def recover(self) -> None:
-        """Goes on with plans whose server died. Raises PlanError."""
+        """Continues plans whose server died. Raises PlanError."""
 
     def forget(self) -> None:
         """Forgets old plans. Raises PlanError."""
 
 
 class Keeper:
-    """The store of one server's plans, opened at its first use. Many threads use it at once."""
+    """The store of one server's plans, opened at its first use. Safe for use from many threads."""
 
     def __init__(self, settings: config.Plans) -> None:
         self._settings = settings
@@ -45,12 +46,12 @@ class Keeper:
         self._approvals: list[_Approvals] = []
         self._recovers = False
         self._made: dict[str, collections.deque[tuple[float, int]]] = {}
-        """When the plans of each caller expire, and their bytes; the oldest first."""
+        """Caller → expiry and size of each plan, oldest first."""
         self._closed = threading.Event()
 
     @property
     def is_closed(self) -> bool:
-        """Whether the server ends."""
+        """Whether the server is ending."""
         return self._closed.is_set()
 
     def store(self) -> store.Store:
@@ -64,7 +65,7 @@ class Keeper:
             return self._store
 
     def count(self, caller: str, expires: float, size: int) -> None:
-        """Counts a new plan of a caller. Raises PlanError when there are too many."""
+        """Counts a caller's new plan. Raises PlanError when there are too many."""
         now = time.time()
         with self._lock:
             for key, plans in list(self._made.items()):
@@ -82,8 +83,8 @@ class Keeper:
             own.append((expires, size))
 
     def recover(self, approvals: _Approvals) -> None:
-        """Goes on with a caller's plans whose server died, now and again and again, in a thread of its own: a server
-        that starts at once after the death of another one comes before the lease of that one is over."""
+        """Continues a caller's plans whose server died, repeatedly, in a separate thread: a server that starts right
+        after another one's death comes before that one's lease has run out."""
         with self._lock:
             if approvals in self._approvals:
                 return
@@ -93,7 +94,7 @@ class Keeper:
             threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
 
     def leave(self, approvals: _Approvals) -> None:
-        """Looks no more for plans of this caller."""
+        """Stops the search for this caller's plans."""
         with self._lock:
             if approvals in self._approvals:
                 self._approvals.remove(approvals)
@@ -121,7 +122,7 @@ class Keeper:
 
 
 def _log_failure(work: Callable[[], None]) -> None:
-    """Does work in the background, whose failure is logged."""
+    """Does background work and logs its failure."""
     try:
         work()
     except errors.KubescriptError as error:

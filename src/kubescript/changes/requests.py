@@ -1,4 +1,4 @@
-"""Forms of one write: its dry run, the read of the object that it is for, and the write with its precondition.
+"""Forms of one write: its dry run, the read of its object, and the write with its precondition.
 
 The broker and the plans send these. Bodies here are canonical JSON that `request.json_body` has checked.
 """
@@ -16,36 +16,36 @@ from kubescript.request import request
 __all__ = ["canonical", "dry_run", "guard", "is_dry_run", "name", "names_version", "target"]
 
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
-"""Query parameters of a deletion that its body can hold."""
+"""Query parameters of a deletion that may also be in its body."""
 _MANAGED_FIELDS: Final = "managedFields"
 _ABSENT: Final = "1"
-"""The resourceVersion that no object has: the API server then answers 409 when there is one."""
+"""A resourceVersion that no object has: the API server then answers 409 if the object exists."""
 
 
 def canonical(call: request.Request) -> request.Request:
-    """Returns the write with all options of a deletion in its body, and without managedFields, which is the API
-    server's own record. Raises RequestError for an option that is none, and for a patch of that record."""
+    """Returns the write with all options of a deletion in its body, and without managedFields, the API server's own
+    record. Raises RequestError for an invalid option, and for a patch of that record."""
     call = _with_options(call) if call.verb == "delete" else _without_managed_fields(call)
-    # Attack: ?dryRun=all, which passes for a dry run here, and for nothing at a server that compares with All.
+    # Attack: ?dryRun=all passes for a dry run here, but not at a server that compares with All.
     if any(asked not in (None, [], ["All"]) for asked in _dry_runs(call)):
         raise errors.RequestError("a dry run is asked for with dry_run='All'", code="request.dry_run")
     return call
 
 
 def is_dry_run(call: request.Request) -> bool:
-    """Says whether a canonical write asks for a dry run by itself."""
+    """Says whether a canonical write itself asks for a dry run."""
     return any(_dry_runs(call))
 
 
 def dry_run(call: request.Request) -> request.Request:
-    """Returns the same canonical write as one that changes nothing."""
+    """Returns the canonical write as a dry run."""
     if call.verb == "delete":
         return replace(call, body=_encode(_decode(call) | {"dryRun": ["All"]}), dry_run=True)
     return replace(call, query=(*call.query, ("dryRun", "All")), dry_run=True)
 
 
 def name(call: request.Request) -> str:
-    """Returns the name of the object that the write is for: of one that it creates, the name in its body."""
+    """Returns the name of the write's object; for a creation, the name in its body."""
     if call.name or call.body is None:
         return call.name
     metadata = _decode(call).get("metadata")
@@ -54,9 +54,9 @@ def name(call: request.Request) -> str:
 
 
 def target(call: request.Request) -> request.Request | None:
-    """Returns the read of the object that the write is for; None when it creates one.
+    """Returns the read of the write's object; None for a creation.
 
-    For a subresource it is the object itself: it has the labels and the uid.
+    For a subresource it reads the object itself, which has the labels and the uid.
     """
     if not call.name:
         return None
@@ -76,17 +76,17 @@ def target(call: request.Request) -> request.Request | None:
 
 def guard(call: request.Request, uid: str, resource_version: str) -> request.Request:
     """Returns the canonical write with the precondition that its object is this one, in this version; with an empty
-    `uid`, that there is none.
+    `uid`, that it does not exist.
 
     Raises RequestError when the body has no place for it.
     """
     if not call.name:
-        return call  # nothing may exist under the name; the API server answers 409 otherwise
+        return call  # the name must be unused; the API server answers 409 otherwise
     if not uid:
-        # Attack: another client makes the object first, and this apply changes what was never shown.
+        # Attack: another client creates the object first, and this apply changes an object that was never shown.
         resource_version = _ABSENT
     if call.content_type.startswith("application/json-patch"):
-        # It comes last. Attack: an operation of the script's that takes the version away, and the precondition with it.
+        # It comes last. Attack: one of the script's operations removes the version, and the precondition with it.
         lock = {"op": "add", "path": "/metadata/resourceVersion", "value": resource_version}
         return replace(call, body=_encode([*_operations(call), lock]))
     body = _decode(call)
@@ -103,7 +103,7 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
 
 
 def names_version(call: request.Request) -> bool:
-    """Says whether a canonical write has a precondition of its own: the version that its script has read."""
+    """Says whether a canonical write has a precondition already: the version that its script has read."""
     if call.content_type.startswith("application/json-patch"):
         return any(_sets_version(each) for each in _operations(call))
     return "resourceVersion" in _mapping(_decode(call), "metadata")
@@ -116,8 +116,8 @@ def _sets_version(operation: object) -> bool:
 
 
 def _with_options(call: request.Request) -> request.Request:
-    # kube-apiserver ignores the query of a deletion that has a body. Attack: DELETE ?dryRun=All with the body {}, which
-    # looks like a dry run and is none.
+    # kube-apiserver ignores the query of a deletion that has a body. Attack: DELETE ?dryRun=All with the body {} looks
+    # like a dry run but deletes.
     options = {"kind": "DeleteOptions", "apiVersion": "v1"} | _decode(call)
     for key, value in call.query:
         if key in _IN_BODY:
@@ -127,7 +127,7 @@ def _with_options(call: request.Request) -> request.Request:
 
 
 def _without_managed_fields(call: request.Request) -> request.Request:
-    # Attack: a write that forges who owns which field. No diff shows it, since every write changes that record.
+    # Attack: a write forges who owns which field. No diff shows it, since every write changes that record.
     if call.content_type.startswith("application/json-patch"):
         for operation in _operations(call):
             _check_operation(operation)
@@ -153,7 +153,7 @@ def _check_operation(operation: object) -> None:
 
 
 def _dry_runs(call: request.Request) -> Iterator[object]:
-    """Yields what the places that kube-apiserver reads say of a dry run. Raises RequestError."""
+    """Yields the dry-run options in all places that kube-apiserver reads. Raises RequestError."""
     yield from ([value] for key, value in call.query if key == "dryRun")
     if call.verb == "delete":
         yield _decode(call).get("dryRun")

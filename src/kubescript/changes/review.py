@@ -1,7 +1,7 @@
-"""What the safety rules say of a plan. The planner asks before a person is shown it.
+"""The safety rules' findings on a plan. The planner asks before the plan is shown to a person.
 
-The steps become a transcript of changes. What a request names is read from its body, which is the script's own words
-and has been checked; of the cluster's bytes only what a masking process has made of them is looked at.
+The steps become a transcript of changes. The fields that a request names are read from its body, which is the script's
+own text and has been checked; the cluster's bytes are read only as processed by a masking process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VERSION: Final = "metadata.resourceVersion"
 
 
 def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]:
-    """Returns a function that says for each step of a plan what the rules find."""
+    """Returns a function that returns the rules' findings for each step of a plan."""
 
     def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
         found: list[list[plan.Finding]] = [[] for _ in steps]
@@ -47,7 +47,7 @@ def from_plan(steps: Sequence[plan.Step]) -> transcript.Transcript:
 
 
 def change_of(step: plan.Step) -> transcript.Change:
-    """Returns one step as the rules see it."""
+    """Returns one step in the form that the rules need."""
     body = json.loads(step.request.body) if step.request.body else None
     existed = step.precondition is not None
     state = step.state
@@ -74,7 +74,7 @@ def change_of(step: plan.Step) -> transcript.Change:
 
 
 def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> transcript.Change:
-    """Adds what the request says, and what it does."""
+    """Adds the request's contents and effects."""
     changed = tuple(row.path for row in step.rows if not row.by_server)
     gone = tuple(row.path for row in step.rows if not row.by_server and row.new is None)
     named = tuple(path for path in _name_fields(body) if step.subresource or not _is_ignored(path))
@@ -108,14 +108,14 @@ def _name_fields(body: Any) -> tuple[str, ...]:
     try:
         return field_paths.list_named(body)
     except field_paths.TooManyError:
-        # Attack: many fields below long keys, of which the paths alone would take all of the host's memory.
+        # Attack: the paths of many fields below long keys would fill the host's memory.
         raise errors.PlanError(
             "a request names more fields than a person can read; change fewer of them", code="plan.too_large"
         ) from None
 
 
 def _is_ignored(path: str) -> bool:
-    """Says whether the API server takes no notice of the field; an object that was read has them all."""
+    """Says whether the API server ignores the field; every object that was read has such fields."""
     return any(field_paths.covers(field, path) for field in _IGNORED)
 
 
@@ -127,7 +127,7 @@ def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
 
 
 def _find_removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
-    # The items of the list are rows by their places, which move up when one goes.
+    # List items are rows by index, and move up when one is removed.
     about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
     before = {row.old.strip('"') for row in about if row.old is not None}
     after = {row.new.strip('"') for row in about if row.new is not None}

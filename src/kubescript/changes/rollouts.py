@@ -1,4 +1,4 @@
-"""The rollouts that a plan has begun, as a script of ours follows them in the sandbox."""
+"""A plan's rollouts, followed by one of our scripts in the sandbox."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from kubescript.changes import plan, scripts
 __all__ = ["script"]
 
 _FOLLOWED: Final = frozenset({"deployments", "statefulsets", "daemonsets"})
-"""Resources of the group apps whose rollouts are followed."""
+"""Resources in the group apps whose rollouts are followed."""
 
 
 def script(applied: plan.Plan, seconds: float) -> str:
-    """Returns the script that follows rollouts for so many seconds; empty when the plan has begun none."""
+    """Returns the script that follows rollouts for `seconds`; empty when the plan started none."""
     begun = [step for step in applied.steps if step.group == "apps" and step.resource in _FOLLOWED and not step.removes]
     if not begun or not seconds:
         return ""

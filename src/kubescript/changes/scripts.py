@@ -13,13 +13,13 @@ _FIELDS: Final = ("group", "version", "resource", "namespace", "name")
 
 
 def cluster(context: str) -> str:
-    """Returns how a script names the cluster of a plan."""
+    """Returns the script's expression for a plan's cluster."""
     return f"k8s.context({context!r})" if context else "k8s"
 
 
 def targets(steps: Sequence[plan.Step]) -> list[dict[str, str]]:
-    """Returns the objects of these steps, each once."""
-    # Their `repr` is a Python literal: no text in them becomes code.
+    """Returns the objects of these steps, without duplicates."""
+    # Their `repr` is a Python literal, so no text in them becomes code.
     found: list[dict[str, str]] = []
     for step in steps:
         target = {field: getattr(step, field) for field in _FIELDS}

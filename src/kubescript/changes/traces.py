@@ -1,7 +1,5 @@
-"""Finds out whether a request was carried out whose server died after it had marked it: by what is in the cluster now.
-
-It reads, and tries the request once more, which changes nothing.
-"""
+"""Finds out from the cluster's state whether a marked request was carried out before its server died. It reads, and
+dry-runs the request once more, which changes nothing."""
 
 from __future__ import annotations
 
@@ -24,24 +22,25 @@ _FOUND: Final = "found done after a restart"
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for one step. Its methods return how far the step is: `done`, `waiting` when it is still to be made,
-    or `unknown`. They raise KubescriptError when that cannot be looked up."""
+    """The search for one step. Its methods return the step's state: `done`, `waiting` if it was not carried out, or
+    `unknown`. They raise KubescriptError when the cluster cannot be searched."""
 
     cluster: writer.Writer
     step: plan.Step
     call: request.Request
     """The step's request, without a precondition."""
     last: record.Application
-    """What the dead server has marked."""
+    """The state that the dead server marked."""
     operation: operation.Operation
 
     def find(self) -> record.Application:
-        """Searches. Raises KubescriptError when the cluster does not answer now, or the audit cannot be written."""
+        """Returns the step's state. Raises KubescriptError when the cluster does not answer now, or the audit cannot be
+        written."""
         try:
             if self.step.removes:
                 return self._find_removed()
             return self._find_changed() if self.step.precondition is not None else self._find_created()
-        except (errors.PlanError, errors.PolicyDenied) as error:  # it may not be read, or be tried any more
+        except (errors.PlanError, errors.PolicyDenied) as error:  # reading or trying it is no longer permitted
             return self._mark_unknown(error.message)
 
     def _find_created(self) -> record.Application:
@@ -78,7 +77,7 @@ class Search:
         return self._mark_unknown("somebody else has changed it since")
 
     def _is_it(self, now: inspection.Facts | None) -> bool:
-        """Says whether the object is the one of the plan."""
+        """Says whether the object is the plan's."""
         expected = self.step.precondition
         return now is not None and (expected is None or now.uid == expected.uid)
 

@@ -1,4 +1,4 @@
-"""Takes back what a plan has changed, by a plan of its own that a person approves like any other."""
+"""Undoes a plan's changes, through another plan that a person approves like any other."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def make(
     run: dependents.Run,
     journal: records.Journal,
 ) -> plan.Plan:
-    """Returns the reverse of what was applied of a plan, the last change first. Raises PlanError when nothing was
-    applied, or a part of it cannot be taken back. It cannot be approved before it is kept."""
+    """Returns the reverse of a plan's applied steps, the last change first. Raises PlanError when nothing was applied,
+    or a part cannot be undone. It cannot be approved before it is kept."""
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
     steps = [step for step, each in zip(done.plan.steps, done.steps, strict=True) if each.state == "done"]
@@ -37,7 +37,7 @@ def make(
 
 
 def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request:
-    """Returns what takes a step back. Raises PlanError where nothing does."""
+    """Returns the request that undoes a step. Raises PlanError if there is none."""
     if step.undo is None:
         raise errors.PlanError(
             f"{step.verb} {step.target} cannot be taken back, so nothing of the plan is; take back the rest by a "
@@ -46,7 +46,7 @@ def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request
         )
     call = calls.of(step, step.undo, operation)
     if call.verb == "patch":
-        # A masking process has written it. Attack: one that was taken over, with operations that copy a secret.
+        # A masking process has written it. Attack: a compromised one adds operations that copy a secret.
         _, checked = json_body.check("PATCH", msgspec.Raw(call.body or b""), "json-patch")
         call = replace(call, body=checked)
     return call

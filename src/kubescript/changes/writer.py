@@ -1,7 +1,7 @@
-"""Writes of one cluster: each is tried first, judged by what it changes, and then written down in a plan or sent.
+"""Writes to one cluster: each is tried first, judged by its effects, and then added to a plan or sent.
 
-The broker passes a write that the policy leaves to a plan, or permits at once (`Writer.write`). Plans send what was
-approved through `try_again` and `send`.
+The broker passes on each write that the policy leaves to a plan or permits directly (`Writer.write`). Plans send
+approved requests through `try_again` and `send`.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _READ_S: Final = 10.0
 _KUBE_SYSTEM: Final = request.Request(
     "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
 )
-"""The namespace that every cluster has, and none has twice."""
+"""A namespace that every cluster has, with a unique uid."""
 _MAX_TEXT: Final = 2_000
-"""Characters of an API server's error that is kept."""
+"""Most characters of an API server's error that are kept."""
 _TRIES: Final = 4
 """How often a write is tried on an object that another client changes at the same time."""
 _KNOWN_S: Final = 600.0
-"""Seconds for which it is remembered that an API group knows dry runs."""
+"""Seconds for which an API group's support of dry runs is cached."""
 
 
 class Writer:
-    """Tries and sends the writes of one cluster. Many threads use it at once."""
+    """A writer that tries and sends the writes to one cluster. Safe for use from many threads."""
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class Writer:
         *,
         log: call.Log = broker.log_record,
     ) -> None:
-        """`compare` says what a write changes, `rules` whether it may; `context` names the cluster when it is one of
-        several."""
+        """`compare` returns what a write changes, `rules` decides whether it may; `context` names the cluster when it
+        is one of several."""
         self._cluster = cluster
         self._compare = compare
         self._rules = rules
@@ -64,10 +64,10 @@ class Writer:
         self._rate = rate.Rate(rules.per_minute)
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], float] = {}
-        """API groups and versions that know dry runs, and when that was seen."""
+        """API groups and versions that support dry runs → when that was seen."""
 
     def write(self, call: call.Call) -> tuple[types.Response, bool]:
-        """Tries a write of a script. Returns the answer, and whether the write is only planned. Raises KubescriptError.
+        """Tries a script's write. Returns the answer, and whether the write is only planned. Raises KubescriptError.
 
         The decision on the call is "plan", or "direct" for a write that is sent at once.
         """
@@ -97,8 +97,8 @@ class Writer:
         return tried.answer, True
 
     def plan(self, asked: request.Request, operation: operation.Operation) -> bool:
-        """Tries a write that no script has asked for, and writes it down in the operation's draft. Returns whether it
-        would change anything. Raises KubescriptError."""
+        """Tries a write that no script requested, and adds it to the operation's draft. Returns whether it would change
+        anything. Raises KubescriptError."""
         begun = self._begin(asked, operation)
         begun.decision = policy.PLAN
         response, is_planned = self.write(begun)
@@ -110,7 +110,7 @@ class Writer:
         return is_planned
 
     def try_again(self, request: request.Request, operation: operation.Operation) -> attempt.Attempt | attempt.Sent:
-        """Tries a request of a plan. Returns the API server's refusal when it has one. Raises KubescriptError."""
+        """Tries a plan's request. Returns the API server's refusal if there is one. Raises KubescriptError."""
         begun = self._begin(request, operation)
         tried = self._try(begun)
         if isinstance(tried, types.Response):
@@ -120,14 +120,14 @@ class Writer:
         return tried
 
     def send(self, request: request.Request, operation: operation.Operation) -> attempt.Sent:
-        """Sends a request of a plan, with its precondition. Raises AuditError, after which it was not sent, and
-        ClusterError, after which it is not known whether it was carried out."""
+        """Sends a plan's request, with its precondition. Raises AuditError if it was not sent, and ClusterError if it
+        may or may not have been carried out."""
         begun = self._begin(request, operation)
         operation.journal.before(request)
         try:
             response = self._cluster.perform(request, begun.seconds_left, operation.cancellation)
         except errors.ClusterError as error:
-            with contextlib.suppress(errors.AuditError):  # that it is about to be sent is on record
+            with contextlib.suppress(errors.AuditError):  # its sending is already recorded
                 begun.fail(error)
             raise
         try:
@@ -141,7 +141,7 @@ class Writer:
     def compare_made(
         self, request: request.Request, name: str, operation: operation.Operation
     ) -> inspection.Changes | None:
-        """Compares the object of that name with what a creation would make; None when there is none. Raises
+        """Compares the object of that name with the result of a creation; None if it does not exist. Raises
         KubescriptError."""
         begun = self._begin(request, operation)
         named = request if request.name else replace(request, name=name, path=f"{request.path}/{name}")
@@ -149,18 +149,18 @@ class Writer:
         return self._compare(request, b"", there, operation.summary.found) if there else None
 
     def identify(self, operation: operation.Operation) -> str:
-        """Returns what tells this cluster from all others: the uid of its namespace kube-system, or where that may not
-        be read the API server's address and CA. Raises KubescriptError."""
+        """Returns this cluster's unique identity: the uid of its namespace kube-system, or if that may not be read, the
+        API server's address and CA. Raises KubescriptError."""
         asked = replace(_KUBE_SYSTEM, deadline=time.monotonic() + _READ_S)
         try:
             facts = self.read_facts(asked, operation)
         except errors.PlanError:
             facts = None
-        # Attack: a context of the same name that is pointed at another cluster, by a user who may read little.
+        # Attack: a user with few read rights points a context of the same name at another cluster.
         return facts.uid if facts is not None else self._cluster.address
 
     def read_facts(self, request: request.Request, operation: operation.Operation) -> inspection.Facts | None:
-        """Returns what the object of a request is now; None when there is none. Raises KubescriptError."""
+        """Returns the current facts of a request's object; None if it does not exist. Raises KubescriptError."""
         before = self._read_target(self._begin(request, operation), request)
         return self._compare(request, before, b"", operation.summary.found).before if before else None
 
@@ -172,16 +172,16 @@ class Writer:
         return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
 
     def _check(self, call: call.Call) -> None:
-        """Raises PolicyDenied when a rule objects to a write before anything of it is sent."""
-        # Attack: DELETE of a collection with the body {} and ?dryRun=All, of which the API server ignores the query. It
-        # asks for a dry run by itself, and is none.
+        """Raises PolicyDenied when a rule objects to a write, before anything is sent."""
+        # Attack: a script sends DELETE for a collection with the body {} and ?dryRun=All, whose query the API server
+        # ignores. It looks like a dry run but deletes.
         objection = write_policy.find_objection(call.request, self._rules)
         if objection is not None:
             raise call.deny(objection)
 
     def _try(self, call: call.Call) -> attempt.Attempt | types.Response:
-        """Tries a canonical write. Returns the API server's answer alone when it refuses it. Raises PolicyDenied when a
-        rule objects to it, or to what it would change."""
+        """Tries a canonical write. Returns only the API server's answer when it refuses. Raises PolicyDenied when a
+        rule objects to the write or its effects."""
         self._check(call)
         canonical = call.request
         self._check_dry_run(call)
@@ -196,17 +196,18 @@ class Writer:
         return replace(tried, notices=found.notices, warnings=warnings)
 
     def _try_until_it_stands(self, call: call.Call, canonical: request.Request) -> attempt.Attempt | types.Response:
-        """Tries the write on an object that stays as it was read. Raises PlanError when it never does."""
+        """Tries the write until its object did not change between read and dry run. Raises PlanError if that never
+        succeeds."""
         for _ in range(_TRIES):
             before = self._read_target(call, canonical)
-            # An id of its own: the API server's log has it beside the write that is sent later.
+            # A separate id: the API server's log lists it beside the write that is sent later.
             dry = replace(requests.dry_run(canonical), audit_id=str(uuid.uuid4()))
             answer = self._send(call, dry)
             if answer.status >= 300:
                 return answer
             content = attempt.read_whole(answer)
             is_removal = canonical.verb == "delete" or canonical.subresource == "eviction"
-            after = b"" if is_removal else content  # the answer is no later state of an object that goes
+            after = b"" if is_removal else content  # the answer is not a later state of a removed object
             changes = self._compare(canonical, before, after, call.operation.summary.found)
             attempt.check_not_made(canonical, changes)
             if attempt.is_same_version(changes):
@@ -214,7 +215,7 @@ class Writer:
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
     def _read_target(self, call: call.Call, asked: request.Request) -> bytes:
-        """Returns the object that the write is for; empty when there is none. Raises PlanError if unreadable."""
+        """Returns the write's object; empty if it does not exist. Raises PlanError if unreadable."""
         target = requests.target(asked)
         if target is None:
             return b""
@@ -238,7 +239,7 @@ class Writer:
 
     def _check_dry_run(self, call: call.Call) -> None:
         """Raises PlanError for an API whose server is not known to honour dry runs."""
-        # A server behind the aggregation layer may not know the parameter, and would carry out what was to be tried.
+        # An aggregated server may not support the parameter, and would carry out the dry run.
         asked = call.request
         key = asked.group, asked.version
         if asked.group in kinds.BUILT_IN or self._is_known(key):
@@ -262,7 +263,7 @@ class Writer:
             return time.monotonic() - self._known.get(key, float("-inf")) < _KNOWN_S
 
     def _read(self, call: call.Call, asked: request.Request) -> types.Response:
-        """Reads for a write. Each read is recorded by itself, under an id of its own."""
+        """Reads for a write. Each read is recorded separately, under its own id."""
         own = call.derive(replace(asked, audit_id=str(uuid.uuid4())))
         try:
             response = self._cluster.perform(own.request, own.seconds_left, own.operation.cancellation)
@@ -279,16 +280,16 @@ class Writer:
         return self._cluster.perform(request, call.seconds_left, call.operation.cancellation)
 
     def _refuse(self, call: call.Call, response: types.Response) -> attempt.Sent:
-        """Records that the API server refuses a request of a plan; returns its answer."""
+        """Records that the API server refused a plan's request; returns its answer."""
         text = attempt.read_whole(response).decode("utf-8", "replace")
         call.end(response.status, size=len(text))
-        # A secret at the end of what is masked is not cut in two: more is masked than is kept.
+        # More is masked than is kept, so that a secret at the end of the kept text is not cut before masking.
         return attempt.Sent(response.status, call.mask(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
 
 
 @dataclass(frozen=True, slots=True)
 class WritableAccess(contexts.ClusterAccess):
-    """One cluster, the only way to it, and what tries and sends its writes."""
+    """One cluster, its access, and the writer that tries and sends its writes."""
 
     writer: Writer = field(kw_only=True)
 

@@ -1,1 +1,1 @@
-"""The clusters that API calls go to: a live API server, or a saved snapshot of one."""
+"""The targets of API calls: a live API server, or a saved snapshot of one."""

@@ -1,7 +1,6 @@
-"""The identity with which requests are sent to a cluster, where that is not the server's own. `live` asks for the
-headers.
+"""The identity under which requests are sent to a cluster, if not the server's own. `live` asks for the headers.
 
-A name comes from a token that was verified, and from its issuer's own people: what it may be is bounded here once more.
+A name comes from a verified token and is chosen at its issuer, so it is checked here once more.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ __all__ = ["Acting", "Bearer", "Impersonated", "is_reserved", "using"]
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 200
 _NAME: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
-"""Printable ASCII. Attack: a name with an end of line, which would begin a header of its own."""
+"""Printable ASCII. Attack: a line break in a name begins another header."""
 _RESERVED: Final = ("system:", "kubeadm:")
 """Users and groups of Kubernetes itself: `system:masters` and `kubeadm:cluster-admins` may do everything."""
 
@@ -33,17 +32,17 @@ class Acting(Protocol):
         """Whether the server's own credentials are sent too."""
 
     def headers(self) -> Sequence[tuple[str, str]]:
-        """Returns what is added to each request. Raises ClusterError when the caller cannot be named."""
+        """Returns extra headers for each request. Raises ClusterError when the caller cannot be named."""
 
 
 _token: contextvars.ContextVar[Callable[[], str]] = contextvars.ContextVar("token", default=str)
-"""Returns the token with which this request came; empty where it has expired, and where there is none."""
+"""A function that returns the token of this request; empty if it has expired or does not exist."""
 
 
 @contextlib.contextmanager
 def using(token: Callable[[], str]) -> Iterator[None]:
-    """Has a caller's requests sent with this token, within the block and in threads that get this context."""
-    # Attack: a caller's weak token, whose requests were sent with a stronger one of the same user.
+    """Sends a caller's requests with this token, within the block and in threads that inherit this context."""
+    # Attack: the requests of a caller with a weak token are sent with a stronger token of the same user.
     given = _token.set(token)
     try:
         yield
@@ -53,10 +52,11 @@ def using(token: Callable[[], str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """The token of the request that is being answered."""
+    """The token of the request being answered."""
 
     with_credentials: bool = False
-    """Attack: beside a client certificate of the server's, an API server does not look at the token."""
+    """Attack: a caller acts as the server, since an API server ignores the token beside the server's client
+    certificate."""
 
     def headers(self) -> Sequence[tuple[str, str]]:
         """Returns the caller's authorization."""
@@ -70,14 +70,14 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class Impersonated:
-    """A caller that the server names to the cluster; the cluster checks whether the server may."""
+    """A caller that the server names to the cluster; the cluster checks whether the server may impersonate."""
 
     user: str
     groups: tuple[str, ...] = ()
     with_credentials: bool = True
 
     def headers(self) -> Sequence[tuple[str, str]]:
-        """Returns the names of the user and of the user's groups."""
+        """Returns the names of the user and the user's groups."""
         if not _is_name(self.user):
             raise _naming_error("the user's name", "auth.user_claim or impersonation.user_prefix")
         if len(self.groups) > _MAX_GROUPS or not all(map(_is_name, self.groups)):
@@ -91,8 +91,7 @@ def _is_name(text: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Says whether a name is Kubernetes' own: no identity provider may make a caller this user, or a member of this
-    group."""
+    """Says whether a name is reserved by Kubernetes: no identity provider may give it to a caller's user or group."""
     return name.lower().startswith(_RESERVED)
 
 

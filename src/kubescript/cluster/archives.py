@@ -1,7 +1,7 @@
-"""Unpacks the archive of a saved cluster, .tar.gz or .zip, into a folder. Called by `saved_cluster`.
+"""Unpacks a saved cluster's archive, .tar.gz or .zip, into a folder. Called by `saved_cluster`.
 
-An archive may be a stranger's. Of a tar archive only the header of each entry is left to `tarfile`: its reader of whole
-archives holds extended headers of any size in memory, and takes quadratic time for some.
+An archive may come from a stranger. Of a tar archive, `tarfile` parses only each entry's header: its archive reader
+holds extended headers of any size in memory, and takes quadratic time for some.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from typing import IO, Any, Final
 
 __all__ = ["UnpackError", "unpack"]
 
-# Bytes, files and folders that an archive may unpack to. Attack: a decompression bomb fills the disk.
+# Most bytes, files and folders that an archive may unpack to. Attack: a decompression bomb fills the disk.
 _MAX_UNPACKED: Final = 8 * 1024**3
 _MAX_ENTRIES: Final = 500_000
 _MAX_DEPTH: Final = 32
 _BLOCK: Final = 512
-"""Bytes of a block of tar: headers have one, contents are filled up to the next."""
+"""Bytes of a tar block: headers take one, and contents are padded to a multiple."""
 _CHUNK: Final = 256 * 1024
 _MAX_EXTENDED: Final = 64 * 1024
-"""Bytes of an extended header; the longest names have 4 KiB."""
+"""Most bytes of an extended header; the longest names have 4 KiB."""
 _OPENERS: Final[dict[bytes, Any]] = {b"\x1f\x8b\x08": gzip.open, b"BZh": bz2.open, b"\xfd7z": lzma.open}
-# Attack: zipfile unpacks the other methods without a bound on what one piece gives.
+# Attack: with the other methods, zipfile's pieces can decompress without bound.
 _ZIP_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _BROKEN: Final = (
     OSError, EOFError, ValueError, NotImplementedError, RuntimeError,
     tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error,
 )  # fmt: skip
-"""What damaged archives raise; RuntimeError is zipfile's for one with a password."""
+"""Exceptions for damaged archives; zipfile raises RuntimeError for one with a password."""
 
 
 class UnpackError(Exception):
-    """The archive is damaged, or holds what is not unpacked; its text says which."""
+    """The archive is damaged, or contains unsupported entries; its text says which."""
 
 
 def unpack(path: Path, folder: Path) -> None:
@@ -54,7 +54,7 @@ def unpack(path: Path, folder: Path) -> None:
 
 
 class _Target:
-    """The folder that is filled, and what may still be put there."""
+    """The folder being filled, and the remaining room."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -62,13 +62,13 @@ class _Target:
         self._entries = 0
 
     def skip(self, size: int) -> None:
-        """Counts bytes that were unpacked and are not kept. Raises UnpackError."""
+        """Counts unpacked bytes that are not kept. Raises UnpackError."""
         self._room -= size
         if self._room < 0:
             raise UnpackError(f"unpacks to more than {_MAX_UNPACKED >> 30} GiB")
 
     def add(self, name: str, pieces: Iterator[bytes] | None) -> None:
-        """Writes a file, or makes a folder when there are no pieces. Raises UnpackError."""
+        """Writes a file, or creates a folder when there are no pieces. Raises UnpackError."""
         file = self._place(name)
         if pieces is None:
             file.mkdir(parents=True, exist_ok=True)
@@ -80,11 +80,11 @@ class _Target:
                 out.write(piece)
 
     def _place(self, name: str) -> Path:
-        """Returns where a file is unpacked to. Raises UnpackError for a name that leads out of the folder."""
+        """Returns the path to unpack a file to. Raises UnpackError for a name that leads out of the folder."""
         self._entries += 1
         if self._entries > _MAX_ENTRIES:
             raise UnpackError(f"holds more than {_MAX_ENTRIES} files and folders")
-        # The folder was empty and no link is ever unpacked, so a name without `..` stays below it.
+        # The folder was empty and links are never unpacked, so a name without `..` stays below it.
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if name.startswith("/") or ".." in parts or "\0" in name or len(parts) > _MAX_DEPTH:
             raise UnpackError(f"holds a name that leads out of it or too deep: {name[:200]!r}")
@@ -117,7 +117,7 @@ def _unpack_tar(path: Path, target: _Target) -> None:
 
 
 def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
-    """Yields each file and folder when the stream is at its content. Raises UnpackError for links and devices."""
+    """Yields each file and folder while the stream is at its content. Raises UnpackError for links and devices."""
     extended: dict[str, str] = {}
     is_empty = True
     while block := stream.read(_BLOCK):
@@ -145,13 +145,13 @@ def _entries(stream: IO[bytes], target: _Target) -> Iterator[tarfile.TarInfo]:
 
 
 def _check_size(entry: tarfile.TarInfo) -> None:
-    # Attack: a negative size reads all that follows into memory, or leads back to the same header for ever.
+    # Attack: a negative size reads all the rest into memory, or leads back to the same header forever.
     if entry.size < 0:
         raise UnpackError(f"gives {entry.name[:200]!r} a negative size")
 
 
 def _read_extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
-    """Reads the name, and perhaps the size, of the next entry, where its own header has no room for them."""
+    """Reads the next entry's name, and perhaps size, if its own header has no room for them."""
     if entry.size > _MAX_EXTENDED:
         raise UnpackError("holds an extended header that is too long")
     data = b"".join(_exactly(stream, _pad(entry.size)))[: entry.size]
@@ -161,13 +161,13 @@ def _read_extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
 
 
 def _records(data: bytes) -> Iterator[tuple[str, str]]:
-    """Yields the path and the size of a pax header, whose records are `<length> <key>=<value>` and a line break."""
+    """Yields the path and size in a pax header, whose records are `<length> <key>=<value>` and a line break."""
     position = 0
     while position < len(data):
         end = data.index(b" ", position, position + 6)
         length = int(data[position:end])
         record = data[end + 1 : position + length]
-        if not record.endswith(b"\n"):  # so is every record that would lead back
+        if not record.endswith(b"\n"):  # this also refuses records that would lead back
             raise UnpackError("holds an extended header that is damaged")
         key, _, value = record[:-1].partition(b"=")
         if key.startswith(b"GNU.sparse."):
@@ -188,11 +188,11 @@ def _exactly(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def _pad(size: int) -> int:
-    """Returns the bytes that a file takes in whole blocks."""
+    """Returns the bytes that a file occupies in whole blocks."""
     return size + -size % _BLOCK
 
 
 def _discard(stream: IO[bytes], size: int, target: _Target) -> None:
-    """Passes over bytes of the stream. They count as unpacked."""
+    """Skips bytes of the stream. They count as unpacked."""
     for piece in _exactly(stream, size):
         target.skip(len(piece))

@@ -1,4 +1,4 @@
-"""The interface of every cluster: it performs a request that the policy has allowed. The broker calls it."""
+"""The interface of every cluster: it performs a request that the policy allowed. The broker calls it."""
 
 from __future__ import annotations
 
@@ -12,31 +12,29 @@ __all__ = ["Cluster"]
 
 
 class Cluster(Protocol):
-    """A live or saved cluster. Many threads call it at once."""
+    """A live or saved cluster. Safe for use from many threads."""
 
     @property
     def name(self) -> str:
-        """The name for people: the kubeconfig context, or the snapshot's path."""
+        """The display name: the kubeconfig context, or the snapshot's path."""
 
     @property
     def namespace(self) -> str:
-        """The default namespace of scripts."""
+        """The scripts' default namespace."""
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether name and namespace are part of what was saved, and so text of a stranger."""
+        """Whether name and namespace come from saved data, and so from a stranger."""
 
     @property
     def address(self) -> str:
-        """Where the last call went, and what it trusted: the API server's URL and a digest of its CA."""
+        """Address and trust of the last call: the API server's URL and a digest of its CA."""
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """Sends `call`; returns as soon as the head of the answer has arrived. Raises ClusterError when there is no
-        answer.
+        """Sends `call`; returns as soon as the answer's headers have arrived. Raises ClusterError without an answer.
 
-        A status of 4xx or 5xx is an answer and not an error. `timeout_s` bounds the head and the body together: a chunk
-        that is read later raises ClusterError too. `cancel` ends any wait within milliseconds, before the head or in
-        the body.
+        A status of 4xx or 5xx is an answer, not an error. `timeout_s` bounds headers and body together: a chunk read
+        later raises ClusterError too. `cancel` ends any wait within milliseconds, before the headers or in the body.
         """
 
     def close(self) -> None:

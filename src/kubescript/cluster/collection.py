@@ -1,7 +1,7 @@
 """The saved objects of one resource: raw JSON items, indexed by namespace and name. `saved_cluster` and
 `manifest_files` make them, and `snapshot` reads them.
 
-An item is decoded no further than a request needs.
+An item is decoded only as far as a request needs.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ __all__ = [
 ]  # fmt: skip
 
 Check = Callable[[], None]
-"""Called again and again while a request is answered; raises ClusterError once the answer is no longer needed."""
+"""A function that is called repeatedly while a request is answered; raises ClusterError once the answer is no longer
+needed."""
 
 MAX_BYTES: Final = 512 * 1024**2
-"""Bytes of one file of objects in JSON."""
+"""Most bytes of one JSON file of objects."""
 _MAX_VALUES: Final = 32_000_000
 _CHECK_S: Final = 0.05
 
@@ -38,11 +39,11 @@ class Deadline:
     """The check of one request."""
 
     at: float
-    """By `time.monotonic`."""
+    """On the clock `time.monotonic`."""
     cancel: cancellation.Cancellation
 
     def __call__(self) -> None:
-        """Raises ClusterError when the answer is of no use any more."""
+        """Raises ClusterError when the answer is no longer needed."""
         if self.cancel.cancelled:
             raise errors.ClusterError("the call was cancelled", code="cluster.cancelled")
         if time.monotonic() > self.at:
@@ -55,7 +56,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource type, as discovery describes it."""
+    """A resource type, as in discovery."""
 
     group: str
     version: str
@@ -84,7 +85,7 @@ class Item(msgspec.Struct):
     raw: msgspec.Raw
 
     def view(self, *, deep: bool) -> Mapping[str, Any]:
-        """Returns the fields that selectors read; the whole object when `deep`."""
+        """Returns the fields that selectors read, or with `deep` the whole object."""
         if deep:
             return msgspec.json.decode(self.raw, type=dict[str, Any])
         return {"metadata": {"name": self.name, "namespace": self.namespace, "labels": self.labels}}
@@ -105,16 +106,16 @@ _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 @dataclass
 class Collection:
-    """All saved objects of one resource. `scope` holds the namespaces that were captured; None means all of them."""
+    """All saved objects of one resource. `scope` contains the captured namespaces; None means all of them."""
 
     resource: Resource
     raws: Callable[[], Iterable[msgspec.Raw]]
-    """Reads the items. It is called once, and again only if it failed."""
+    """A function that reads the items. It is called once, and again only after a failure."""
     scope: frozenset[str] | None = None
     metadata_only: bool = False
-    """Whether nothing but the metadata of the objects was saved."""
+    """Whether only the objects' metadata was saved."""
     is_selection: bool = False
-    """Whether objects were saved one by one: which others there were is not known."""
+    """Whether objects were saved one by one, so that others may have existed."""
     _items: list[Item] | None = None
     _index: dict[tuple[str, str], Item] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -123,8 +124,8 @@ class Collection:
 
     def wait(self, check: Check) -> None:
         """Waits until the items are read. Raises ClusterError when they are damaged, and what `check` raises."""
-        # Two GiB of YAML take half an hour. A thread of their own reads them, so that no script waits for them beyond
-        # its time, and later ones find them read.
+        # Two GiB of YAML take half an hour. A separate thread reads them, so that no script waits beyond its time, and
+        # later scripts find them read.
         with self._starting:
             if self._items is not None:
                 return
@@ -137,7 +138,7 @@ class Collection:
 
     @property
     def items(self) -> list[Item]:
-        """The items in the API server's order: by namespace, then by name. One thread reads them at the first use."""
+        """The items in the API server's order: by namespace, then by name. The first thread to use them reads them."""
         with self._lock:
             if self._items is None:
                 items = self._read()
@@ -156,19 +157,20 @@ class Collection:
             ) from None
 
     def get(self, namespace: str, name: str) -> Item | None:
-        """Returns the object of that name; None when there is none."""
+        """Returns the object of that name; None if it does not exist."""
         self.items  # noqa: B018 - fills the index
         if not self.resource.namespaced:
             namespace = ""
         return self._index.get((namespace, name))
 
     def select(self, namespace: str, label_selector: str, field_selector: str, check: Check) -> Iterator[Item]:
-        """Returns the objects of one namespace (of all when empty) that both selectors match. Raises SelectorError; the
+        """Returns the objects of one namespace (of all when empty) that match both selectors. Raises SelectorError; the
         iterator raises what `check` raises."""
         by_label = selectors.labels(label_selector)
         known = selectors.list_indexed(self.resource.group, self.resource.plural)
         by_field, deep = selectors.fields(field_selector, known)
-        # A generator expression and not `yield`: errors of the selectors must be raised now, before the first item.
+        # A generator expression instead of `yield`, so that errors in the selectors are raised now, not at the first
+        # item.
         return (
             item for item in _check_each(self.items, check)
             if (not namespace or item.namespace == namespace)
@@ -184,7 +186,7 @@ class Collection:
 
 
 def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
-    """Does `work` in a thread of its own, which goes on when its result is no longer needed."""
+    """Does `work` in a separate thread, which continues even if its result is no longer needed."""
     future: futures.Future[None] = futures.Future()
 
     def run() -> None:
@@ -199,21 +201,21 @@ def _in_thread(work: Callable[[], object]) -> futures.Future[None]:
 
 
 def _check_each(items: Iterable[Item], check: Check) -> Iterator[Item]:
-    # Attack: a selector of eight thousand terms, which no object of a large snapshot matches.
+    # Attack: a selector of eight thousand terms matches no object of a large snapshot.
     for item in items:
         check()
         yield item
 
 
 def split_list(data: bytes) -> list[msgspec.Raw]:
-    """Returns the undecoded items of a list document. Raises MsgspecError or RecursionError when it is no list."""
+    """Returns the undecoded items of a list document. Raises MsgspecError or RecursionError when it is not a list."""
     check_json(data)
     return _LIST.decode(data).items
 
 
 def check_json(data: bytes) -> None:
-    """Raises msgspec.ValidationError for JSON of too many values to be decoded."""
-    # Attack: `[[],[],[],…`, of which each value takes 3 bytes in the file and 80 in memory.
+    """Raises msgspec.ValidationError for JSON with too many values to decode."""
+    # Attack: each value of `[[],[],[],…` takes 3 bytes in the file and 80 in memory.
     if data.count(b",") + data.count(b"[") + data.count(b"{") > _MAX_VALUES:
         raise msgspec.ValidationError(f"more than {_MAX_VALUES} values")
 
@@ -232,7 +234,7 @@ def as_list_item(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
 
 
 def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
-    """Returns the object as the API server answers a GET of it: with kind and apiVersion first."""
+    """Returns the object as in the API server's answer to a GET: with kind and apiVersion first."""
     text = bytes(raw).lstrip()
     fields = _FIELDS.decode(text)
     head = {"kind": resource.kind, "apiVersion": resource.api_version}
@@ -242,6 +244,6 @@ def as_object(raw: msgspec.Raw | bytes, resource: Resource) -> msgspec.Raw:
 
 
 def _item(raw: msgspec.Raw) -> Item:
-    """Decodes the metadata of an object, and nothing else of it."""
+    """Decodes only an object's metadata."""
     metadata = _OBJECT.decode(raw).metadata
     return Item(metadata.namespace, metadata.name, metadata.labels, raw)

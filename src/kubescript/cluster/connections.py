@@ -1,9 +1,9 @@
-"""urllib3 connections that another thread can abort at any moment: while they connect, before the head of an answer, or
+"""urllib3 connections that another thread can abort at any moment: while connecting, before an answer's headers, or
 inside its body. Called by `live`, `http` and `credentials`.
 
-urllib3's own time limits count from byte to byte, so a server that sends one byte a second would keep a call without
-end; and its `shutdown()` exists only once there is an answer. Here every call has an `Exchange`. It knows the socket
-that the call uses at this moment, and shuts the socket down when the deadline passes or the call is cancelled.
+urllib3's own time limits restart with each byte, so a server that sends one byte a second would keep a call forever;
+and its `shutdown()` exists only once there is an answer. Here every call has an `Exchange`, which tracks the call's
+current socket and shuts it down when the deadline passes or the call is cancelled.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 __all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange"]
 
 MAX_IDLE_S: Final = 80.0
-"""Seconds after its last request in which a connection is used again. API servers close it after 90 idle ones."""
-# Holds the exchange that this thread performs, because urllib3 offers no way to pass it on to a connection.
+"""Seconds after its last request in which a connection is reused. API servers close it after 90 idle seconds."""
+# The exchange that this thread performs, because urllib3 cannot pass it on to a connection.
 _thread = threading.local()
 
 
 class Exchange:
     """One request and its answer, which another thread may abort.
 
-    It holds at most one socket or one name lookup at a time, and the reason of the abort, if it was aborted.
+    It holds at most one socket or name lookup at a time, and the reason for an abort.
     """
 
     def __init__(self, deadline: float) -> None:
@@ -58,14 +58,14 @@ class Exchange:
             target.abort(self)
 
     def attach(self, target: _DuplicateSocket | _NameLookup | None, *, reused: bool = False) -> None:
-        """Sets the socket or lookup that the call uses from now on; aborts it when the exchange is already aborted."""
+        """Sets the call's current socket or lookup; aborts it if the exchange is already aborted."""
         with self._lock:
             self._target = target
             self.reused = reused
         if target is None:
             return
         target.owner = self
-        # The reason is read after `owner` is set: an abort in between found no owner and did nothing. It is repeated.
+        # The reason is read after `owner` is set, to repeat an abort that came in between and found no owner.
         if self.abort_reason:
             target.abort(self)
 
@@ -78,10 +78,10 @@ class Exchange:
 
 
 class _DuplicateSocket:
-    """A second descriptor of a connection's socket, through which another thread can shut the socket down."""
+    """A second descriptor of a connection's socket, through which another thread can shut it down."""
 
-    # TLS takes over the first descriptor. It may be closed, and another file may get its number, at the moment when
-    # another thread shuts it down. The duplicate belongs to us alone.
+    # TLS takes over the first descriptor. While another thread shuts it down, it may be closed and its number reused
+    # for another file. The duplicate belongs to us alone.
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock.dup()
@@ -102,17 +102,17 @@ class _DuplicateSocket:
 
 
 class _NameLookup:
-    """A host name that is looked up in a thread of its own. An exchange holds a lookup as it holds a socket."""
+    """A host name being looked up in a separate thread. An exchange holds a lookup as it holds a socket."""
 
-    # The C library waits up to minutes for a dead name server, and nothing can interrupt it. An abort wakes the caller
-    # and leaves the thread to end by itself.
+    # The C library may wait minutes for a dead name server, and nothing can interrupt it. An abort wakes the caller and
+    # lets the thread finish alone.
 
     def __init__(self, host: str, port: int | None) -> None:
         self.owner: Exchange | None = None
         self._host = host
         self._port = port
         self._outcome: queue.SimpleQueue[list[Any] | Exception | None] = queue.SimpleQueue()
-        """Addresses, the error of the lookup, or None when it was aborted."""
+        """Addresses, the lookup's error, or None after an abort."""
 
     def abort(self, exchange: Exchange) -> None:
         """Wakes the caller of `addresses`."""
@@ -121,7 +121,7 @@ class _NameLookup:
 
     def addresses(self) -> list[Any]:
         """Returns the addresses. Raises what getaddrinfo raises, or TimeoutError when the exchange was aborted."""
-        # An address in digits needs no name server, and no thread.
+        # A numeric address needs no name server, and no thread.
         with contextlib.suppress(socket.gaierror):
             return self._look_up(socket.AI_NUMERICHOST)
         thread = threading.Thread(target=self._run, name="kubescript-resolver", daemon=True)
@@ -136,7 +136,7 @@ class _NameLookup:
     def _run(self) -> None:
         try:
             self._outcome.put(self._look_up(0))
-        except Exception as error:  # raised again by `addresses`, in the thread of the call
+        except Exception as error:  # raised again by `addresses`, in the call's thread
             self._outcome.put(error)
 
     def _look_up(self, flags: int) -> list[Any]:
@@ -151,7 +151,7 @@ class _NameLookup:
 
 
 class _AbortableConnection(HTTPConnection):
-    """A connection that attaches its socket to the exchange of the thread that uses it."""
+    """A connection that attaches its socket to the current thread's exchange."""
 
     _duplicate: _DuplicateSocket | None = None
     _used = False
@@ -160,7 +160,7 @@ class _AbortableConnection(HTTPConnection):
     @property
     def is_connected(self) -> bool:
         """Whether it can serve the next call; the pool asks."""
-        # A laptop that wakes up, or a firewall that forgets, leaves a connection that looks alive and answers nothing.
+        # After a laptop's sleep, or a firewall's timeout, a connection looks alive but never answers.
         return _uptime() - self._last_use < MAX_IDLE_S and super().is_connected
 
     def _new_conn(self) -> socket.socket:
@@ -178,7 +178,7 @@ class _AbortableConnection(HTTPConnection):
         raise exceptions.NewConnectionError(self, f"cannot connect: {failure}") from failure
 
     def _resolve(self) -> list[Any]:
-        """Returns the addresses of the host. Raises urllib3's error for a name that does not resolve."""
+        """Returns the host's addresses. Raises urllib3's error for a name that does not resolve."""
         lookup = _NameLookup(self._dns_host, self.port)
         exchange: Exchange | None = getattr(_thread, "exchange", None)
         if exchange is not None:
@@ -190,7 +190,7 @@ class _AbortableConnection(HTTPConnection):
             raise exceptions.NameResolutionError(self.host, self, cause) from error
 
     def _connect_to(self, sock: socket.socket, address: Any) -> socket.socket:
-        """Connects one socket. It is attached before, so that connecting can be aborted."""
+        """Connects one socket. It is attached first, so that connecting can be aborted."""
         for option in self.socket_options or ():
             sock.setsockopt(*option)
         sock.settimeout(self.timeout)
@@ -227,7 +227,7 @@ class _AbortableConnection(HTTPConnection):
 
 
 def _uptime() -> float:
-    """Returns seconds; those in which the machine slept count too."""
+    """Returns seconds of uptime, including those asleep."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 

@@ -1,7 +1,7 @@
 """Credentials and connections from a kubeconfig or a service account. The only user of the `kubernetes` package.
 
-That package costs 0.3 s to import, so it is loaded with the first call. It reads kubeconfigs, runs credential plugins
-and refreshes tokens. Its error texts are never passed on, because they quote kubeconfig entries, tokens included.
+That package takes 0.3 s to import, so it is loaded with the first call. It reads kubeconfigs, runs credential plugins
+and refreshes tokens. Its error texts are never passed on, because they quote kubeconfig entries, including tokens.
 Called by `identity`.
 """
 
@@ -35,7 +35,7 @@ __all__ = ["ApiServer", "authorization", "load"]
 
 log = logging.getLogger(__name__)
 
-# Kept-alive connections: twice as many as scripts run at once.
+# Kept-alive connections: twice as many as scripts that run at once.
 _POOL: Final = 32
 _SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 
@@ -44,18 +44,18 @@ _SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 class ApiServer:
     """An API server, our credentials for it, and the connection pool made from them.
 
-    It is replaced as a whole when the credentials are read anew.
+    It is replaced as a whole when the credentials are reloaded.
     """
 
     configuration: Any
-    """The configuration object of the official client."""
+    """The official client's configuration object."""
     pool: urllib3.PoolManager
     url: str
-    """Without a slash at its end."""
+    """Without a trailing slash."""
     authority: str
-    """SHA-256 of the CA's certificates, in hexadecimal; empty where they are the system's, or nothing is verified."""
+    """SHA-256 of the CA's certificates, in hexadecimal; empty for the system's CAs, or without verification."""
     refresh_lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while the token is asked for. It belongs to one cluster: a plugin that hangs must delay no other cluster."""
+    """Held while a token is requested. One per cluster, so that a hanging plugin delays no other cluster."""
 
 
 def load(
@@ -67,10 +67,10 @@ def load(
 ) -> ApiServer:
     """Reads the credentials of `context` (None: the pod's service account). It may run a credential plugin.
 
-    With `tokens` these are the credentials, and `anonymous` ones are none; those of the kubeconfig are not read then.
-    Raises ClusterError with a text of our own.
+    `tokens` replace the kubeconfig's credentials, and with `anonymous` there are none; the kubeconfig's are then not
+    read. Raises ClusterError with our own text.
     """
-    # The client writes certificates and keys of the kubeconfig to files, which exist until the TLS context has read
+    # The client writes certificates and keys from the kubeconfig to files, which exist until the TLS context has read
     # them.
     folder = temporary.folder("credentials")
     try:
@@ -95,7 +95,7 @@ def load(
 
 
 def _unloadable(error: Exception, context: kubeconfig.Context | None) -> errors.ClusterError:
-    """Returns the error of credentials that the client cannot load; it quotes nothing of the client's own words."""
+    """Returns the error for credentials that the client cannot load; it quotes none of the client's own text."""
     whose = context.name if context else "the pod"
     remedy = "check that user, keys and the files they name exist: `kubectl config view`, `kubectl version`"
     if context is None:
@@ -142,8 +142,8 @@ def _configuration(
 
 def _write_temporary_file(content: str | bytes, temp_file_path: str | None = None, force_recreate: bool = False) -> str:
     """Writes a file and returns its name. It replaces the client's own function."""
-    # The client's function remembers a file by its content before it has written it: when two contexts with the same
-    # inline CA are loaded at the same time, one finds the file of the other empty or deleted.
+    # The client's function caches a file by its content before writing it: when two contexts with the same inline CA
+    # are loaded at once, one finds the other's file empty or deleted.
     data = content.encode() if isinstance(content, str) else content
     descriptor, name = tempfile.mkstemp(dir=temp_file_path)
     with os.fdopen(descriptor, "wb") as file:
@@ -162,7 +162,7 @@ def _can_be_written(path: Path | None) -> bool:
 
 
 _renewal_locks: Final[collections.defaultdict[str, threading.Lock]] = collections.defaultdict(threading.Lock)
-"""Kubeconfig → lock that is held while tokens in it are renewed."""
+"""Kubeconfig → lock that is held while its tokens are renewed."""
 _RENEWAL_S: Final = 30.0
 """Seconds to wait for another context's renewal."""
 
@@ -170,8 +170,8 @@ _RENEWAL_S: Final = 30.0
 @contextlib.contextmanager
 def _renewal_lock(path: Path | None, context: kubeconfig.Context | None) -> Iterator[None]:
     """Lets one context of a file at a time read the file and write it back."""
-    # The client writes back everything that it has read. Without the lock it would overwrite what another context has
-    # written in between, including refresh tokens that can be used only once.
+    # The client writes back everything that it read. Without the lock it would overwrite another context's changes in
+    # between, including refresh tokens that can be used only once.
     if context is None or not context.renews:
         yield
         return
@@ -239,7 +239,7 @@ def _connection_pool(configuration: Any, context: ssl.SSLContext) -> urllib3.Poo
 
 
 def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolManager:
-    """Returns a pool behind the proxy. Raises ClusterError when urllib3 does not know the proxy's scheme."""
+    """Returns a pool behind the proxy. Raises ClusterError when urllib3 does not support the proxy's scheme."""
     import urllib3
 
     proxy = urllib.parse.urlsplit(configuration.proxy)
@@ -265,7 +265,7 @@ def _proxy_pool(configuration: Any, options: dict[str, Any]) -> urllib3.PoolMana
 def authorization(server: ApiServer) -> str:
     """Returns the Authorization header to send now.
 
-    The client reads token files again and runs plugins again when the old token has expired.
+    When the old token has expired, the client rereads token files and reruns plugins.
     """
     with server.refresh_lock:
         try:

@@ -1,5 +1,4 @@
-"""Discovery documents of a snapshot: the saved documents, or documents made from the captured objects. Called by
-`snapshot`."""
+"""Discovery documents of a snapshot: saved ones, or ones made from the captured objects. Called by `snapshot`."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ _VERBS: Final = ["get", "list", "watch"]
 
 
 def answer(saved: saved_cluster.SavedCluster, call: request.Request) -> types.Response | None:
-    """Returns the document at a non-resource path; None when a snapshot has no such document."""
+    """Returns the document at a non-resource path; None when a snapshot has none."""
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
@@ -56,7 +55,7 @@ def resource_list(resources: Iterable[collection.Resource], group: str, version:
 
 
 def _document_name(parts: list[str]) -> tuple[str, ...]:
-    """Returns the name under which the capture saves the document of a path."""
+    """Returns the name under which the capture saves a path's document."""
     if parts == ["api", "v1"]:
         return "core", "v1"
     if parts[0] == "apis" and len(parts) == 3:

@@ -1,7 +1,7 @@
 """Tokens for GKE clusters: from google-auth and its application-default credentials, or from GKE's credential plugin.
 
-Called by `identity`. A token stays in this process, and goes to no server but the one that it is for. The texts of
-Google's library and of the plugin are never passed on, because they may quote credentials.
+Called by `identity`. A token stays in this process, and goes only to the server that it is for. The texts of Google's
+library and of the plugin are never passed on, because they may quote credentials.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ _SCOPES: Final = (
     "https://www.googleapis.com/auth/cloud-platform",
     "https://www.googleapis.com/auth/userinfo.email",
 )
-"""What GKE asks of a token; its plugin asks for the same."""
+"""Scopes that GKE requires of a token; its plugin requests the same."""
 _FETCH_S: Final = 30
 """Seconds that Google, or the plugin, may take for a token."""
 _EARLY_S: Final = 60
-"""Seconds before its end at which a token is replaced."""
+"""Seconds before its expiry at which a token is replaced."""
 _UNKNOWN_LIFE_S: Final = 300
-"""Seconds that a token without a time of expiry is used."""
+"""Seconds that a token without an expiry is used."""
 _EXEC_INFO: Final = (
     '{"apiVersion":"client.authentication.k8s.io/v1beta1","kind":"ExecCredential","spec":{"interactive":false}}'
 )
 
 
 class Token(NamedTuple):
-    """A bearer token and its end, in seconds since 1970."""
+    """A bearer token and its expiry, in seconds since 1970."""
 
     value: str
     expires: float
 
 
 Fetch = Callable[[], Token]
-"""Asks for a new token."""
+"""Requests a new token."""
 
 
 class Tokens:
-    """One user's token, which is replaced before it expires. Many threads ask for it at once."""
+    """One user's token, which is replaced before it expires. Safe for use from many threads."""
 
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
@@ -64,21 +64,21 @@ class Tokens:
         self._token = Token("", 0)
 
     def current(self) -> str:
-        """Returns a token that has not expired. Raises what asking for one raises."""
+        """Returns an unexpired token. Raises what requesting one raises."""
         with self._lock:
-            token = self._token  # read once, for `expire` may replace it
+            token = self._token  # read once, since `expire` may replace it
             if token.expires - _EARLY_S < time.time():
                 token = self._token = self._fetch()
             return token.value
 
     def expire(self) -> None:
-        """Makes the next `current` ask for a new token: an API server has refused this one."""
-        self._token = Token("", 0)  # without the lock, which is held while a token is asked for
+        """Makes the next `current` request a new token: an API server has refused this one."""
+        self._token = Token("", 0)  # without the lock, which is held during requests
 
     def attach(self, configuration: Any) -> None:
-        """Makes a configuration of the official client ask for the token with each call.
+        """Makes a configuration of the official client use the current token for each call.
 
-        Raises ClusterError for a server that no certificate has proven: Google's token is good for more than this
+        Raises ClusterError for a server that is not proven by a certificate: Google's token is valid beyond this
         cluster.
         """
         if not (configuration.host.startswith("https://") and configuration.verify_ssl):
@@ -98,7 +98,7 @@ class _Unavailable(Exception):
 
 
 def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
-    """Returns the tokens of the first source that gives one. `plugin` is None for a user that is not of GKE. Raises
+    """Returns the tokens of the first source that gives one. `plugin` is None for a user that is not GKE's. Raises
     ClusterError."""
     if plugin is None:
         raise errors.ClusterError(
@@ -120,9 +120,9 @@ def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
 
 
 def _sources(plugin: kubeconfig.Plugin) -> list[tuple[str, Callable[[], Fetch]]]:
-    """Returns what may give a token for this user, with its name."""
+    """Returns possible sources of a token for this user, with their names."""
     own = (plugin.command, functools.partial(_plugin, plugin))
-    # Attack: a user's entry chooses an account with few rights; google-auth, which knows nothing of it, gives a token
+    # Attack: a user's entry chooses an account with few rights, but google-auth, which ignores the entry, gives a token
     # of an account with many.
     if plugin.arguments or plugin.variables:
         return [own]
@@ -130,7 +130,7 @@ def _sources(plugin: kubeconfig.Plugin) -> list[tuple[str, Callable[[], Fetch]]]
 
 
 def _google_auth() -> Fetch:
-    """Returns what asks google-auth, with the application-default credentials of this machine."""
+    """Returns a function that asks google-auth, with this machine's application-default credentials."""
     try:
         import google.auth
         import google.auth.exceptions
@@ -153,10 +153,10 @@ def _google_auth() -> Fetch:
 
 
 def _plugin(plugin: kubeconfig.Plugin) -> Fetch:
-    """Returns what runs GKE's credential plugin, as kubectl does."""
+    """Returns a function that runs GKE's credential plugin, as kubectl does."""
     path = shutil.which(plugin.command)
-    # Attack: an MCP client starts the server in a folder that a stranger has filled, and in which a relative path,
-    # or one of PATH's, finds a program.
+    # Attack: an MCP client starts the server in a stranger's folder, where a relative path, or a relative entry of
+    # PATH, finds a program.
     if path is None or not Path(path).is_absolute():
         raise _Unavailable(messages.text("gke_no_plugin", program=plugin.command))
 
@@ -177,7 +177,7 @@ def _plugin(plugin: kubeconfig.Plugin) -> Fetch:
 
 
 def _seconds(expiry: datetime.datetime | None) -> float:
-    """Returns a time in seconds since 1970. Without a zone it is in UTC, as google-auth writes it."""
+    """Returns a time in seconds since 1970. A time without a zone is UTC, as in google-auth."""
     if expiry is None:
         return time.time() + _UNKNOWN_LIFE_S
     return (expiry if expiry.tzinfo else expiry.replace(tzinfo=datetime.UTC)).timestamp()

@@ -1,4 +1,4 @@
-"""What a failed handshake with an API server means, and what to change. Called by `http`."""
+"""The meaning of a failed handshake with an API server, and its remedy. Called by `http`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _REMEDIES: Final = (
     ),
     ("(?i)alert.*cert|certificate.required|bad certificate", "check client-certificate(-data) in the kubeconfig"),
 )
-"""What OpenSSL says of a certificate → what to change. The first that fits counts."""
+"""OpenSSL's message about a certificate → remedy. The first match counts."""
 _ANY_REMEDY: Final = "check certificate-authority(-data), tls-server-name and the client certificate in the kubeconfig"
 _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"})
-"""What OpenSSL says when the first bytes are no TLS."""
+"""OpenSSL's reasons when the first bytes are not TLS."""
 
 
 def explain(error: Exception, host: str) -> errors.ClusterError:
-    """Returns the error of a failed handshake, with the reason that OpenSSL gives."""
+    """Returns the error of a failed handshake, with OpenSSL's reason."""
     reason = _find_text(error, "reason")
     if reason in _NO_TLS:
         return _no_tls(host)
@@ -40,7 +40,7 @@ def explain(error: Exception, host: str) -> errors.ClusterError:
 
 
 def explain_plain_text(host: str) -> errors.ClusterError:
-    """Returns the error of a server that answers a request without TLS with 400 and no length, as Go's TLS servers
+    """Returns the error for a server that answers a request without TLS with 400 and no length, as Go's TLS servers
     do."""
     return errors.ClusterError(
         f"the server at {host} refuses a request without TLS (400): it most likely speaks https",
@@ -58,8 +58,8 @@ def _no_tls(host: str) -> errors.ClusterError:
 
 
 def _find_text(error: Exception, name: str) -> str:
-    """Returns the text that OpenSSL's error has under this name."""
-    # urllib3 wraps the error of OpenSSL several times.
+    """Returns the text attribute of this name in OpenSSL's error."""
+    # urllib3 wraps OpenSSL's error several times.
     cause: object = error
     while isinstance(cause, Exception):
         text = getattr(cause, name, None)

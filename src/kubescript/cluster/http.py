@@ -1,7 +1,7 @@
 """One HTTP exchange with an API server. Called by `live`.
 
-The module sends the request, passes the body on as bytes, and turns every failure into a ClusterError. A body that ends
-early never looks like a whole one: an answer without a length (Content-Length or chunks) is refused.
+The module sends the request, passes the body on as bytes, and turns every failure into a ClusterError. A truncated body
+never looks complete: an answer without a length (Content-Length or chunks) is refused.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ __all__ = ["cluster_error", "send"]
 # take 0.09 s.
 _READ_BYTES: Final = 256 * 1024
 _GZIP_READ_BYTES: Final = 16 * 1024
-"""Bytes of one read of a compressed body: some 200 KB of a list. API servers send it in chunks of 2 KiB; a frame to the
-masker for each took half of the host's time and a fifth of the masker's."""
+"""Bytes of one read of a compressed body, about 200 KB of a list. API servers send it in chunks of 2 KiB; a frame to
+the masker for each took half of the host's time and a fifth of the masker's."""
 _CONNECT_S: Final = 10.0
-"""Seconds one address may take to accept."""
+"""Seconds that one address may take to accept."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
 """The response headers that a script may see."""
 _MAX_HEADER: Final = 1_000
-"""Characters of one header."""
+"""Most characters of one header."""
 _MAX_ENCODING: Final = 40
-"""Characters of an encoding that a message quotes."""
+"""Most characters of an encoding that a message quotes."""
 
 
 def send(
@@ -46,7 +46,7 @@ def send(
     headers: Mapping[str, str],
     exchange: connections.Exchange,
 ) -> types.Response:
-    """Sends the request once; returns when the head of the answer has arrived. Raises ClusterError.
+    """Sends the request once; returns when the answer's headers have arrived. Raises ClusterError.
 
     `exchange` bounds the whole exchange and may abort it.
     """
@@ -64,7 +64,7 @@ def send(
     except Exception as error:
         raise cluster_error(error, exchange, url) from None
     body = _Body(raw, exchange, url)
-    if exchange.abort_reason:  # aborted in the instant the head arrived
+    if exchange.abort_reason:  # aborted just as the headers arrived
         body.close()
         raise cluster_error(exceptions.ProtocolError("aborted"), exchange, url)
     body.check(call)
@@ -81,7 +81,7 @@ def send(
 
 
 class _Body:
-    """A body that one thread reads and another thread may close."""
+    """A body that one thread reads while another may close it."""
 
     def __init__(self, raw: urllib3.BaseHTTPResponse, exchange: connections.Exchange, url: str) -> None:
         self._raw = raw
@@ -89,19 +89,20 @@ class _Body:
         self._url = url
         self._reading = threading.Lock()
         self.is_gzip = False
-        """Whether it is compressed; `check` finds out."""
+        """Whether it is compressed; set by `check`."""
 
     def check(self, call: request.Request) -> None:
-        """Refuses a body without a length, and a body in an encoding that the call did not ask for."""
+        """Refuses a body without a length, or in an encoding that the call did not accept."""
         if self._raw.status in {204, 304} or call.method == "HEAD":
             return
         headers = self._raw.headers
-        # Without a length, the end looks like a broken connection.
-        # Attack: a length that is none (`abc`, -1), or chunks in a coding that no client reads (`gzip, chunked`).
+        # Without a length, the end looks like a broken connection. Attack: a server sends an invalid length (`abc`,
+        # -1), or chunks in a coding that no client reads (`gzip, chunked`).
         framed = self._raw.length_remaining is not None or headers.get("transfer-encoding", "").lower() == "chunked"
         if not framed:
             self._refuse("the answer has no length, so that its end cannot be told from a broken connection")
-        # Masking reads what it knows how to decompress. Attack: `br`, or `gzip, gzip`, which hides the text from it.
+        # Masking reads only encodings that it can decompress. Attack: a server answers with `br`, or `gzip, gzip`,
+        # which hides the text from masking.
         encoding = headers.get("content-encoding", "identity").lower()
         self.is_gzip = call.gzip and encoding == "gzip"
         if not self.is_gzip and encoding != "identity":
@@ -118,7 +119,7 @@ class _Body:
         )
 
     def chunks(self, *, live: bool) -> Iterator[bytes]:
-        """Yields the body in pieces of up to 256 KiB, of a compressed one 16; of a live one, whatever has arrived.
+        """Yields the body in pieces of up to 256 KiB, or 16 KiB if compressed; for a live body, as bytes arrive.
 
         Raises ClusterError when it breaks off, is aborted or takes too long.
         """
@@ -129,12 +130,12 @@ class _Body:
             self.close()
 
     def close(self) -> None:
-        """Ends a pending read and gives the connection up.
+        """Ends a pending read and releases the connection.
 
-        The connection goes back to the pool by itself once the body was read to its end.
+        Once the body is read to its end, the connection returns to the pool automatically.
         """
         self._exchange.abort("closed")
-        # A thread that is reading wakes from the abort and closes the body itself.
+        # A reading thread is woken by the abort and closes the body itself.
         if self._reading.acquire(blocking=False):
             try:
                 with contextlib.suppress(Exception):
@@ -159,8 +160,8 @@ class _Body:
 
 
 def cluster_error(error: Exception, exchange: connections.Exchange, url: str) -> errors.ClusterError:
-    """Returns what `error` means, for the model and for the operator."""
-    # The reason of an abort comes first, because it explains any error that follows.
+    """Returns the ClusterError for `error`, with texts for the model and the operator."""
+    # The abort's reason comes first, because it explains any error that follows.
     host = _host(url)
     reason = exchange.abort_reason
     if reason == "cancelled":
@@ -201,7 +202,7 @@ def _name_error(_error: Exception, host: str) -> errors.ClusterError:
 
 
 def _refusal(error: Exception, host: str) -> errors.ClusterError:
-    """Returns the error of a connection that failed, with the system's words for it if urllib3 quotes them."""
+    """Returns the error of a failed connection, with the system's message if urllib3 quotes it."""
     message = f"the API server at {host} cannot be reached"
     system_text = re.search(r"\[Errno -?\d+\] [A-Za-z ]+", str(error))
     if system_text:
@@ -225,7 +226,7 @@ def _proxy(_error: Exception, host: str) -> errors.ClusterError:
 
 
 _ABORTED_WHILE_CONNECTING: Final = (exceptions.ConnectTimeoutError, exceptions.SSLError, ssl.SSLError)
-"""Errors of a connection that was aborted before it stood: its certificates are not at fault."""
+"""Errors of a connection that was aborted before it was established: its certificates are not at fault."""
 _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.ClusterError]], ...]] = (
     (exceptions.NameResolutionError, _name_error),
     (exceptions.NewConnectionError, _refusal),
@@ -234,7 +235,7 @@ _ERRORS: Final[tuple[tuple[type[Exception], Callable[[Exception, str], errors.Cl
     (ssl.SSLError, handshakes.explain),
     (exceptions.URLSchemeUnknown, _proxy),
 )
-"""Exception of urllib3 → the error that we raise. The first that fits counts."""
+"""Exception of urllib3 → the error that we raise. The first match counts."""
 
 
 def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
@@ -247,7 +248,7 @@ def _visible_headers(raw: urllib3.BaseHTTPResponse) -> dict[str, str]:
 
 
 def _clean(text: str) -> str:
-    """Returns a header's text, capped, with a space for each character that cannot be printed."""
+    """Returns a header's text, capped, with a space for each unprintable character."""
     capped = text[:_MAX_HEADER]
     if capped.isprintable():
         return capped

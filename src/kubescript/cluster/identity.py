@@ -1,4 +1,4 @@
-"""The cluster and the user of its calls: a context that is chosen once, and its credentials, which are read when a call
+"""The cluster and user of the calls: a context that is chosen once, and its credentials, which are read when a call
 needs them. Called by `live`.
 
 A credential plugin may hang; no caller waits for it longer than the caller's own time.
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 __all__ = ["Identity", "in_cluster"]
 
 _PLUGIN_S: Final = 60.0
-"""Seconds a credential plugin may take, when the call itself has more."""
+"""Seconds that a credential plugin may take, when the call itself has more."""
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""Where Kubernetes mounts a pod's own credentials."""
+"""The mount point of a pod's own credentials."""
 
 
 class Identity:
     """One entry of a kubeconfig, or the pod's service account.
 
-    Unless `choose` has read it, the kubeconfig is read when the first call needs it: a missing or broken one is an
-    error of that call (ClusterError, cluster.config), and the next call finds it mended. Once a context is chosen it
-    stays, whatever `kubectl config use-context` does to the file: a server never changes its cluster by itself.
+    Unless `choose` has read it, the kubeconfig is read when the first call needs it: a missing or broken one fails that
+    call (ClusterError, cluster.config), and the next call reads it again. A chosen context stays, even after `kubectl
+    config use-context`: a server never changes its cluster on its own.
     """
 
     def __init__(self, path: Path | None, context: str | None, *, anonymous: bool = False) -> None:
-        """An `anonymous` one has no credentials: it knows the cluster alone."""
+        """With `anonymous`, it has no credentials, only the cluster."""
         self._anonymous = anonymous
         self._path = path
         self._context_name = context
@@ -75,7 +75,7 @@ class Identity:
         return self._context
 
     def choose(self) -> None:
-        """Chooses the context now. Raises ClusterError when there is none, or in a pod no token."""
+        """Chooses the context now. Raises ClusterError without a context, or in a pod without a token."""
         if self.context is None and not (_SERVICE_ACCOUNT / "token").is_file():
             raise errors.ClusterError(
                 "this pod has no service account token, and there is no kubeconfig",
@@ -84,14 +84,14 @@ class Identity:
             )
 
     def log_in(self) -> futures.Future[None]:
-        """Begins to log in to GKE, or joins the login that is under way; the calls that follow it use its tokens.
-        Raises ClusterError where calls are not made with the server's credentials.
+        """Begins to log in to GKE, or joins a login in progress; later calls use its tokens. Raises ClusterError if
+        calls are not made with the server's credentials.
 
-        The result raises ClusterError for a context that is not of GKE, and when nothing on this machine gives a token.
+        The result raises ClusterError if the context is not GKE's, or nothing on this machine gives a token.
         """
         if self._anonymous:
             raise errors.ClusterError("you act on the cluster with your own token; there is nothing to log in to")
-        # Attack: a client that asks, and cancels, a thousand times, to have a thousand plugins started.
+        # Attack: a client asks and cancels a thousand times, to start a thousand plugins.
         with self._lock:
             if self._login is None or self._login.done():
                 self._login = _in_thread(self._log_in)
@@ -107,8 +107,8 @@ class Identity:
             self._tokens, self._server = tokens, server
 
     def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
-        """Returns the credentials and their connections, and loads them at the first call."""
-        # Concurrent callers share one load, so that a plugin is not started once for each.
+        """Returns the credentials and their connections, loading them at the first call."""
+        # Concurrent callers share one load, and so one start of a plugin.
         with self._lock:
             if self._server is not None:
                 return self._server
@@ -119,7 +119,7 @@ class Identity:
         return server
 
     def authorization(self, server: credentials.ApiServer, deadline: float, cancel: cancellation.Cancellation) -> str:
-        """Returns the Authorization header to send now; empty when there is none. Raises ClusterError."""
+        """Returns the Authorization header to send now; empty if there is none. Raises ClusterError."""
         if self._anonymous:
             return ""
         if self._tokens is None and (self.context is None or not self.context.plugin):
@@ -129,7 +129,7 @@ class Identity:
         return header
 
     def forget(self) -> credentials.ApiServer | None:
-        """Makes the next call read everything anew; returns what was forgotten."""
+        """Makes the next call reload everything; returns the forgotten server."""
         with self._lock:
             server = self._server
             self._server = None
@@ -141,7 +141,7 @@ class Identity:
         tokens = self._tokens
         server = credentials.load(self._path, self.context, tokens, anonymous=self._anonymous)
         with self._lock:
-            # What was loaded with the kubeconfig's credentials is out of date after a login.
+            # After a login, a server loaded with the kubeconfig's credentials is outdated.
             if tokens is not self._tokens:
                 return server
             self._server = server
@@ -149,14 +149,14 @@ class Identity:
 
 
 def in_cluster(path: Path | None, context: str | None) -> bool:
-    """Says whether to use the pod's service account: no context is named, there is no kubeconfig, and this is a pod."""
+    """Says whether to use the pod's service account: no context is named, no kubeconfig exists, and this is a pod."""
     if context is not None or kubeconfig.source(path) is not None:
         return False
     return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
-    """Runs `work` in a thread of its own."""
+    """Runs `work` in a separate thread."""
     # A credential plugin may hang, and callers do not wait for its end.
     future: futures.Future[Any] = futures.Future()
 
@@ -172,7 +172,7 @@ def _in_thread(work: Callable[[], Any]) -> futures.Future[Any]:
 
 
 def _result_in_time(future: futures.Future[Any], deadline: float, cancel: cancellation.Cancellation) -> Any:
-    """Returns the result. Raises ClusterError when it does not come in time or the call is cancelled."""
+    """Returns the result. Raises ClusterError when it is late or the call is cancelled."""
     stopped: futures.Future[None] = futures.Future()
     with cancel.closing(lambda: stopped.set_result(None)):
         left = min(_PLUGIN_S, deadline - time.monotonic())

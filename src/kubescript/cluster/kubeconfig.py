@@ -1,8 +1,8 @@
 """The contexts of kubeconfig files, with their cluster and namespace. No credential is read here. Called by `identity`,
 `credentials`, `app` and `kubescript doctor`.
 
-The official client's own error texts quote the entry at fault, tokens included, so none of them is ever passed on.
-Possible mistakes in a kubeconfig are checked here, with error texts of our own, before that client reads it.
+The official client's own error texts quote the entry at fault, including tokens, so they are never passed on. Possible
+mistakes in a kubeconfig are checked here, with our own error texts, before that client reads it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ __all__ = ["Context", "choose", "contexts", "source"]
 _GKE_PLUGIN: Final = "gke-gcloud-auth-plugin"
 """The program that gcloud writes into kubeconfigs."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
-"""Bytes of one file."""
+"""Most bytes of one file."""
 _MAX_DEPTH: Final = 100
 
 
 class Plugin(NamedTuple):
-    """GKE's program that gives credentials, as the user's entry calls it."""
+    """GKE's credential program, as called in the user's entry."""
 
     command: str
     arguments: tuple[str, ...] = ()
@@ -45,15 +45,15 @@ class Context:
     defined: bool = True
     """Whether its cluster is in the kubeconfig."""
     plugin: bool = False
-    """Credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
+    """Whether credentials come from a program (exec or auth-provider), which may be slow or ask questions."""
     renews: bool = False
-    """Its tokens are renewed by an auth-provider, which writes them back to the file."""
+    """Whether an auth-provider renews its tokens and writes them back to the file."""
     gke_plugin: Plugin | None = None
-    """How its user logs in to GKE; None when the credentials are of another kind."""
+    """Its user's login to GKE; None for other kinds of credentials."""
 
 
 def source(path: Path | None = None) -> str | None:
-    """Returns the files to read, separated as in $KUBECONFIG; None when there are none.
+    """Returns the files to read, separated as in $KUBECONFIG; None without any.
 
     They are the given file, or else $KUBECONFIG, or else ~/.kube/config.
     """
@@ -70,8 +70,7 @@ def _with_home(path: str) -> str:
 
 
 def contexts(path: Path | None = None) -> list[Context]:
-    """Returns every context, in file order. Raises ClusterError (cluster.config) when there is no readable
-    kubeconfig."""
+    """Returns every context, in file order. Raises ClusterError (cluster.config) without a readable kubeconfig."""
     files = source(path)
     if files is None:
         raise _config_error(
@@ -84,7 +83,7 @@ def contexts(path: Path | None = None) -> list[Context]:
 
 
 def choose(path: Path | None, name: str | None) -> Context:
-    """Returns the context of that name, or the current one. Raises ClusterError that names the nearest, or the cluster
+    """Returns the named context, or the current one. Raises ClusterError that names the nearest context, or the cluster
     that the context lacks."""
     offered = contexts(path)
     for context in offered:
@@ -104,7 +103,7 @@ def choose(path: Path | None, name: str | None) -> Context:
 
 
 def _whole(context: Context) -> Context:
-    """Returns the context, unless its cluster is not in the kubeconfig."""
+    """Returns the context. Raises ClusterError if its cluster is not in the kubeconfig."""
     if context.defined:
         return context
     raise _config_error(
@@ -114,7 +113,7 @@ def _whole(context: Context) -> Context:
 
 
 def _existing(files: str) -> list[str]:
-    """Returns those files of a $KUBECONFIG that exist; like kubectl, it passes over the others."""
+    """Returns the existing files of a $KUBECONFIG; the others are skipped, as kubectl does."""
     parts = [part for part in files.split(os.pathsep) if part]
     existing = [part for part in parts if Path(part).is_file()]
     if not existing:
@@ -126,7 +125,7 @@ def _existing(files: str) -> list[str]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    import yaml  # 20 ms that a snapshot server does not pay
+    import yaml  # 20 ms that a snapshot server saves
 
     try:
         if path.stat().st_size > _MAX_BYTES:
@@ -141,7 +140,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark is not None else ""
-        # `from None`, and without the error's text: it quotes the line, and the line may be a token.
+        # `from None`, and without the error's text: it quotes the line, which may be a token.
         raise _config_error(
             f"the kubeconfig {path} is not valid YAML{where}", "check it with `kubectl config view`"
         ) from None
@@ -157,8 +156,7 @@ def _loader() -> Any:
 
 
 def _check_depth(content: bytes) -> None:
-    """Raises ValueError for what is nested too deep: libyaml's composer is recursive, and 100,000 brackets end the
-    process."""
+    """Raises ValueError for deep nesting: libyaml's composer is recursive, and 100,000 brackets crash the process."""
     import yaml
 
     depth = 0
@@ -170,11 +168,11 @@ def _check_depth(content: bytes) -> None:
 
 
 def _merge(files: list[dict[str, Any]]) -> list[Context]:
-    """Returns the contexts of all files; the first file to name something wins, as with kubectl."""
+    """Returns the contexts of all files; as with kubectl, the first file to define a name wins."""
     current = ""
     users: dict[str, dict[str, Any]] = {}
     clusters: set[str] = set()
-    for data in reversed(files):  # the first one is read last, and so replaces what the others say
+    for data in reversed(files):  # the first file comes last, and so overrides the others
         current = str(data.get("current-context") or current)
         for entry in _entries(data, "users"):
             users[str(entry.get("name"))] = _section(entry, "user")
@@ -190,7 +188,7 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
 def _context(
     entry: dict[str, Any], current: str, users: Mapping[str, dict[str, Any]], clusters: Container[str]
 ) -> Context:
-    """Returns one entry of `contexts:`, with what its user's entry says of the credentials."""
+    """Returns one entry of `contexts:`, with its user's kind of credentials."""
     name = str(entry.get("name"))
     section = _section(entry, "context")
     user = str(section.get("user") or "")
@@ -210,9 +208,9 @@ def _context(
 
 
 def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
-    """Returns the program by which this user logs in to GKE; None when the user is not of GKE.
+    """Returns the program by which this user logs in to GKE; None when the user is not GKE's.
 
-    A user without credentials is of GKE when the cluster has the name that gcloud gives. Otherwise a token for all of
+    A user without credentials counts as GKE's when the cluster has a name from gcloud. Otherwise a token for all of
     Google Cloud would be sent to any API server whose user has no credentials.
     """
     if not any(user.values()):
@@ -227,7 +225,7 @@ def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """Returns a list of the file. Raises ClusterError when it is none, or holds something else than mappings."""
+    """Returns a list from the file. Raises ClusterError when it is not a list of mappings."""
     entries = data.get(key) or []
     is_list = isinstance(entries, list)
     if not is_list or not all(isinstance(entry, dict) for entry in entries):
@@ -238,7 +236,7 @@ def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
-    """Returns a mapping inside an entry; empty when there is none."""
+    """Returns a mapping inside an entry; empty if missing."""
     section = entry.get(key)
     return section if isinstance(section, dict) else {}
 

@@ -1,8 +1,8 @@
 """A live API server: it sends a request as bytes, repeats it where that is safe, and aborts it when asked. The broker
 calls it.
 
-Requests go through our own urllib3 pool and not through the official client's methods, whose models are slow and which
-take headers and hosts from the caller. Here no caller can set a header or a host. `identity` knows the cluster and the
+Requests go through our own urllib3 pool, not the official client's methods, whose models are slow and which take
+headers and hosts from the caller. Here no caller can set a header or a host. `identity` has the cluster and the
 credentials.
 """
 
@@ -36,15 +36,14 @@ log = logging.getLogger(__name__)
 _RETRIES: Final = 3
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
 _timers: Final = timers.Timers()
-"""Those of all clusters and callers: each that had timers of its own would keep a thread until its last call's
-deadline."""
+"""Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline."""
 
 
 class Live:
     """One cluster.
 
     Unless `choose` has read it, the kubeconfig is read when the first call needs it, see `identity.Identity`: a missing
-    or broken one is an error of that call, and the next call finds it mended.
+    or broken one fails that call, and the next call reads it again.
     """
 
     def __init__(
@@ -54,14 +53,14 @@ class Live:
         patience_s: float | None = None,
         caller: acting.Acting | None = None,
     ) -> None:
-        """`patience_s` bounds the wait for an answer to begin, retries included; None: as long as the call may take.
+        """`patience_s` bounds the wait for an answer to begin, including retries; None: only the call's timeout does.
         Requests are sent on behalf of `caller`; None: as the server itself."""
         self._caller = caller
         self._identity = identity.Identity(path, context, anonymous=caller is not None and not caller.with_credentials)
         self._patience_s = patience_s or float("inf")
         self._lock = threading.Lock()
         self._exchanges: set[connections.Exchange] = set()
-        """Those under way, for `close` to abort."""
+        """Exchanges in progress, which `close` aborts."""
         self._address = ""
 
     @property
@@ -86,12 +85,12 @@ class Live:
 
     @property
     def address(self) -> str:
-        """See `base.Cluster`; without a digest where the CAs are the system's, and empty before the first call."""
+        """See `base.Cluster`; without a digest for the system's CAs, and empty before the first call."""
         return self._address
 
     def choose(self) -> None:
-        """Chooses the context, and connects to nothing. Raises ClusterError when there is no kubeconfig with such a
-        context, and in a pod no token."""
+        """Chooses the context, without connecting. Raises ClusterError if no kubeconfig has such a context, or in a pod
+        without a token."""
         self._identity.choose()
 
     def log_in(self) -> futures.Future[None]:
@@ -153,7 +152,7 @@ class Live:
         cancel: cancellation.Cancellation,
     ) -> types.Response:
         """Performs one exchange that the deadline, the cancellation and `close` can abort."""
-        from kubescript.cluster import connections, http  # urllib3 is part of what start-up must not pay
+        from kubescript.cluster import connections, http  # importing urllib3 must not slow the start
 
         exchange = connections.Exchange(deadlines.end)
         release = self._register(exchange, cancel)
@@ -178,7 +177,7 @@ class Live:
     @contextlib.contextmanager
     def _abort_without_head(self, exchange: connections.Exchange, deadlines: _Deadlines) -> Iterator[None]:
         """Aborts the exchange unless its answer begins in time."""
-        # urllib3's own limits do not suffice: a server may fill the time with single bytes.
+        # urllib3's own limits do not suffice: a server may use up the time with single bytes.
         if deadlines.head >= deadlines.end:
             yield
             return
@@ -213,7 +212,7 @@ class Live:
         cancel: cancellation.Cancellation,
         refused: types.Response,
     ) -> types.Response:
-        """Reads the credentials anew, and repeats a GET once with them."""
+        """Reloads the credentials, and repeats a GET once with them."""
         # A token may have been rotated on disk, or a plugin's token may have expired early.
         if call.method != "GET":
             self._identity.forget()
@@ -230,7 +229,7 @@ class Live:
         cancel: cancellation.Cancellation,
     ) -> Mapping[str, str]:
         """Returns every header of the request; none comes from a script."""
-        from urllib3 import HTTPHeaderDict  # urllib3 is part of what start-up must not pay
+        from urllib3 import HTTPHeaderDict  # importing urllib3 must not slow the start
 
         encoding = "gzip" if call.gzip else "identity"
         headers = HTTPHeaderDict(Accept=call.accept)
@@ -244,12 +243,12 @@ class Live:
         if authorization:
             headers["Authorization"] = authorization
         for name, value in self._caller.headers() if self._caller is not None else ():
-            headers.add(name, value)  # one name may come several times
+            headers.add(name, value)  # a name may occur several times
         return headers
 
 
 class _Deadlines(NamedTuple):
-    """Until when (time.monotonic) the answer must have begun, and ended."""
+    """The times (time.monotonic) by which the answer must have begun, and ended."""
 
     head: float
     end: float
@@ -260,7 +259,7 @@ class _StaleConnection(Exception):
 
 
 def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
-    """Waits before a retry. Raises ClusterError when the call is cancelled meanwhile."""
+    """Waits before a retry. Raises ClusterError when the call is cancelled during the wait."""
     woken = threading.Event()
     with cancel.closing(woken.set):
         if woken.wait(seconds) or cancel.cancelled:
@@ -268,14 +267,14 @@ def _sleep(seconds: float, cancel: cancellation.Cancellation) -> None:
 
 
 def _user_agent(call: request.Request) -> str:
-    """Returns our name, and in brackets what the broker says of the script."""
+    """Returns our name, and in brackets the broker's text about the script."""
     if not call.agent:
         return _USER_AGENT
     return f"{_USER_AGENT} ({call.agent})"
 
 
 def _retry_after(call: request.Request, response: types.Response) -> float | None:
-    """Returns the seconds that the server asks to wait before the same GET is sent again; None when it does not ask."""
+    """Returns the seconds that the server asks to wait before repeating a GET; None if it does not ask."""
     after = response.headers.get("retry-after", "")
     is_overloaded = response.status == 429 or response.status >= 500
     if call.method != "GET" or not is_overloaded:

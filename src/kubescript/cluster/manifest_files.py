@@ -1,4 +1,4 @@
-"""Collections from other people's files: `kubectl get -o json|yaml` output and must-gather trees. Called by
+"""Collections from other tools' files: `kubectl get -o json|yaml` output and must-gather trees. Called by
 `saved_cluster`."""
 
 from __future__ import annotations
@@ -22,26 +22,27 @@ Key = tuple[str, str, str]
 Collections = dict[Key, collection.Collection]
 _MAX_YAML: Final = 64 * tree.MIB
 _MAX_TOTAL: Final = 2048 * tree.MIB
-"""Bytes of all files that are read together."""
+"""Most bytes of all files that are read together."""
 _KIND_NAME: Final = re.compile(r"[A-Za-z0-9]{1,253}")
 _API_VERSION_NAME: Final = re.compile(r"[a-z0-9.-]{1,253}(?:/[a-z0-9.-]{1,253})?")
 _FOLDER: Final = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
-"""A group, a resource or a namespace. Attack: names whose bytes are no text."""
+"""A group, a resource or a namespace. Attack: an archive contains names with bytes that are not text."""
 _MAX_VERSIONS: Final = 20
-"""Versions of one resource. Attack: each file of ten thousand has one of its own, and each version reads them all."""
+"""Most versions of one resource. Attack: each of ten thousand files has a different version, and each version reads
+them all."""
 _HEAD_BYTES: Final = 8 * 1024
-"""Bytes of a must-gather's file that are read to learn its kind."""
+"""Bytes of a must-gather file that are read to find its kind."""
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
 _KIND: Final = re.compile(r"^(?:- |  )?kind: ([A-Za-z0-9]+)", re.MULTILINE)
 """Of a document or of an item in a list; deeper ones belong to owner references."""
 
 
 def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
-    """Collections of every object in the files of these names.
+    """Returns collections of every object in the named files.
 
-    What was asked for when they were written is unknown: only namespaces that hold an object of a kind count as
-    captured for it, and of objects that are no items of a whole list there may have been others. Raises ClusterError
-    for a file that cannot be read.
+    It is unknown what was requested when the files were written: for each kind, only namespaces with an object count as
+    captured, and objects outside of a whole list may have had others beside them. Raises ClusterError for a file that
+    cannot be read.
     """
     collections: dict[Key, tuple[collection.Resource, list[msgspec.Raw], list[bool]]] = {}
     for name, document in _documents(files, names):
@@ -63,7 +64,7 @@ def from_files(files: tree.Tree, names: Iterable[tree.Name]) -> Collections:
 
 
 def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -> Collections:
-    """Collections of the must-gather tree at `top`; files are read when their resource is asked for."""
+    """Returns collections of the must-gather tree at `top`; files are read when their resource is requested."""
     entries: dict[tuple[str, str], list[tuple[str, tree.Name]]] = {}
     for group, plural, namespace, name in _tree(top, names):
         entries.setdefault((group, plural), []).append((namespace, name))
@@ -81,7 +82,7 @@ def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -
 
 
 def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
-    """Yields every document in the files; None for a file without one. Raises ClusterError when one is not JSON or
+    """Yields every document in the files; None for a file without one. Raises ClusterError for one that is not JSON or
     YAML."""
     read: set[tuple[int, int]] = set()
     room = _MAX_TOTAL
@@ -90,12 +91,12 @@ def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[t
         try:
             with files.open(name, most) as stream:
                 status = os.fstat(stream.fileno())
-                # Attack: ten thousand links to one large file.
+                # Attack: a folder contains ten thousand links to one large file.
                 if (status.st_dev, status.st_ino) in read:
                     continue
                 read.add((status.st_dev, status.st_ino))
                 data = stream.read(most)
-        except FileNotFoundError:  # a link to nothing, as editors leave it
+        except FileNotFoundError:  # a dangling link, as editors leave behind
             continue
         except OSError as error:
             raise _config_error(name, error.strerror or "it is unreadable") from None
@@ -107,7 +108,7 @@ def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[t
 
 
 def _parse(name: tree.Name, data: bytes) -> list[Any]:
-    """Returns the documents of one file, without empty ones behind a line `---`."""
+    """Returns the documents of one file, without empty ones after a line `---`."""
     try:
         documents = _json(data) if name[-1].endswith(".json") else yaml_objects.documents(data)
     except RecursionError:
@@ -118,7 +119,7 @@ def _parse(name: tree.Name, data: bytes) -> list[Any]:
 
 
 def _items(document: Any) -> list[Any] | None:
-    """Returns the items of a list, as they are; None when the document is none."""
+    """Returns the items of a list; None when the document is not a list."""
     if not isinstance(document, dict):
         return None
     items = document.get("items")
@@ -129,7 +130,7 @@ def _items(document: Any) -> list[Any] | None:
 
 
 def _is_page(document: dict[str, Any]) -> bool:
-    """Says whether a list names a page that follows it."""
+    """Says whether a list has another page."""
     metadata = document.get("metadata")
     return isinstance(metadata, dict) and bool(metadata.get("continue"))
 
@@ -140,7 +141,7 @@ def _json(data: bytes) -> list[Any]:
 
 
 def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
-    """Returns an item of a list with its own kind, which items of a typed list (PodList) have from the list."""
+    """Returns a list's item with its own kind, which items of a typed list (PodList) inherit from the list."""
     if "kind" in item and "apiVersion" in item:
         return item
     kind = parent["kind"].removesuffix("List")
@@ -149,7 +150,7 @@ def _with_type(item: dict[str, Any], parent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_of(item: Any) -> collection.Resource | None:
-    """Returns the resource that an object is of; None when it is no object of Kubernetes."""
+    """Returns an object's resource; None when it is not a Kubernetes object."""
     if not isinstance(item, dict):
         return None
     kind = item.get("kind")
@@ -174,7 +175,7 @@ def _list_item(item: dict[str, Any], resource: collection.Resource) -> msgspec.R
 
 
 def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_selection: bool) -> collection.Collection:
-    """Returns a collection that covers the namespaces in which there are objects."""
+    """Returns a collection that covers the namespaces of its objects."""
     made = collection.Collection(resource, lambda: raws, is_selection=is_selection)
     if resource.namespaced:
         made.scope = frozenset(item.namespace for item in made.items)
@@ -184,7 +185,7 @@ def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_se
 def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, str, tree.Name]]:
     """Yields group, plural, namespace and file of each part of a must-gather."""
     below = [name for name in names if name[: len(top)] == top and name[-1].endswith(".yaml")]
-    # Lists come before the objects that they hold too.
+    # Lists come before the separate files of their objects.
     for name in sorted(below, key=lambda name: (len(name), name)):
         parts = [part.removesuffix(".yaml") for part in name[len(top) :]]
         found = _place(parts)
@@ -193,7 +194,7 @@ def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, st
 
 
 def _place(parts: list[str]) -> tuple[str, str, str] | None:
-    """Returns group, plural and namespace of the file at a place of a must-gather; None when it holds no objects."""
+    """Returns group, plural and namespace of a file in a must-gather; None when it contains no objects."""
     match parts:
         case ["cluster-scoped-resources", group, plural, *_]:
             return _group(group), plural, ""
@@ -214,8 +215,8 @@ def _group(folder: str) -> str:
 def _resources_from_heads(
     group: str, plural: str, files: tree.Tree, names: list[tree.Name], *, namespaced: bool
 ) -> list[collection.Resource]:
-    """Returns the resource in each version that its files' first lines tell; none when no file does (an empty list of a
-    custom kind)."""
+    """Returns the resource in each version found in its files' first lines; none when no file has one (an empty list of
+    a custom kind)."""
     kind = kinds.kind_of(group, plural) or ""
     versions: list[str] = []
     for name in names:
@@ -234,7 +235,7 @@ def _resources_from_heads(
 
 
 def _head(files: tree.Tree, name: tree.Name) -> str:
-    """Returns the first lines of a file; none when it is not read, which a request for its objects will say."""
+    """Returns the first lines of a file; empty if it cannot be read, which a request for its objects will report."""
     try:
         with files.open(name, _MAX_YAML) as stream:
             return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
@@ -245,12 +246,12 @@ def _head(files: tree.Tree, name: tree.Name) -> str:
 def _read_items(
     files: tree.Tree, names: list[tree.Name], resource: collection.Resource, versions: frozenset[str]
 ) -> Iterator[msgspec.Raw]:
-    """Yields the objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and beside
-    their logs. Raises ClusterError for what is none in any of the versions, and would be missing without a word."""
+    """Yields the objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and again
+    beside their logs. Raises ClusterError for anything else, since it would be missing silently."""
     yielded = set()
     for name, document in _documents(files, names):
         items = _items(document)
-        # Attack: a file that was cut, so that its `kind` at the end is missing; an empty one; a login page.
+        # Attack: a file is truncated and lacks the `kind` at its end, is empty, or is a login page.
         if items is not None and _is_page(document):
             raise _config_error(name, "its list is a part of another one", "cluster.broken")
         for item in items if items is not None else [document]:
@@ -268,5 +269,5 @@ def _read_items(
 
 
 def _config_error(name: tree.Name, why: str, code: str = "cluster.config") -> errors.ClusterError:
-    file = ascii("/".join(name))[1:-1]  # a file's name may hold bytes that are no text
+    file = ascii("/".join(name))[1:-1]  # a file name may contain bytes that are not text
     return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code=code)

@@ -1,7 +1,6 @@
 """Container logs of a snapshot. Called by `snapshot`.
 
-The module finds a log and cuts it to the lines that were asked for. A log that was not captured is an error and never
-an empty log.
+The module finds a log and cuts it to the requested lines. A log that was not captured is an error, never an empty log.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ __all__ = ["answer"]
 
 _CHUNK: Final = 256 * 1024
 _LONGEST_S: Final = 10**9
-"""Seconds that `sinceSeconds` counts back at most, some thirty years."""
+"""Most seconds that `sinceSeconds` counts back, about thirty years."""
 _MAX_LOG: Final = 1024 * tree.MIB
-# Attack: a log of a gigabyte in one line.
+# Attack: a log has a gigabyte in one line.
 _MAX_PIECE: Final = 256 * 1024
 
 
@@ -89,9 +88,9 @@ def _containers(pod: collection.Item) -> list[str]:
 def _log_file(
     saved: saved_cluster.SavedCluster, pod: collection.Item, container: str, previous: bool
 ) -> tree.Name | None:
-    """Returns the file of one log; None when there can be none."""
+    """Returns the file of one log; None when it cannot exist."""
     for part in (pod.namespace, pod.name, container):
-        # Attack: the names come from saved files, and one such as `..` would lead out of the log folder.
+        # Attack: the names come from saved files, and `..` would lead out of the log folder.
         if part in {"", ".", ".."} or "/" in part or "\0" in part:
             return None
     if saved.is_must_gather:
@@ -118,8 +117,8 @@ def _open(saved: saved_cluster.SavedCluster, file: tree.Name | None) -> BinaryIO
 def _select_lines(
     stream: BinaryIO, options: dict[str, str], saved: saved_cluster.SavedCluster, check: collection.Check
 ) -> Iterator[bytes]:
-    """Yields the last so many lines, those of them since the asked time, with timestamps only when asked. A very long
-    line comes in pieces."""
+    """Yields the last `tailLines` lines, only those since the requested time, with timestamps only on request. A very
+    long line comes in pieces."""
     since = _since(options, saved)
     keeps_stamps = options.get("timestamps") in {"true", "1"}
     last = int(options["tailLines"]) if "tailLines" in options else None
@@ -129,10 +128,11 @@ def _select_lines(
 
 
 def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -> Iterator[tuple[bool, bytes]]:
-    """Yields each line that is not older than `since`, a very long one in pieces, and whether a piece is the first."""
+    """Yields each line not older than `since`, a very long one in pieces, and whether a piece is the first of its
+    line."""
     is_start = is_wanted = True
     while piece := stream.readline(_MAX_PIECE):
-        check()  # Attack: a log of a gigabyte, all of it older.
+        check()  # Attack: a log has a gigabyte of older lines
         if is_start:
             is_wanted = since is None or _is_after(piece, since)
         if is_wanted:
@@ -141,7 +141,7 @@ def _pieces(stream: BinaryIO, since: datetime | None, check: collection.Check) -
 
 
 def _tail_start(stream: BinaryIO, lines: int) -> int:
-    """Returns where the last so many lines begin, as kubelets count: a last line without an end is one too."""
+    """Returns where the last `lines` lines begin, counted as kubelets do: a last line without a newline counts too."""
     place = size = stream.seek(0, os.SEEK_END)
     left = lines
     while place and left:
@@ -161,8 +161,8 @@ def _tail_start(stream: BinaryIO, lines: int) -> int:
 
 
 def _since(options: dict[str, str], saved: saved_cluster.SavedCluster) -> datetime | None:
-    """Returns the time from which lines are asked for. `sinceSeconds` counts back from the moment of the capture: that
-    is "now" in a snapshot."""
+    """Returns the time from which lines are requested. `sinceSeconds` counts back from the capture, which is "now" in a
+    snapshot."""
     if "sinceTime" in options:
         when = times.parse(options["sinceTime"])
         if when is None:
@@ -181,7 +181,7 @@ def _since(options: dict[str, str], saved: saved_cluster.SavedCluster) -> dateti
         )
     try:
         return captured - timedelta(seconds=min(int(options["sinceSeconds"]), _LONGEST_S))
-    except OverflowError:  # a capture that says that it is of the first years
+    except OverflowError:  # a capture dated in the first years of the calendar
         return None
 
 
@@ -190,9 +190,10 @@ def _capture_time(saved: saved_cluster.SavedCluster) -> datetime | None:
 
 
 def _is_after(line: bytes, since: datetime) -> bool:
-    """Raises ClusterError (cluster.not_captured) when the line does not say when it was written."""
+    """Says whether a line is not older than `since`. Raises ClusterError (cluster.not_captured) without a valid
+    timestamp."""
     end = loglines.stamp(line)
-    # A saved line may say that it is of the 31st of February: a log without it must not look like a quiet one.
+    # A saved line may claim the 31st of February: dropping it would make the log look quiet.
     when = times.parse(line[: end - 1].decode()) if end else None
     if when is None:
         raise errors.ClusterError("the log was captured without timestamps; use tailLines", code="cluster.not_captured")

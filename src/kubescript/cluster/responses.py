@@ -20,13 +20,13 @@ _PARTIAL: Final = {"apiVersion": "meta.k8s.io/v1"}
 
 
 def document(value: Any, status: int = 200) -> types.Response:
-    """Returns a small JSON answer. `value` may hold msgspec.Raw."""
+    """Returns a small JSON answer. `value` may contain msgspec.Raw."""
     data = msgspec.json.encode(value)
     return _response(iter([data]), status)
 
 
 def text(chunks: Iterable[bytes]) -> types.Response:
-    """Returns a text answer, as logs are."""
+    """Returns a text answer, such as a log."""
     return _response(iter(chunks), 200, "text/plain")
 
 
@@ -46,7 +46,7 @@ def failure(status: int, reason: str, message: str, details: dict[str, Any] | No
 
 
 def not_found(resource: collection.Resource, name: str) -> types.Response:
-    """Returns 404 for an object that was not there when its kind was captured."""
+    """Returns 404 for an object that did not exist when its kind was captured."""
     full = resource.plural
     if resource.group:
         full += f".{resource.group}"
@@ -76,7 +76,7 @@ def events(objects: Iterable[bytes]) -> types.Response:
 
 
 def partial(raw: msgspec.Raw) -> bytes:
-    """Returns the object's metadata alone, as PartialObjectMetadata."""
+    """Returns only the object's metadata, as PartialObjectMetadata."""
     fields = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     metadata = fields.get("metadata", msgspec.Raw(b"{}"))
     document = {"kind": "PartialObjectMetadata", **_PARTIAL, "metadata": metadata}
@@ -84,7 +84,7 @@ def partial(raw: msgspec.Raw) -> bytes:
 
 
 def _list_parts(head: bytes, items: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the document in its parts, one item after the other."""
+    """Yields the document in parts, item by item."""
     yield head
     for number, item in enumerate(items):
         if number:

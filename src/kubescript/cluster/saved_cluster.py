@@ -1,14 +1,14 @@
 """Saved clusters on disk, in every form that can be served: our own snapshots, kubectl output, must-gather trees;
 folders or archives. `snapshot` loads them, and `capture` writes our own form.
 
-    snapshot.json                               what this is, when and where it was taken, what is missing and why
+    snapshot.json                               its format, when and where it was taken, what is missing and why
     resources/<group or core>/<version>/<plural>.json     the API server's list, all namespaces in one
     discovery/version.json, api.json, apis.json, <group or core>/<version>.json
     logs/<namespace>/<pod>/<container>.log      with timestamps; `.previous.log` of the container before the last
     restart
 
 A folder with a `snapshot.json` is ours. A folder with `namespaces` or `cluster-scoped-resources` in it is a
-must-gather. Everything else is searched for .json, .yaml and .yml files as kubectl prints them.
+must-gather. Everything else is searched for .json, .yaml and .yml files in kubectl's output format.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Key = tuple[str, str, str]
 """(group, version, plural)."""
 
 _MAX_DOCUMENT: Final = 32 * tree.MIB
-"""Bytes of snapshot.json and of a discovery document."""
+"""Most bytes of snapshot.json and of a discovery document."""
 _SUFFIXES: Final = frozenset({".json", ".yaml", ".yml"})
 
 
 class _Entry(msgspec.Struct):
-    """A list of snapshot.json."""
+    """A list in snapshot.json."""
 
     group: str
     version: str
@@ -49,7 +49,7 @@ class _Entry(msgspec.Struct):
 
 
 class _Info(msgspec.Struct):
-    """What is read of snapshot.json."""
+    """The fields that are read from snapshot.json."""
 
     format: str
     resources: list[_Entry] = []
@@ -62,13 +62,13 @@ class _Info(msgspec.Struct):
 
 @dataclass
 class SavedCluster:
-    """A saved cluster on disk. Its files are read when they are needed."""
+    """A saved cluster on disk. Its files are read when needed."""
 
     path: Path
     files: tree.Tree
     collections: dict[Key, collection.Collection] = field(default_factory=dict)
     info: _Info | None = None
-    """Of our own format."""
+    """The snapshot.json of our own format."""
     top: tree.Name = ()
     """The folder below `files` where our own format or the must-gather begins."""
     is_must_gather: bool = False
@@ -76,7 +76,7 @@ class SavedCluster:
 
     @property
     def missing(self) -> dict[str, str]:
-        """`list secrets` → why the capture has none."""
+        """`list secrets` → why the capture lacks it."""
         if self.info is None:
             return {}
         return {entry.get("what", ""): entry.get("why", "") for entry in self.info.missing}
@@ -101,7 +101,7 @@ class SavedCluster:
 
 
 def load(path: Path) -> SavedCluster:
-    """Opens a saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve."""
+    """Opens a saved cluster. Raises ClusterError (cluster.config) when it contains nothing to serve."""
     if not path.exists():
         raise _config_error(f"there is no snapshot at {path}")
     is_archive = path.is_file() and path.suffix not in _SUFFIXES
@@ -145,7 +145,7 @@ def _open(path: Path, root: Path) -> SavedCluster:
 
 
 def _open_own_format(path: Path, files: tree.Tree, top: tree.Name) -> SavedCluster:
-    """Opens a folder that `kubescript snapshot` wrote. Raises ClusterError when it is damaged or of another format."""
+    """Opens a folder that `kubescript snapshot` wrote. Raises ClusterError when it is damaged or has another format."""
     try:
         data = files.read((*top, "snapshot.json"), _MAX_DOCUMENT)
         info = msgspec.json.decode(data, type=_Info)
@@ -160,7 +160,7 @@ def _open_own_format(path: Path, files: tree.Tree, top: tree.Name) -> SavedClust
 
 
 def _key(entry: _Entry) -> Key:
-    """Returns the resource of an entry of snapshot.json. Raises ValueError for a name that leads out of the folder."""
+    """Returns the resource of an entry in snapshot.json. Raises ValueError for a name that leads out of the folder."""
     key = (entry.group, entry.version, entry.resource)
     for part in key:
         if not re.fullmatch(r"[a-z0-9.-]{0,253}", part) or ".." in part:  # the part becomes a file name
@@ -169,7 +169,7 @@ def _key(entry: _Entry) -> Key:
 
 
 def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.Collection:
-    """Returns the objects of one entry of snapshot.json, to be read later."""
+    """Returns the objects of one entry in snapshot.json, to be read later."""
     group, version, plural = _key(entry)
     resource = collection.Resource(group, version, plural, entry.kind, entry.namespaced)
     scope = None if entry.namespaces is None else frozenset(entry.namespaces)
@@ -178,7 +178,7 @@ def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.C
 
 
 def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:
-    """Yields the items of a saved list, read when first asked for."""
+    """Yields the items of a saved list, read on first use."""
     try:
         yield from collection.split_list(files.read(file, collection.MAX_BYTES))
     except tree.Refused as error:
@@ -188,7 +188,7 @@ def _read_items(files: tree.Tree, file: tree.Name) -> Iterator[msgspec.Raw]:
 
 
 def _must_gather(names: list[tree.Name]) -> tree.Name | None:
-    """Returns the top folder of a must-gather tree; None when there is none."""
+    """Returns the top folder of a must-gather tree; None if it is not one."""
     # `oc adm must-gather` puts the tree one or two folders deep.
     tops = set()
     for name in names:
@@ -209,8 +209,8 @@ def _unpack(path: Path) -> Path:
 
 
 def file_error(file: tree.Name, why: str) -> errors.ClusterError:
-    """Returns the error for a file of a snapshot that is not served."""
-    name = ascii("/".join(file))[1:-1]  # a file's name may hold bytes that are no text
+    """Returns the error for a snapshot's file that cannot be served."""
+    name = ascii("/".join(file))[1:-1]  # a file name may contain bytes that are not text
     return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")
 
 

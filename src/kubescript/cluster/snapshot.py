@@ -1,7 +1,7 @@
 """A saved cluster with the interface of a live one. It is read-only and answers as kube-apiserver does.
 
-A request for something that was not captured gets an error of its own (cluster.not_captured), never 404 and never an
-empty list: a script must not conclude from a gap in the capture that the cluster is healthy.
+A request for something that was not captured gets a special error (cluster.not_captured), never 404 or an empty list: a
+script must not conclude from a gap in the capture that the cluster is healthy.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from kubescript_sandbox.host import cancellation
 
 __all__ = ["Snapshot"]
 
-# One constant is enough: nothing changes in a snapshot, and clients only compare versions.
+# One constant suffices: nothing changes in a snapshot, and clients only compare versions.
 _RESOURCE_VERSION: Final = "1"
-# Attack: a folder of a hundred thousand kinds, each compared with a misspelt one.
+# Attack: a folder has a hundred thousand kinds, each compared with a misspelt one.
 _MAX_NAMES: Final = 2_000
-# Attack: two thousand names of 200 letters, all of them a and b. To compare them with one that is not there took 13 s.
+# Attack: two thousand names consist of 200 letters a and b. Comparing them with a missing name took 13 s.
 _MAX_NAME: Final = 50
 
 
 class Snapshot:
-    """One saved cluster. Raises ClusterError (cluster.config) when there is nothing to serve at `path`."""
+    """One saved cluster. Raises ClusterError (cluster.config) when `path` contains nothing to serve."""
 
     def __init__(self, path: Path) -> None:
         self._store = saved_cluster.load(path)
@@ -49,18 +49,18 @@ class Snapshot:
 
     @property
     def namespace(self) -> str:
-        """The default namespace of scripts."""
+        """The scripts' default namespace."""
         return (self._store.info and self._store.info.namespace) or "default"
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether the saved cluster's own file has a name or a namespace."""
+        """Whether the saved cluster's own file contains a name or a namespace."""
         info = self._store.info
         return info is not None and bool(info.cluster or info.namespace)
 
     @property
     def address(self) -> str:
-        """The path."""
+        """The path of the snapshot."""
         return str(self._store.path)
 
     def close(self) -> None:
@@ -68,8 +68,8 @@ class Snapshot:
         self._store.close()
 
     def perform(self, call: request.Request, timeout_s: float, cancel: cancellation.Cancellation) -> types.Response:
-        """Answers a call, as `base.Cluster` says. Raises ClusterError (cluster.not_captured) for what the capture does
-        not hold."""
+        """Answers a call, as in `base.Cluster`. Raises ClusterError (cluster.not_captured) for anything that was not
+        captured."""
         if call.method != "GET":
             raise _not_captured(
                 f"a snapshot cannot answer {request.describe(call)}: only what was captured can be read"
@@ -109,7 +109,7 @@ class Snapshot:
         return responses.document(collection.as_object(item.raw, saved.resource))
 
     def _collection(self, call: request.Request) -> collection.Collection:
-        """Returns the objects of the call's resource. Raises ClusterError that says why there are none."""
+        """Returns the objects of the call's resource. Raises ClusterError that says why they are missing."""
         collections = self._store.collections
         saved = collections.get((call.group, call.version, call.resource))
         if saved is not None:
@@ -127,7 +127,7 @@ class Snapshot:
         raise _not_captured(f"{full} were not captured{self._nearest(call.resource)}")
 
     def _nearest(self, plural: str) -> str:
-        """Returns a suggestion to end an error with."""
+        """Returns a suggestion for the end of an error."""
         known = sorted({name for _, _, name in self._store.collections})[:_MAX_NAMES]
         short = [name for name in known if len(name) <= _MAX_NAME]
         close = difflib.get_close_matches(plural[:_MAX_NAME], short, n=1)
@@ -145,7 +145,7 @@ class Snapshot:
         )
 
     def _check_whole(self, saved: collection.Collection, call: request.Request) -> None:
-        """Raises ClusterError when an object that is not there may have been in the cluster."""
+        """Raises ClusterError when a missing object may have existed in the cluster."""
         if saved.is_selection:
             raise _not_captured(f"{saved.resource.plural} were saved one by one, and {call.name} is not among them")
         if others := self._other_versions(saved):
@@ -153,8 +153,8 @@ class Snapshot:
             raise _not_captured(f"{call.name} is not among the {plural} of version {version}; others are {others}")
 
     def _other_versions(self, saved: collection.Collection) -> str:
-        """Returns the versions in which further objects of the same resource were saved; empty for none."""
-        # A capture of ours has all objects in each version.
+        """Returns the other versions in which objects of the same resource were saved; empty for none."""
+        # Our own captures have all objects in each version.
         if self._store.info is not None:
             return ""
         own, found = saved.resource, []
@@ -164,7 +164,7 @@ class Snapshot:
         return ", ".join(sorted(found))
 
     def _list(self, call: request.Request, saved: collection.Collection, check: collection.Check) -> types.Response:
-        """Returns a list or a watch of the objects that both selectors pick."""
+        """Returns a list or a watch of the objects that match both selectors."""
         if call.namespace and saved.resource.namespaced:
             self._check_covered(saved, call)
         options = dict(call.query)
@@ -202,7 +202,7 @@ class Snapshot:
         picked: Iterator[collection.Item],
         options: dict[str, str],
     ) -> types.Response:
-        """Returns the page of the list that `limit` and `continue` ask for."""
+        """Returns the page of the list that `limit` and `continue` request."""
         try:
             start = _start_of(options.get("continue", ""))
         except ValueError:
@@ -228,7 +228,7 @@ class Snapshot:
     def _with_scope_warning(
         self, response: types.Response, saved: collection.Collection, call: request.Request
     ) -> types.Response:
-        """Adds a warning header to a list or a watch of which not all objects were captured."""
+        """Adds a warning header to a list or a watch if not all its objects were captured."""
         plural, warnings = saved.resource.plural, []
         if not call.namespace and not saved.covers(""):
             names = ", ".join(sorted(saved.scope or ()))
@@ -245,7 +245,7 @@ def _not_captured(message: str) -> errors.ClusterError:
 
 
 def _too_deep() -> errors.ClusterError:
-    # An object may have been read by a thread whose stack had more room than that of the one that answers.
+    # A thread with a larger stack than the answering one may have read the object.
     return errors.ClusterError("an object of the snapshot is nested too deep", code="cluster.broken")
 
 
@@ -270,7 +270,7 @@ def _continue_token(start: int) -> str:
 
 
 def _start_of(token: str) -> int:
-    """Returns the start of the page of a `continue` token. Raises ValueError for a token that is not ours."""
+    """Returns the start of a `continue` token's page. Raises ValueError for a token that is not ours."""
     if not token:
         return 0
     try:

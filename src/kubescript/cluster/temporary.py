@@ -1,4 +1,4 @@
-"""Folders that go when the server ends. A container with a read-only root may have no place for them."""
+"""Folders that are removed when the server ends. A container with a read-only root may have no place for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["folder"]
 
 
 def folder(name: str) -> Path:
-    """Returns a new folder that only this user may enter. Raises ClusterError."""
+    """Returns a new folder that only this user can access. Raises ClusterError."""
     try:
         return Path(tempfile.mkdtemp(prefix=f"kubescript-{name}-"))
     except OSError as error:

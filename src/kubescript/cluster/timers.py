@@ -1,4 +1,4 @@
-"""Functions that run at a given time. `live` aborts a call with one when the call's deadline passes."""
+"""Functions that run at a given time. `live` uses one to abort a call at its deadline."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Timers"]
 
 
 class Timers:
-    """Runs functions at their time, in one thread that exists only while a time is set."""
+    """A queue of functions that run at their times, in one thread that exists only while a time is set."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -32,7 +32,7 @@ class Timers:
                 self._running = True
                 threading.Thread(target=self._run, name="kubescript-deadlines", daemon=True).start()
             elif self._times[0][1] == number:
-                # The thread sleeps until the time that was the earliest so far, so it must be woken.
+                # The thread sleeps until the previously earliest time, so it must be woken.
                 self._changed.notify()
         return lambda: self._clear(number)
 
@@ -46,13 +46,13 @@ class Timers:
             action()
 
     def _next(self) -> Callable[[], None] | None:
-        """Waits for the next action and returns it; None when none is left: the thread then ends."""
+        """Waits for the next action and returns it; None when none is left, which ends the thread."""
         with self._changed:
             while self._times:
                 when, number = self._times[0]
                 if number in self._actions and when > time.monotonic():
                     self._changed.wait(when - time.monotonic())
-                    continue  # an earlier time may have been set meanwhile
+                    continue  # an earlier time may have been set during the wait
                 heapq.heappop(self._times)
                 action = self._actions.pop(number, None)
                 if action is not None:

@@ -1,4 +1,4 @@
-"""The TLS context of a kubeconfig's cluster. `credentials` calls it with the configuration of the official client."""
+"""The TLS context of a kubeconfig's cluster. `credentials` calls it with the official client's configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["authority", "make_context"]
 
 
 def make_context(configuration: Any) -> ssl.SSLContext:
-    """Returns the TLS context of the kubeconfig: with its CA, or the system's when it names none."""
+    """Returns the TLS context of the kubeconfig: with its CA, or the system's CAs if it names none."""
     # Only the kubeconfig counts: REQUESTS_CA_BUNDLE is never used.
     if configuration.verify_ssl and not configuration.ssl_ca_cert and not configuration.cert_file:
         return _context_of_system(_version_of_system())
@@ -44,21 +44,21 @@ def _new_context() -> ssl.SSLContext:
 
 @functools.lru_cache(maxsize=1)
 def _context_of_system(_version: int) -> ssl.SSLContext:
-    """Returns a TLS context with the system's CAs and no credentials, which all callers share: 150 CAs take 0.8 MiB,
-    and longer than all else that a caller needs."""
+    """Returns a TLS context with the system's CAs and no credentials, shared by all callers: 150 CAs take 0.8 MiB, and
+    more time to load than everything else that a caller needs."""
     context = _new_context()
     context.load_default_certs()
     return context
 
 
 def _version_of_system() -> int:
-    """Returns what is another one once the system's CAs have changed."""
+    """Returns a number that changes with the system's CAs."""
     file = ssl.get_default_verify_paths().cafile
     return Path(file).stat().st_mtime_ns if file is not None else 0
 
 
 def authority(configuration: Any, context: ssl.SSLContext) -> str:
-    """Returns what `ApiServer.authority` is."""
+    """Returns the value of `ApiServer.authority`."""
     if not configuration.verify_ssl or not configuration.ssl_ca_cert:
         return ""
     return hashlib.sha256(b"".join(sorted(context.get_ca_certs(binary_form=True)))).hexdigest()
@@ -66,7 +66,7 @@ def authority(configuration: Any, context: ssl.SSLContext) -> str:
 
 @contextlib.contextmanager
 def _blame(what: str) -> Iterator[None]:
-    """Raises ClusterError that names the entry at fault, and quotes nothing of its content."""
+    """Raises ClusterError that names the entry at fault without quoting its content."""
     try:
         yield
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
-"""A folder whose files a stranger may have made, and the only way in which they are opened. Everything that reads a
-saved cluster reads through it."""
+"""A folder whose files may come from a stranger, and the only way to open them. Every reader of a saved cluster uses
+it."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Name = tuple[str, ...]
 """The path of a file below the folder."""
 
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# O_NONBLOCK: a pipe that replaces a file at this moment would wait for a writer.
+# O_NONBLOCK: opening a pipe that has just replaced a file would wait for a writer.
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAX_LINKS: Final = 40
-"""Links that one name may lead through, as in the kernel. Attack: a link to itself."""
+"""Most links that one name may lead through, as in the kernel. Attack: a link refers to itself."""
 _MAX_DEPTH: Final = 32
 _MAX_FILES: Final = 1_000_000
 
 
 class Refused(OSError):
-    """A file that is there and is not read; `why` says why."""
+    """A file that exists but may not be read; `why` gives the reason."""
 
     def __init__(self, why: str) -> None:
         super().__init__(errno.EACCES, why)
@@ -40,9 +40,9 @@ class Tree:
     path: Path
 
     def files(self) -> list[Name]:
-        """Returns everything below that is no folder, in order; folders behind links are not entered.
+        """Returns everything below that is not a folder, in order; folders behind links are not entered.
 
-        Raises Refused when there is too much of it, and OSError.
+        Raises Refused when there are too many or too deep entries, and OSError.
         """
         found: list[Name] = []
         count = 0
@@ -81,10 +81,10 @@ class Tree:
         raise _no_file()
 
     def _descend(self, name: Name) -> int:
-        """Opens a file, one name at a time, so that no link leads out of the folder. Raises OSError."""
-        # Each name is looked up in a folder that is held open, and never by the kernel's own walk over links. So a link
+        """Opens a file, one path component at a time, so that no link leads out of the folder. Raises OSError."""
+        # Each name is looked up in a folder that is held open, never by the kernel's own walk over links. So a link
         # that replaces a folder or a file at this moment is an error. openat2 does the same with RESOLVE_BENEATH, but
-        # gVisor and older container runtimes do not have it.
+        # gVisor and older container runtimes lack it.
         folders = [os.open(self.path, _FOLDER_FLAGS)]
         pending = list(reversed(name))
         links = 0
@@ -111,14 +111,14 @@ class Tree:
 
 
 def _leave(folders: list[int]) -> None:
-    """Goes up to the folder above. Raises Refused at the top."""
+    """Goes up one folder. Raises Refused at the top."""
     if len(folders) == 1:
         raise _leads_out()
     os.close(folders.pop())
 
 
 def _link(name: str, folder: int, links: int) -> list[str]:
-    """Returns the names that a link stands for. Raises Refused when they lead out of the folder."""
+    """Returns the names that a link points to. Raises Refused when they lead out of the folder."""
     target = os.readlink(name, dir_fd=folder)
     if links > _MAX_LINKS:
         raise Refused("it is a link that leads through too many others")

@@ -1,7 +1,7 @@
 """YAML as Kubernetes writes it: mappings, sequences and scalars. Called by `manifest_files`.
 
-The objects are built from the parser's events, so that time and memory grow with the text, and a hostile file is
-refused where it begins. Merge keys, tags and directives are refused; aliases may double a file at most.
+The objects are built from the parser's events, so that time and memory are linear in the text, and a hostile file is
+refused early. Merge keys, tags and directives are refused; aliases may at most double a file.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ __all__ = ["documents"]
 # Attack: libyaml takes 5 s for 40,000 brackets, and four times as long for twice as many.
 _MAX_DEPTH: Final = 100
 _MAX_NODES: Final = 8_000_000
-# Attack: Python takes quadratic time for a number of a million digits. What is longer is text.
+# Attack: Python takes quadratic time for a number of a million digits. Longer ones are treated as text.
 _MAX_NUMBER: Final = 32
 _DIRECTIVE: Final = re.compile("(?:^|[\r\n\x85\u2028\u2029])%")
 _TEXT_TAGS: Final = frozenset({"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:binary"})
 _TRUE: Final = frozenset({"yes", "true", "on"})
 _BASES: Final = {"0b": 2, "0x": 16}
 _INTEGERS: Final = range(-(2**63), 2**64)
-"""Of JSON, as the API server reads them; larger numbers are floats."""
+"""JSON integers as the API server reads them; larger numbers are floats."""
 
 
 def documents(data: bytes) -> list[Any]:
-    """Returns the documents of a file. Raises ValueError that says what is refused, or that it is no YAML."""
+    """Returns the documents of a file. Raises ValueError that says what is refused, or that it is not YAML."""
     import yaml  # 20 ms that only readers of YAML pay
 
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError("it is not UTF-8 text") from None
-    # Attack: libyaml compares each %TAG line with all before it.
+    # Attack: libyaml compares each %TAG line with all previous ones.
     if _DIRECTIVE.search(text):
         raise ValueError("YAML directives are not accepted")
     builder = _Builder(len(text))
@@ -48,7 +48,7 @@ def documents(data: bytes) -> list[Any]:
 
 
 class _Builder:
-    """Builds the objects that a stream of events describes. Raises ValueError for what is refused."""
+    """The construction of objects from a stream of events. Raises ValueError for refused input."""
 
     def __init__(self, size: int) -> None:
         import yaml
@@ -56,7 +56,7 @@ class _Builder:
         self.roots: list[Any] = []
         self._open: list[_Node] = [_Node(self.roots)]
         self._anchors: dict[str, tuple[Any, int]] = {}
-        """Of each anchor the value and its cost."""
+        """Anchor → its value and cost."""
         self._nodes = 0
         self._cost = 0
         self._aliases = 0
@@ -113,8 +113,8 @@ class _Builder:
 
     def _end(self, _: Any) -> None:
         node = self._open.pop()
-        # Attack: anchors within anchors multiply ("billion laughs"), and nest without end. So an alias never leads to
-        # a value with another alias in it.
+        # Attack: anchors within anchors multiply ("billion laughs"), and nest endlessly. So an alias never refers to a
+        # value that contains another alias.
         if node.anchor is not None and node.aliases == self._aliases:
             self._anchors[node.anchor] = node.value, self._cost - node.cost
 
@@ -143,7 +143,7 @@ class _Builder:
 
 
 class _Node:
-    """A mapping or sequence that is being read."""
+    """A mapping or sequence being read."""
 
     __slots__ = ("aliases", "anchor", "awaits_key", "cost", "key", "value")
 
@@ -156,7 +156,8 @@ class _Node:
         self.key = ""
 
     def add(self, value: Any) -> None:
-        """Adds the next value; of a mapping the next key or its value. Raises ValueError for a key that is no text."""
+        """Adds the next value; in a mapping, the next key or its value. Raises ValueError for a key that is not
+        text."""
         if type(self.value) is list:
             self.value.append(value)
         elif not self.awaits_key:
@@ -175,7 +176,7 @@ def _check_tag(tag: str) -> None:
 
 
 def _plain(text: str) -> Any:
-    """Returns what a scalar without quotes means."""
+    """Returns the value of an unquoted scalar."""
     return text if len(text) > _MAX_NUMBER else _short_plain(text)
 
 
@@ -196,7 +197,7 @@ def _bool(text: str) -> bool:
 
 
 def _int(text: str) -> int | float | str:
-    if ":" in text:  # base 60 in YAML 1.1, a text for Kubernetes
+    if ":" in text:  # base 60 in YAML 1.1, text for Kubernetes
         return text
     digits = text.replace("_", "").lstrip("+-")
     base = _BASES.get(digits[:2]) or (8 if len(digits) > 1 and digits[0] == "0" else 10)
@@ -215,7 +216,7 @@ def _float(text: str) -> float | str:
     return float(digits)
 
 
-# Timestamps are texts in Kubernetes.
+# Timestamps are text in Kubernetes.
 _MEANINGS: Final[dict[str, Callable[[str], Any]]] = {
     "null": lambda _: None,
     "bool": _bool,

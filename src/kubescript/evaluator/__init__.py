@@ -1,4 +1,4 @@
-"""One script from its arrival to its answer."""
+"""One script, from its arrival to its answer."""
 
 from kubescript.evaluator.answers import CallHandler
 from kubescript.evaluator.evaluator import Audit, Entry, Evaluator, Host, Runner

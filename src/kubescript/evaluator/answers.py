@@ -1,4 +1,4 @@
-"""What a client is answered: a script's result or failure with the notes under it, masked, marked and cut to size."""
+"""The answer to a client: a script's result or failure with the notes under it, masked, marked and cut to size."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ log = logging.getLogger(__name__)
 BUG: Final = "kubescript failed; see its log"
 _UNWRITTEN: Final = "the answer could not be written, so it is withheld; return and print less, or something else"
 _MAX_QUOTED: Final = 4_000
-"""Characters of a text that is quoted from elsewhere than a script's answer."""
+"""Most characters of a text quoted from anywhere but a script's answer."""
 
 
 class CallHandler(Protocol):
-    """Answers a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
+    """The handler of a script's calls: `contexts.Contexts`, or a replay of recorded answers."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The clusters that a script may name, the default one first."""
+        """The clusters that a script may name, the default first."""
 
     @property
     def namespace(self) -> str:
@@ -38,7 +38,7 @@ class CallHandler(Protocol):
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether names and namespace are text of a saved cluster."""
+        """Whether names and namespace are text from a saved cluster."""
 
     def handle(
         self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float
@@ -47,10 +47,10 @@ class CallHandler(Protocol):
 
 
 class Answers:
-    """Writes the answers to one caller's scripts. Many threads use it at once."""
+    """The writer of the answers to one caller's scripts. Safe for use from many threads."""
 
     def __init__(self, output: config.Output, handler: CallHandler, mask: call.Mask | None) -> None:
-        """`handler` is asked about namespaces that may not exist."""
+        """Uses `handler` to look up namespaces that may not exist."""
         self._output = output
         self._handler = handler
         self._mask = mask
@@ -63,10 +63,9 @@ class Answers:
         deadline: float,
         plan_note: str,
     ) -> tuple[types.Answer, list[notes.Note]]:
-        """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in
-        time.
+        """Returns the answer and the notes under it; an error in its place when it cannot be masked or written in time.
 
-        It never raises: whatever fails here, the script and its calls go on record under their own id.
+        It never raises: whatever fails here, the script and its calls are recorded under their own id.
         """
         missed: list[notes.Note] = []
         try:
@@ -82,8 +81,8 @@ class Answers:
         return self.write_failure(failure, "answer withheld"), missed
 
     def quote(self, text: str) -> types.Answer:
-        """Returns a text that may have words of the cluster as it stands in an answer: cleaned, masked and marked.
-        What takes too long to mask is withheld."""
+        """Returns a text that may contain words from the cluster as part of an answer: cleaned, masked and marked. If
+        masking takes too long, the text is withheld."""
         masked = self._mask_error(text)[:_MAX_QUOTED]
         marks = self._output.mark_untrusted
         return types.Answer(fencing.fence(masked) if marks else masked, untrusted=marks)
@@ -92,15 +91,15 @@ class Answers:
         """Returns the error that the client gets in place of an answer."""
         log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
         text = f"error {failure.code}: {failure.message}"
-        # Attack: calls beyond all queues, each of which would take a masker to be told so. Of the two other texts, the
+        # Attack: calls beyond all queues would each take a masker just for this error. For the other two texts, the
         # code that masks answers may be the code that failed.
         if not isinstance(failure, errors.Busy) and failure.message not in {BUG, _UNWRITTEN}:
             text = self._mask_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
     def style(self, calls: summary.Summary, patience: cancellation.Patience) -> styles.Style:
-        """Returns how this script's answer is written. Every text of an answer is masked
-        by it, and nowhere else; what a script reads has been masked by the broker."""
+        """Returns how this script's answer is written. It masks every text of the answer, once; the broker has already
+        masked what a script reads."""
         mask = None if self._mask is None else styles.TimedMask(self._mask, calls.found, patience)
         return styles.Style(mask, self._output.mark_untrusted, self._output.structured)
 
@@ -112,13 +111,13 @@ class Answers:
         missed: Sequence[notes.Note],
         deadline: float,
     ) -> types.Answer:
-        """Returns the answer. Raises LimitExceeded when masking it takes longer than the client waits."""
+        """Returns the answer. Raises LimitExceeded when masking takes longer than the client waits."""
         style = self.style(calls, request.patience(deadline))
-        # Attack: a chart repository's address with a token in it, which a tool's script has as a constant.
+        # Attack: a chart repository's address that contains a token is a constant in a tool's script.
         if request.by_caller:
             style = dataclasses.replace(style, constants=fencing.constants(request.script))
         own = None
-        # Attack: a saved cluster whose name, which a script has without a call, is an instruction.
+        # Attack: the name of a saved cluster, which a script gets without a call, contains instructions.
         is_named_by_data = self._handler.is_named_by_data
         if calls.calls or outcome.foreign or is_named_by_data:
             names = () if is_named_by_data else (self._handler.namespace,)
@@ -128,7 +127,7 @@ class Answers:
         return render.render(outcome, request.limits, missed, own=own, style=style)
 
     def _note_missing_namespaces(self, operation: operation.Operation) -> None:
-        """Notes the namespaces that a script listed, that had nothing to show, and that are not known to exist."""
+        """Notes the namespaces that a script listed, that were empty, and that may not exist."""
         # A replay repeats the notes of the first run.
         calls = operation.summary
         if calls.replayed is not None:
@@ -142,7 +141,7 @@ class Answers:
             calls.note(calls.absent if is_missing else calls.unknown, where)
 
     def _mask_error(self, text: str) -> str:
-        """Masks the text of a host's error, like any text that leaves; withholds it when masking takes too long."""
+        """Masks the text of a host's error, like any outgoing text; withholds it when masking takes too long."""
         try:
             return self.style(summary.Summary(), cancellation.Patience(script_request.MASKING_S)).text(text)
         except (errors.LimitExceeded, errors.RedactionError) as error:

@@ -1,8 +1,8 @@
-"""Evaluates scripts. The evaluator connects executor, broker and answers, and owns the deadline and the cancellation of
+"""Evaluates scripts. The evaluator connects executor, broker and answers, and owns the deadline and cancellation of
 each script. The tools call it.
 
-Async code ends here: a script runs in a thread of its own, which talks to its worker and to the API server with
-blocking calls.
+Async code ends here: a script runs in its own thread, which talks to its worker and to the API server with blocking
+calls.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ log = logging.getLogger(__name__)
 
 _NOBODY: Final = types.Caller()
 _ASIDE_MS: Final = 10_000
-"""Milliseconds that a script of ours about a plan may take."""
+"""Milliseconds that one of our scripts about a plan may take."""
 
 
 class Entry(records.Journal, Protocol):
     """The audit entry of one script."""
 
     def capture_answers(self, on_call: types.OnCall) -> types.OnCall:
-        """Wraps `on_call` so that the answers that the worker sees are kept, when the operator asked for that."""
+        """Wraps `on_call` to keep the answers that the worker sees, when the operator asked for that."""
 
     def record_plan(self, made: plan.Plan) -> None:
-        """Records the plan that the script has made. Raises AuditError."""
+        """Records the plan that the script made. Raises AuditError."""
 
     def close(
         self, outcome: runs.Outcome, answer: types.Answer, summary: summary.Summary, missed: Sequence[notes.Note]
     ) -> None:
-        """Records the end of the script. Raises AuditError when that fails: the answer must not leave then."""
+        """Records the end of the script. Raises AuditError when that fails: the answer must then not leave."""
 
 
 class Audit(Protocol):
-    """Records scripts."""
+    """The audit record of scripts."""
 
     def begin(
         self, script: str, caller: types.Caller, limits: runs.Limits, where: tuple[tuple[str, ...], str]
@@ -65,36 +65,37 @@ class Audit(Protocol):
         not run."""
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
-        """Records that a script was not run. Raises AuditError."""
+        """Records that a script did not run. Raises AuditError."""
 
 
 class Runner(Protocol):
-    """Runs jobs: `executor.Executor` scripts, and the runners of `commands` command lines. Many threads use it at
-    once."""
+    """A runner of jobs: `executor.Executor` for scripts, the runners of `commands` for command lines. Safe for use from
+    many threads."""
 
     def run(self, job: types.Job) -> runs.Outcome:
-        """Returns a job's outcome. Raises KubescriptError when it was not run at all."""
+        """Returns a job's outcome. Raises KubescriptError when the job did not run at all."""
 
     def later(self, chore: Callable[..., object], *args: object) -> None:
-        """Calls `chore` after the answer that is about to be given has been sent."""
+        """Calls `chore` after the coming answer has been sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """What the evaluators of a server share."""
+    """The resources that the evaluators of a server share."""
 
     runner: Runner
     audit: Audit | None = None
     places: concurrency.Places | None = None
-    """None: an evaluator has as many of its own as the settings say."""
+    """None: an evaluator has its own, as many as the settings allow."""
     observers: Sequence[evaluation.Observer] = ()
-    """Called with every evaluation."""
+    """Observers of every evaluation."""
     scripts: Runner | None = None
-    """Runs the server's own scripts, where `runner` runs something else."""
+    """The runner of the server's own scripts, where `runner` runs something else."""
 
 
 class Evaluator:
-    """Evaluates the scripts of one caller against clusters, each under its policy. Safe for concurrent use."""
+    """The evaluation of one caller's scripts against clusters, each under its policy. Safe for use from many
+    threads."""
 
     def __init__(
         self,
@@ -106,12 +107,12 @@ class Evaluator:
         plans: planner.Planner | None = None,
         owner: str = "",
     ) -> None:
-        """Without `plans`, writes that need a plan are refused. `owner` tells this caller from all others."""
+        """Without `plans`, writes that need a plan are refused. `owner` distinguishes this caller from all others."""
         self._settings = settings
         self._host = host
         self._handler = handler
         self.answers = answers.Answers(settings.output, handler, mask)
-        """Writes what clients are told."""
+        """The writer of the answers to clients."""
         self._plans = plans
         self._places = host.places or concurrency.Places(settings.sandbox.max_scripts, settings.sandbox.max_queue)
         self._owner = owner
@@ -128,10 +129,10 @@ class Evaluator:
     ) -> types.Answer:
         """Runs one script and returns the client's answer. Failures are answers too; only cancellation is raised.
 
-        `by_caller` says that the caller has written the script: its constants are not masked then.
+        `by_caller` means that the caller wrote the script: its constants are then not masked.
 
-        `waits_ms` is time beyond the largest timeout, for a script of our own that waits for the cluster. It is time
-        alone: the limit on processor time stays.
+        `waits_ms` is time beyond the largest timeout, for one of our own scripts that waits for the cluster. The limit
+        on processor time does not change.
         """
         limits = self._settings.limits.for_script(timeout_ms, waits_ms)
         request = script_request.ScriptRequest(script, limits, caller, _from_threads(on_progress), by_caller)
@@ -143,7 +144,7 @@ class Evaluator:
                 return await self._evaluate_in_thread(request)
         except errors.KubescriptError as error:
             failure = error
-        except Exception:  # a bug of ours: its text is for the log, and the script must be recorded all the same
+        except Exception:  # a bug of ours: its text belongs in the log, and the script must still be recorded
             log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
             failure = errors.KubescriptError(answers.BUG, code="internal")
         failure = await self._record_refusal(request, failure)
@@ -172,7 +173,7 @@ class Evaluator:
         if self._plans is not None and drafted is not None:
             result = self._plan_writes(self._plans, drafted, request, outcome, own, entry)
             outcome = replace(outcome, fault=result.fault or outcome.fault)
-        ended = time.time()  # the masking of the answer is no part of the script's time
+        ended = time.time()  # masking the answer does not count as the script's time
         self._host.runner.later(contextvars.copy_context().run, _log_outcome, outcome)
         answer, missed = self.answers.write(request, outcome, own, deadline, result.note)
         refused = {record.rule for record in own.summary.call_records if record.verdict == "deny"}
@@ -197,7 +198,7 @@ class Evaluator:
     def _open_operation(
         self, request: script_request.ScriptRequest, entry: Entry | None, drafted: operation.Draft | None
     ) -> operation.Operation:
-        # Writes are limited for each session. Calls without a lasting session share one limit, and so do all calls of a
+        # Writes are limited per session. Calls without a lasting session share one limit, and so do all calls of a
         # known caller. Attack: a client that opens a new session for each call would have a new limit each time.
         session = request.caller.session if request.caller.lasts and not self._owner else ""
         return operation.Operation(
@@ -233,7 +234,7 @@ class Evaluator:
 
     @staticmethod
     def _run(runner: Runner, job: types.Job, operation: operation.Operation) -> runs.Outcome:
-        """Runs the job. Raises KubescriptError when it was not run."""
+        """Runs the job. Raises KubescriptError when it did not run."""
         calls = operation.summary
         try:
             outcome = runner.run(job)
@@ -242,7 +243,7 @@ class Evaluator:
             return replace(outcome, usage=replace(outcome.usage, bytes_fetched=calls.bytes))
         except errors.KubescriptError:
             raise
-        except Exception:  # a bug of ours; the script may have made calls, and its record must say so
+        except Exception:  # a bug of ours; the script may have made calls, which must be recorded
             log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
             return runs.Outcome(fault=runs.Fault("internal", answers.BUG), usage=runs.Usage(api_calls=calls.calls))
 
@@ -255,15 +256,15 @@ class Evaluator:
         operation: operation.Operation,
         entry: Entry | None,
     ) -> planner.Result:
-        """Makes a plan of what a script has tried, if it has ended well."""
+        """Makes a plan from a script's writes, if the script succeeded."""
         if outcome.fault is not None:
             return plans.abandon(drafted)
         record = entry.record_plan if entry is not None else _record_nowhere
         return plans.end(drafted, request.script, request.caller, operation, self.run_aside, record)
 
     def run_aside(self, script: str, operation: operation.Operation) -> tuple[runs.Outcome, Callable[[str], str]]:
-        """Runs a script of ours that reads what a plan needs to know, for ten seconds at most: hostile objects are read
-        for it. Returns its outcome, and what makes a text of it fit to be shown."""
+        """Runs one of our scripts that reads what a plan needs to know, for ten seconds at most: it reads hostile
+        objects. Returns its outcome, and the function that masks and marks its texts for display."""
         limits = self._settings.limits.for_script(_ASIDE_MS)
         request = script_request.ScriptRequest(script, limits, _NOBODY, None, switch=operation.cancellation)
         deadline = time.monotonic() + limits.timeout_ms / 1000
@@ -274,7 +275,7 @@ class Evaluator:
     async def _record_refusal(
         self, request: script_request.ScriptRequest, error: errors.KubescriptError
     ) -> errors.KubescriptError:
-        """Records a script that was not run; returns its error, or the audit's when it cannot be recorded."""
+        """Records a script that did not run; returns its error, or the audit's when recording fails."""
         audit = self._host.audit
         if audit is None or isinstance(error, errors.AuditError):
             return error
@@ -321,7 +322,7 @@ def _evaluation(
     outcome: runs.Outcome, calls: summary.Summary, answer: types.Answer, waited_ms: float, ended: float
 ) -> evaluation.Evaluation:
     return evaluation.Evaluation(
-        code=answer.code or "ok",  # the code of what the client got: an answer may have been withheld
+        code=answer.code or "ok",  # the code that the client got: an answer may have been withheld
         usage=outcome.usage,
         waited_ms=waited_ms,
         records=tuple(calls.call_records),

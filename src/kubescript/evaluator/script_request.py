@@ -1,4 +1,4 @@
-"""One script, as a client asked for it: its limits, its clock, and what ends it."""
+"""One script, as a client asked for it: its limits, its clock and its cancellation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kubescript_sandbox.host import cancellation
 __all__ = ["MASKING_S", "Report", "ScriptRequest"]
 
 Report = Callable[[float, float | None, str], None]
-"""Reports progress to the client from any thread: done, total, text."""
+"""A report of progress to the client, from any thread: done, total, text."""
 MASKING_S: Final = 2.0
-"""Seconds that masking an answer may always take: a script that used all of its time also has prints to mask."""
+"""Seconds that masking an answer may always take: a script that used up its time also has prints to mask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class ScriptRequest:
     caller: types.Caller
     on_progress: Report | None
     by_caller: bool = False
-    """Whether the caller has written the script, and no tool of ours, which puts other texts into its own."""
+    """Whether the caller wrote the script, rather than one of our tools, which puts other texts into its scripts."""
     switch: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
-    """Ends the worker and the running calls: at a cancellation, and when the script's time is over."""
+    """Ends the worker and the running calls, on cancellation and when the script's time is over."""
     since: float = field(default_factory=time.monotonic)
     cancelled: threading.Event = field(default_factory=threading.Event)
     """Set when the client has cancelled."""
@@ -42,6 +42,6 @@ class ScriptRequest:
         return (time.monotonic() - self.since) * 1000
 
     def patience(self, deadline: float) -> cancellation.Patience:
-        """Returns how long the client waits for masked text: until `deadline`, and at least two seconds."""
+        """Returns how long the client waits for masked text: until `deadline`, but at least two seconds."""
         left = max(deadline - time.monotonic(), MASKING_S)
         return cancellation.Patience(left, self.cancelled.is_set)

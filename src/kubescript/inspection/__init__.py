@@ -1,1 +1,1 @@
-"""What reads hostile objects beside the masker, in its process: what may pass of one, and what a write changes."""
+"""Code that reads hostile objects in the masker's process: what may pass of one, and what a write changes."""

@@ -1,7 +1,7 @@
-"""The fields that differ between two states of an object, one row each; nothing is left out and nothing is cut.
+"""The fields that differ between two states of an object, one row each; nothing is left out or cut.
 
-An object is taken apart into its leaves: scalars, and objects and lists that are empty. Two objects with the same
-leaves at the same paths, and the same order in each list, are the same object; a row stands for each difference.
+An object is split into its leaves: scalars, and empty objects and lists. Two objects with the same leaves at the same
+paths, and the same order in each list, are equal; each difference gets a row.
 """
 
 from __future__ import annotations
@@ -19,33 +19,34 @@ from kubescript.wire import inspection
 __all__ = ["Differences", "TooManyError", "between"]
 
 _Side = nodes.Node | None
-"""One side of a comparison; None where it has no such value."""
+"""One side of a comparison; None where the value is missing."""
 _LEAF: Final = "leaf"
 _NONE: Final = ("nothing",)
-"""Stands for a value that is not there; no leaf is equal to it."""
+"""Marker of a missing value; no leaf is equal to it."""
 _ALLOTTED: Final = ("allotted",)
-"""Stands for a value that the API server allots anew at each dry run."""
+"""Marker of a value that the API server allots anew in each dry run."""
 _ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
-"""Fields with such values: addresses and ports of a Service."""
+"""Such fields: addresses and ports of a Service."""
 _POD_VOLUME: Final = "kube-api-access-"
-"""How the volume is called that admission adds to a pod, before five letters that are others each time."""
+"""Prefix of the volume that admission adds to a pod, followed by five letters that differ each time."""
 _MAX_HASHED: Final = 4 * inspection.MAX_CHANGES
-"""Bytes of paths and values that are hashed. Attack: a key of a megabyte, which is masked, above many fields."""
+"""Most bytes of paths and values that are hashed. Attack: an object repeats a key of a megabyte, which is masked in the
+rows, above many fields."""
 
 
 class TooManyError(ValueError):
-    """There are more rows, or longer ones, than an answer may have."""
+    """The rows are too many or too long for an answer."""
 
 
 class Differences(NamedTuple):
-    """What differs between two objects."""
+    """The differences between two objects."""
 
     rows: tuple[inspection.Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the rows, unmasked, since masks are others in each process. What the API server allots anew at each
-    dry run is left out."""
+    """SHA-256 of the rows, unmasked, since masks differ between processes. Values that the API server allots anew in
+    each dry run are left out."""
     requested: str = ""
-    """SHA-256 of those rows alone that the request names."""
+    """SHA-256 of only those rows that the request names."""
 
 
 def between(
@@ -55,16 +56,16 @@ def between(
     uid: str = "",
     resource: str = "",
 ) -> Differences:
-    """Returns what differs between two objects, either of which may be missing, in the order of `after`; what goes away
-    stands behind its siblings. `uid` is that of `after`, and `resource` its resource if that is of the core group.
-    Raises TooManyError."""
+    """Returns the differences between two objects, either of which may be missing, in the order of `after`; removed
+    values follow their siblings. `uid` is that of `after`, and `resource` its resource if in the core group. Raises
+    TooManyError."""
     found = _Rows(uid or None, resource)
     found.objects(before, after, asked)
     return Differences(tuple(found.rows), found.digest.hexdigest(), found.requested.hexdigest())
 
 
 class _Rows:
-    """The rows so far, and the path at which the comparison is."""
+    """The rows found, and the current path of the comparison."""
 
     def __init__(self, uid: str | None, resource: str) -> None:
         self._uid = uid
@@ -76,9 +77,9 @@ class _Rows:
         self._unhashed = _MAX_HASHED
         self._path: list[str] = []
         self._names: list[Any] = []
-        """The same path, unmasked: keys, labels and places."""
+        """The same path, unmasked: keys, labels and indices."""
         self._left = inspection.MAX_CHANGES
-        """Characters that further rows may have."""
+        """Characters left for more rows."""
 
     def objects(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two objects, member by member."""
@@ -95,7 +96,7 @@ class _Rows:
                 self._below(step, key, field.node, None, asked.field(key))
 
     def _below(self, step: str, name: Any, old: _Side, new: _Side, asked: requested.Asked) -> None:
-        """Compares what stands one step further down."""
+        """Compares the values one step further down."""
         self._path.append(step)
         self._names.append(name)
         self._values(old, new, asked)
@@ -103,7 +104,7 @@ class _Rows:
         self._names.pop()
 
     def _values(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
-        """Compares two values, either of which may be missing, by what they are made of."""
+        """Compares two values, either of which may be missing, according to their types."""
         was, now = _form(old), _form(new)
         if was is not None and now is not None and was != now:
             self._values(None, new, asked)
@@ -125,7 +126,7 @@ class _Rows:
         self._hash(was_raw, now_raw, is_named=is_named)
 
     def _lists(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
-        """Compares two lists, by labels where all items have one, else by places."""
+        """Compares two lists, by label where all items have one, otherwise by index."""
         olds = nodes.items(old) if old is not None else []
         news = nodes.items(new) if new is not None else []
         raw = [item.raw for item in news]
@@ -145,7 +146,7 @@ class _Rows:
         item_asked: requested.ItemAsked,
         asked: requested.Asked,
     ) -> None:
-        """Compares two lists whose items are known by a field."""
+        """Compares two lists whose items are identified by a field."""
         olds = {item.raw[key]: item for item in old}
         news = {item.raw[key]: item for item in new}
         stayed = [label for label in olds if label in news]
@@ -161,7 +162,7 @@ class _Rows:
                 self._below(step, [label], item, None, item_asked(label))
 
     def _add_order(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
-        """Adds a row that tells the order of a list's items."""
+        """Adds a row for the order of a list's items."""
         is_named = asked.names(existed=True)
         self._add(nodes.order(key, old), nodes.order(key, new), is_named=is_named)
         old_labels = [item.raw[key] for item in old]
@@ -174,7 +175,7 @@ class _Rows:
         was, was_masked = old or (None, False)
         now, now_masked = new or (None, False)
         self._left -= len(path) + len(was or "") + len(now or "")
-        # Attack: a hundred thousand fields below a key of a megabyte.
+        # Attack: an object has a hundred thousand fields below a key of a megabyte.
         if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
             raise TooManyError
         self.rows.append(inspection.Row(path, was, now, not is_named, was_masked or now_masked))
@@ -195,15 +196,15 @@ class _Rows:
             self.requested.update(content)
 
     def _is_allotted(self, value: Any) -> bool:
-        """Says whether a value, or the label of an item, is made from what the API server draws by lot."""
+        """Says whether a value, or an item's label, derives from something the API server chooses at random."""
         if isinstance(value, list) and len(value) == 1:
             (value,) = value
-        # A Job's pods are known by labels with its uid, and a new Job has another one in each dry run.
+        # A Job's pods are selected by labels with its uid, and a new Job gets another uid in each dry run.
         return isinstance(value, str) and (value == self._uid or (self._is_pod and value.startswith(_POD_VOLUME)))
 
 
 def _form(node: _Side) -> Any:
-    """Returns what a value is made of: members, items or nothing more; None where there is no value."""
+    """Returns the type of a value: object, list or leaf; None for a missing value."""
     if node is None:
         return None
     return type(node.raw) if isinstance(node.raw, dict | list) and node.raw else _LEAF

@@ -1,8 +1,8 @@
-"""What a write changes: the object before it, the object after its dry run, and the body of the request, compared.
+"""What a write changes, from the object before it, the object after its dry run, and the request's body.
 
-The three come as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. What the values are
-decides what has changed; what is shown of them is masked. `inspector` calls it. A stranger may have written the
-objects, so each step is bounded and takes time that grows with their bytes alone.
+The three come as one body (`inspection.Comparison`); the answer is an `inspection.Changes` in JSON. The unmasked values
+decide what has changed; displayed values are masked. `inspector` calls it. A stranger may have written the objects, so
+each step is bounded and takes time linear in their bytes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kubescript_sandbox.wire import outline
 __all__ = ["ComparisonError", "compare", "write_changes"]
 
 _MAX_BYTES: Final = 3 * 1024 * 1024
-"""Bytes of each document: the API server's own limit for a request."""
+"""Most bytes of each document: the API server's own limit for a request."""
 _MAX_DEPTH: Final = 100
-"""Levels of each document; each is four calls of functions."""
+"""Most levels of each document; each level takes four nested function calls."""
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"}
 )
-"""Metadata that the API server keeps for itself."""
+"""Metadata that the API server manages itself."""
 
 
 class ComparisonError(program.WithheldError):
@@ -83,7 +83,7 @@ def compare(
 
 
 def _digest(was: inspection.Facts | None, found: changed_fields.Differences | None) -> str:
-    """Returns the digest of what a request does to this very object; None means that it removes it."""
+    """Returns the digest of what a request does to this very object; None means removal."""
     uid = content = ""
     if was is not None:
         uid = was.uid
@@ -104,9 +104,9 @@ def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspect
 def _select_content(
     about: inspection.Comparison, before: nodes.Node | None, after: nodes.Node | None, body: Any
 ) -> tuple[nodes.Node | None, nodes.Node | None]:
-    """Returns what is compared of both objects."""
-    # Attack: a custom resource without a status subresource, whose status is a field like any other. Of a new object
-    # it is shown when the request names it: API servers fill in the status of many kinds.
+    """Returns the parts of both objects that are compared."""
+    # Attack: in a custom resource without a status subresource, status is a field like any other. For a new object it
+    # is compared only when the request names it, since API servers fill in the status of many kinds.
     has_status = before is not None or (isinstance(body, dict) and "status" in body)
     select = _replicas if about.subresource == "scale" else _content
     old = select(before, status=has_status) if before is not None else None
@@ -115,7 +115,7 @@ def _select_content(
 
 
 def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
-    """Returns an object without what is the API server's own."""
+    """Returns an object without the fields that the API server manages."""
     found = nodes.fields(document)
     if not status:
         found.pop("status", None)
@@ -128,7 +128,8 @@ def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
 
 
 def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
-    """Returns all that a scale changes of an object, which may be the scale itself or what is scaled."""
+    """Returns the replicas alone, which are all that a scale changes; the document is the Scale or the scaled
+    object."""
     spec = nodes.fields(document).get("spec")
     if spec is None or not isinstance(spec.node.raw, dict):
         return nodes.join({})
@@ -152,7 +153,7 @@ def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes
 
 
 def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | None:
-    """Returns an object as it is and as it may be shown; None where there is none."""
+    """Returns an object's raw and displayable forms; None for an empty document."""
     if not document:
         return None
     raw = _decode_bounded(document)
@@ -164,12 +165,12 @@ def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | 
 
 
 def _raw(node: nodes.Node | None) -> Any:
-    """Returns an object as it is; None where there is none."""
+    """Returns an object's raw form; None without an object."""
     return node.raw if node is not None else None
 
 
 def _decode_bounded(document: bytes) -> Any:
-    """Returns the value of a document that is not too large."""
+    """Returns the decoded value of a document that is not too large."""
     values = outline.outline(document, outline.MAX_VALUES) if len(document) <= _MAX_BYTES else None
     if values is None or outline.depth(values) > _MAX_DEPTH:
         raise ComparisonError("values")
@@ -178,7 +179,7 @@ def _decode_bounded(document: bytes) -> Any:
 
 def _decode(document: bytes) -> Any:
     try:
-        # Unlike orjson it reads a number of any length exactly. Attack: two that differ in the twentieth digit.
+        # Unlike orjson, it reads numbers of any length exactly. Attack: two numbers differ in the twentieth digit.
         return msgspec.json.decode(document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise ComparisonError("object") from None

@@ -1,8 +1,8 @@
-"""The operator's own rules about changes, in CEL, with the names that a ValidatingAdmissionPolicy has for what it sees.
+"""The operator's own rules about changes, in CEL, with the variables of a ValidatingAdmissionPolicy.
 
-Google's own implementation evaluates them. It is loaded only where there are rules: it takes 16 MiB, which all maskers
-share. Its regular expressions are RE2, and an evaluation ends after 10,000 steps of `all`, `exists` and the like. What
-else an object may make it do ends at the memory and the deadline of this process, and the host then refuses the change.
+Google's own implementation evaluates them. It is loaded only if there are rules: it takes 16 MiB, which all maskers
+share. Its regular expressions are RE2, and an evaluation ends after 10,000 steps of `all`, `exists` and the like.
+Anything else is stopped by this process's memory limit and deadline, and the host then refuses the change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["Expressions"]
 
 _SETTING: Final = "setting `write_policy.expressions`"
 _MISTAKE: Final = "ERROR: <input>:"
-"""What the compiler begins with; line, column and a message follow, with colons between them."""
+"""Prefix of the compiler's errors; line, column and message follow, separated by colons."""
 _CONTAINER: Final = " (in container '')"
 _REASONS: Final = (
     ("Iteration budget exceeded", "it takes too many steps"),
@@ -28,15 +28,16 @@ _REASONS: Final = (
     ("No matching overloads", "a value has another type than it needs"),
     ("Applying SELECT", "a value has another type than it needs"),
 )
-"""Why an expression has no value, by words of the library's error. The error may quote the object, and is not told."""
+"""Why an expression cannot be evaluated, by words in the library's error. The error itself may quote the object, so it
+is not shown."""
 _UNKNOWN: Final = "it cannot be evaluated"
 
 
 class Expressions:
-    """Rules, compiled. One thread at a time uses them."""
+    """Compiled rules. Not safe for concurrent use."""
 
     def __init__(self, given: Sequence[inspection.Expression]) -> None:
-        """Raises RuleError for an expression that does not compile, or that is no condition."""
+        """Raises RuleError for an expression that does not compile, or is not a condition."""
         self._compiled: tuple[tuple[inspection.Expression, Any], ...] = ()
         if not given:
             return
@@ -56,16 +57,16 @@ class Expressions:
         )
         conditions = {cel.Type.BOOL.name(), cel.Type.DYN.name()}
         self._compiled = tuple((one, _compile(environment, one, conditions)) for one in given)
-        # The library imports what it needs at the first use, which a masker cannot.
+        # The library imports modules at its first use, which a confined masker cannot do later.
         self.objections(inspection.Comparison(0, 0, "create"), None, {})
 
     def objections(self, about: inspection.Comparison, before: Any, after: Any) -> tuple[inspection.Objection, ...]:
-        """Returns the rules that do not hold for a change, or cannot be evaluated. `before` and `after` are the decoded
-        objects, or None where there is none."""
+        """Returns the rules that a change violates, or that cannot be evaluated. `before` and `after` are the decoded
+        objects, or None."""
         if not self._compiled:
             return ()
         values = {"object": after, "oldObject": before, "request": _request(about, before, after)}
-        # The library ends a text at a NUL: "prod\0" would be equal to "prod".
+        # The library truncates text at a NUL: "prod\0" would equal "prod".
         is_readable = not _has_nul([before, after])
         found = []
         for rule, program in self._compiled:
@@ -76,13 +77,13 @@ class Expressions:
         return tuple(found)
 
     def _failure(self, program: Any, values: dict[str, Any]) -> str | None:
-        """Returns why a rule does not hold: empty when it is false, None when it holds."""
+        """Returns why a rule fails: empty when it is false, None when it holds."""
         try:
             result = program.eval(data=values)
             kind, value = result.type(), result.value()
         except MemoryError:
             return "it takes too much memory"
-        except Exception as error:  # what the library raises for an object is not written down
+        except Exception as error:  # the library's exceptions are undocumented
             return _reason(str(error))
         if kind == self._condition:
             return None if value is True else ""
@@ -106,7 +107,7 @@ def _reason(text: str) -> str:
 
 
 def _mistake(text: str) -> str:
-    """Returns what the compiler says, in one line."""
+    """Returns the compiler's message on one line."""
     first_line = text.partition(_MISTAKE)[2].partition("\n")[0]
     parts = first_line.split(":", 2)
     if len(parts) != 3:
@@ -117,7 +118,7 @@ def _mistake(text: str) -> str:
 
 
 def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str, Any]:
-    """Returns what an AdmissionRequest tells of a change."""
+    """Returns the fields of an AdmissionRequest for a change."""
     operation = "UPDATE"
     if about.verb == "delete":
         operation = "DELETE"
@@ -125,7 +126,7 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
         operation = "CREATE"
     shown = after if after is not None else before
     group, _, version = _text(shown, "apiVersion").rpartition("/")
-    # Without authenticated callers there is no user, and a rule that asks for one denies.
+    # Without authenticated callers the request has no user, and a rule that asks for one denies.
     user = {}
     if about.user is not None:
         user["userInfo"] = {"username": about.user.username, "groups": list(about.user.groups)}
@@ -149,7 +150,7 @@ def _text(document: Any, key: str) -> str:
 
 
 def _has_nul(values: list[Any]) -> bool:
-    """Says whether any text or key within the values has a NUL."""
+    """Says whether any text or key within the values contains a NUL."""
     waiting = list(values)
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""What preconditions and rules need to know of an object: which one it is, in what state, with which images."""
+"""Facts about an object for preconditions and rules: its identity, state, labels and images."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from kubescript.wire import inspection
 __all__ = ["TooManyError", "of"]
 
 _MAX: Final = 1_000
-"""Labels, and images, of one object. Nodes have some hundred labels."""
+"""Most labels, and most images, of one object. Nodes have about a hundred labels."""
 _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation"})
-"""Metadata that changes with every write, or with none that matters."""
+"""Metadata that changes with every write, or without any change that matters."""
 
 
 class TooManyError(ValueError):
-    """There are more labels or images than any rule could be asked about."""
+    """The object has too many labels or images for the rules."""
 
 
 def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
-    """Returns the facts of an object; `status` says whether that is a part of its content. Raises TooManyError."""
+    """Returns the facts of an object; `status` says whether the status is part of its content. Raises TooManyError."""
     metadata = documents.mapping(document, "metadata")
     labels = documents.labels(document)
     images = sorted(set(documents.images(document)))
-    # Attack: a label that a rule protects stands behind more labels than are looked at.
+    # Attack: a label that a rule checks comes after the last label that is read.
     if len(labels) > _MAX or len(images) > _MAX:
         raise TooManyError
     return inspection.Facts(
@@ -42,13 +42,13 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
 
 
 def _text(value: dict[str, Any], key: str) -> str:
-    """Returns a member that is a text; an empty one where it is none."""
+    """Returns a member that is text; an empty one if it is not."""
     found = value.get(key)
     return found if isinstance(found, str) else ""
 
 
 def _digest(document: dict[str, Any], *, status: bool) -> str:
-    """Returns the digest of an object's content, the same for the same content in any order."""
+    """Returns the digest of an object's content, independent of the order of keys."""
     content = dict(document)
     if not status:
         content.pop("status", None)

@@ -1,6 +1,6 @@
-"""What reads hostile objects in the masking process: what may pass of one, and what a write changes.
+"""The code that reads hostile objects in the masking process: what may pass of one, and what a write changes.
 
-It is the second program of that process (`program`), with the confinement of the first.
+It is that process's second program (`program`), under the same confinement.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["PROGRAM"]
 
 
 class Inspector:
-    """The program of one server."""
+    """The inspection program of one server."""
 
     def __init__(self) -> None:
         self._expressions = expressions.Expressions(())
@@ -32,15 +32,15 @@ class Inspector:
         self._expressions = expressions.Expressions(given.expressions)
 
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
-        """Returns what a write changes, where documents are to be compared. Raises ComparisonError."""
+        """Returns what a write changes, if the body holds documents to compare. Raises ComparisonError."""
         comparison = _read(about).comparison
         if comparison is None:
             return None
         return differences.write_changes(comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Returns the metadata of a body's objects, or a release as it may pass, where no more may. Raises ShapeError
-        and ReleaseError."""
+        """Returns the metadata of a body's objects, or the permitted part of a release, where no more may pass. Raises
+        ShapeError and ReleaseError."""
         order = _read(about)
         if order.release and not about.echo:
             return release_contents.write(chunks, brief=order.release == "brief")

@@ -1,8 +1,8 @@
-"""Bodies of which only the metadata of objects may pass. `inspector` calls it before anything is masked.
+"""Bodies of which only the objects' metadata may pass. `inspector` calls it before anything is masked.
 
-The host has asked the API server for metadata. One that is broken, or aggregated behind it, may send whole objects all
-the same, so each object is written anew here with the fields that are listed here. What is not the answer that was
-asked for does not pass at all. A list is cut into its objects while it arrives; time grows with the bytes alone.
+The host has asked the API server for metadata. A broken or aggregated server may still send whole objects, so each
+object is rewritten here with only the fields listed here. An answer of another shape does not pass at all. A list is
+split into its objects as it arrives, in time linear in its bytes.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ from kubescript_masking.wire import lists
 __all__ = ["ShapeError", "events", "of_error", "of_list", "of_object"]
 
 _MAX_HELD: Final = 32 * 1024 * 1024
-"""Bytes of one object at most."""
+"""Most bytes of one object."""
 _COPIES: Final = ("last-applied", "last-handled")
-"""Parts of the names of annotations in which tools keep the object as it was written."""
+"""Parts of the names of annotations in which tools keep a copy of the written object."""
 _COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
 _COPY: Final = linear.build(
     rb"""["'](?:data|stringData)["']|(?:^|[\n\r{,\["'\\-])[\s"'\\]*(?:data|stringData)[\s"'\\]*:"""
     rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
 )
-"""What a copy of a Secret in the value of any annotation has in it: the key as JSON in JSON, YAML or Go writes it. A
-value that is compressed or encoded (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged."""
+"""Signs of a copied Secret in any annotation's value: the key `data` as JSON inside JSON, YAML or Go writes it. A
+compressed or encoded value (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged, so it counts as a copy."""
 _EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
-# The other reasons are for failures inside the API server, whose messages may quote what it could not read.
+# Other reasons report failures inside the API server, whose messages may quote unreadable input.
 _SPEAKING: Final = frozenset({
     "Unauthorized", "Forbidden", "NotFound", "NotAcceptable", "BadRequest", "MethodNotAllowed", "Expired", "Gone",
     "Timeout", "ServerTimeout", "TooManyRequests", "ServiceUnavailable",
 })  # fmt: skip
-"""Reasons of a Status whose message passes."""
+"""Reasons for which a Status keeps its message."""
 _QUIET: Final = "(the API server's message is withheld: it may quote a value)"
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
 class ShapeError(program.WithheldError):
-    """The body is not the answer that was asked for."""
+    """The body does not have the requested shape."""
 
     def __init__(self) -> None:
         super().__init__("shape")
@@ -120,7 +120,7 @@ def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[
 
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields what a Status says of an error; nothing of what is no Status. Raises TooLargeError."""
+    """Yields an error's Status; nothing if the body is not a Status. Raises TooLargeError."""
     try:
         yield msgspec.json.encode(_status(_whole(chunks)))
     except ShapeError:
@@ -128,14 +128,14 @@ def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def events(served: inspection.Metadata, lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the events of a watch, each a line. Raises ShapeError."""
+    """Yields the events of a watch, one per line. Raises ShapeError."""
     for line in lines:
         if line.strip():
             yield msgspec.json.encode(_event(served, line)) + b"\n"
 
 
 def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields a list as its objects arrive. Raises ShapeError, TooLargeError."""
+    """Yields a list while its objects arrive. Raises ShapeError, TooLargeError."""
     read = _List(served)
     for chunk in chunks:
         if written := read.feed(chunk):
@@ -144,7 +144,7 @@ def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[by
 
 
 def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
-    """Returns one event of a watch as it may pass. Raises ShapeError."""
+    """Returns the permitted part of a watch event. Raises ShapeError."""
     event = _decode(line, _Event)
     if event.type not in _EVENTS:
         raise ShapeError
@@ -156,7 +156,7 @@ def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
 
 
 def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
-    """Returns the object as it may pass."""
+    """Returns the permitted part of the object."""
     if found.metadata is None or (is_named and not found.metadata.name):
         raise ShapeError
     if served.kind:
@@ -168,7 +168,7 @@ def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = Tru
 
 
 def _is_copy(name: str, value: str) -> bool:
-    """Says whether an annotation holds a copy of this object, or of another one."""
+    """Says whether an annotation contains a copy of this or another object."""
     if name in _COPY_NAMES or any(part in name for part in _COPIES):
         return True
     return _COPY.search(value.encode()) is not None
@@ -200,19 +200,19 @@ def _whole(chunks: Iterable[bytes]) -> bytes:
 
 
 class _List:
-    """A list that arrives: each of its objects is written as soon as it is complete."""
+    """A list in transit: each of its objects is written as soon as it is complete."""
 
     def __init__(self, served: inspection.Metadata) -> None:
         self._served = served
         self._cutter = lists.Cutter(_OBJECT.decode, _OBJECTS.decode)
         self._is_open = False
-        """Whether the list is written up to its first object."""
+        """Whether the list's opening has been written."""
         self._head: msgspec.Raw | None = None
-        """The list's own metadata, if it came before the objects."""
+        """The list's own metadata, if it preceded the objects."""
         self._count = 0
 
     def feed(self, chunk: bytes) -> bytes:
-        """Takes the next bytes; returns what they make complete."""
+        """Takes the next bytes; returns the output that they complete."""
         objects = self._cutter.feed(chunk)
         if not self._cutter.has_begun:
             return b""
@@ -229,7 +229,7 @@ class _List:
         return written + b"]" + _metadata_field(late) + b"}"
 
     def _opening(self) -> bytes:
-        """Returns the list up to its first object; nothing the second time."""
+        """Returns the list's opening, up to its first object; nothing the second time."""
         if self._is_open:
             return b""
         self._is_open = True
@@ -241,7 +241,7 @@ class _List:
         return head + _metadata_field(self._head) + b',"items":['
 
     def _write(self, objects: list[_Object]) -> bytes:
-        """Returns further items of the list, with the comma before them."""
+        """Returns more items of the list, with the comma before them."""
         texts = [msgspec.json.encode(_reduce(self._served, found)) for found in objects]
         comma = b"," if self._count and texts else b""
         self._count += len(texts)

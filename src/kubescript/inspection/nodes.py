@@ -1,7 +1,7 @@
-"""The values of a document side by side: each as it is, by which changes are found, and as it may be shown.
+"""The values of a document in two forms: raw, to find changes, and masked, for display.
 
-A masked document has the form of the one it was made from, so both are walked together. Where a mask has changed the
-form all the same, nothing below is shown.
+A masked document has the same structure as the original, so both are walked together. Where masking has changed the
+structure after all, nothing below is shown.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 _WITHHELD: Final = object()
-"""Stands for a value that cannot be shown."""
+"""Marker of a value that cannot be shown."""
 _WITHHELD_TEXT: Final = "(withheld)"
 _BLANK: Final = frozenset(
     map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x3164, *range(0xFE00, 0xFE10), 0xFFA0,
               *range(0xE0100, 0xE01F0)))
 )  # fmt: skip
-"""Characters that count as printable and leave no mark: fillers, joiners, variation selectors."""
+"""Characters that count as printable but are invisible: fillers, joiners, variation selectors."""
 
 
 class Node(NamedTuple):
@@ -47,12 +47,12 @@ class Field(NamedTuple):
     """A member of an object."""
 
     key: Any
-    """As it may be shown."""
+    """Its displayable form."""
     node: Node
 
 
 def fields(node: Node) -> dict[str, Field]:
-    """Returns the members of an object by their keys, in the order of the document."""
+    """Returns an object's members by key, in document order."""
     raw, shown = node.raw, node.shown
     if not isinstance(shown, dict) or len(shown) != len(raw):
         return {key: Field(_WITHHELD, Node(value, _WITHHELD)) for key, value in raw.items()}
@@ -63,7 +63,7 @@ def fields(node: Node) -> dict[str, Field]:
 
 
 def join(members: dict[str, Field]) -> Node:
-    """Returns the object of these members."""
+    """Returns an object with these members."""
     raw = {key: field.node.raw for key, field in members.items()}
     shown = {field.key: field.node.shown for field in members.values()}
     return Node(raw, shown)
@@ -78,7 +78,7 @@ def items(node: Node) -> list[Node]:
 
 
 def text(node: Node) -> tuple[str, bool]:
-    """Returns a scalar, or an empty object or list, as JSON, and whether a mask stands for a part of it."""
+    """Returns a scalar, or an empty object or list, as JSON, and whether part of it is masked."""
     if is_same(node.raw, node.shown):
         return _json(node.raw), False
     if isinstance(node.raw, str) and isinstance(node.shown, str):
@@ -87,39 +87,39 @@ def text(node: Node) -> tuple[str, bool]:
 
 
 def is_same(one: Any, other: Any) -> bool:
-    """Says whether two values without members are the same in JSON."""
-    # Attack: 1 becomes true, or 0 becomes -0.0, and Python calls them equal.
+    """Says whether two values without members are identical in JSON."""
+    # Attack: 1 becomes true, or 0 becomes -0.0, which Python considers equal.
     if type(one) is not type(other):
         return False
     return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
 
 
 def key_step(key: Any) -> str:
-    """Returns what a member adds to a path, as far as its key can be shown."""
+    """Returns a member's step in a path; a key that cannot be shown is withheld."""
     return field_paths.key_step(key if isinstance(key, str) else _WITHHELD_TEXT)
 
 
 def label_step(key: str, item: Any) -> str:
-    """Returns what an item that is known by a field adds to a path, as far as its value can be shown."""
+    """Returns the step of an item identified by a field; a value that cannot be shown is withheld."""
     return field_paths.label_step(key, _label(key, item))
 
 
 def order(key: str, items: list[Node]) -> tuple[str, bool]:
-    """Returns the labels of a list's items as JSON, and whether a mask stands for a part of one."""
+    """Returns the labels of a list's items as JSON, and whether part of one is masked."""
     raw = [item.raw[key] for item in items]
     shown = [_label(key, item.shown) for item in items]
     return _json(shown), shown != raw
 
 
 def _label(key: str, item: Any) -> str | int:
-    """Returns an item's value of a field, as far as it can be shown."""
+    """Returns an item's value of a field; one that cannot be shown is withheld."""
     value = item.get(key) if isinstance(item, dict) else None
     return value if isinstance(value, str | int) else _WITHHELD_TEXT
 
 
 def _json(value: Any) -> str:
-    """Returns JSON in which every character leaves a mark."""
-    # Attack: two values that differ in invisible letters, which a terminal or a page leaves out.
+    """Returns JSON in which every character is visible."""
+    # Attack: two values differ in invisible characters, which a terminal or a page does not show.
     line = msgspec.json.encode(value).decode()
     if line.isascii() and line.isprintable():
         return line

@@ -1,8 +1,8 @@
-"""What may pass of one revision of a Helm release: Helm keeps it as gzip in base64, in a Secret or ConfigMap.
+"""The permitted part of one revision of a Helm release, which Helm stores as gzip in base64 in a Secret or ConfigMap.
 
-A release holds every rendered manifest, with the Secrets among them, and every template and file of its chart. None of
-that passes. What passes is written anew, field by field, and masked like any body. `inspector` calls it. A stranger may
-have written the release, so each step is bounded and takes time that grows with its bytes alone.
+A release contains every rendered manifest, including Secrets, and every template and file of its chart. None of that
+passes. The rest is rewritten, field by field, and masked like any body. `inspector` calls it. A stranger may have
+written the release, so each step is bounded and takes time linear in its bytes.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kubescript_masking.engine import gzipped, program
 __all__ = ["ReleaseError", "write"]
 
 _MAX_HELD: Final = 4 * 1024 * 1024
-"""Bytes of the object that holds it. API servers accept 1.5 MiB, of which base64 makes more."""
-# Attack: a Secret of 1 MiB that unfolds to 600 MiB. The largest charts have releases of 5 MiB.
+"""Most bytes of the object that stores it. API servers accept 1.5 MiB, which base64 enlarges."""
+# Attack: a Secret of 1 MiB decompresses to 600 MiB. The largest charts have releases of 5 MiB.
 _MAX_RELEASE: Final = 16 * 1024 * 1024
-"""Bytes of the JSON of a release."""
+"""Most bytes of a release's JSON."""
 _MAX_OBJECTS: Final = 2_000
-"""Objects of a manifest that are named."""
+"""Most objects of a manifest that are named."""
 _GZIP: Final = b"\x1f\x8b\x08"
 _OWNER: Final = "helm"
 _KIND: Final = "Release"
@@ -32,7 +32,7 @@ _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
 class ReleaseError(program.WithheldError):
-    """The body is no release as Helm keeps it, or too large."""
+    """The body is not a release in Helm's format, or is too large."""
 
     def __init__(self) -> None:
         super().__init__("release")
@@ -51,7 +51,7 @@ class _Data(msgspec.Struct):
 
 
 class _Holder(msgspec.Struct):
-    """A Secret or ConfigMap of Helm's."""
+    """A Secret or ConfigMap that Helm wrote."""
 
     kind: str
     metadata: _Metadata
@@ -112,7 +112,7 @@ class _Name(msgspec.Struct):
 
 
 class _Object(msgspec.Struct, rename="camel"):
-    """An object of a manifest that is JSON."""
+    """An object in a manifest written as JSON."""
 
     api_version: str = ""
     kind: str = ""
@@ -120,7 +120,7 @@ class _Object(msgspec.Struct, rename="camel"):
 
 
 class _Reference(msgspec.Struct, omit_defaults=True, rename="camel"):
-    """What is told of an object of a manifest."""
+    """The fields that are shown of an object in a manifest."""
 
     api_version: str = ""
     kind: str = ""
@@ -129,7 +129,7 @@ class _Reference(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 
 class _Release(msgspec.Struct, omit_defaults=True):
-    """A release as Helm writes it."""
+    """A release in Helm's format."""
 
     name: str
     info: _Info
@@ -142,7 +142,7 @@ class _Release(msgspec.Struct, omit_defaults=True):
 
 
 class _Brief(msgspec.Struct, omit_defaults=True):
-    """What lists of releases tell of one."""
+    """A release in a list."""
 
     kind: str
     name: str
@@ -153,7 +153,7 @@ class _Brief(msgspec.Struct, omit_defaults=True):
 
 
 class _Written(msgspec.Struct, omit_defaults=True):
-    """A release as it passes."""
+    """The permitted part of a release."""
 
     kind: str
     name: str
@@ -196,7 +196,7 @@ def _whole(found: _Release) -> _Written:
 
 
 def _unwrap(body: bytes) -> bytes:
-    """Returns the bytes that Helm has stored."""
+    """Returns the bytes that Helm stored."""
     holder = _decode(body, _Holder)
     if holder.metadata.labels.owner != _OWNER:
         raise ReleaseError
@@ -238,7 +238,7 @@ def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
 
 
 def _references(manifest: str) -> Iterator[_Reference]:
-    """Yields what the documents of a manifest are about."""
+    """Yields references to the objects in a manifest."""
     for number, document in enumerate(f"\n{manifest}".split("\n---")):
         if number > _MAX_OBJECTS:
             return
@@ -248,7 +248,7 @@ def _references(manifest: str) -> Iterator[_Reference]:
 
 
 def _of_json(document: str) -> _Reference:
-    """Reads the fields that name an object; none where the document is no JSON."""
+    """Reads the fields that name an object; empty if the document is not JSON."""
     try:
         found = msgspec.json.decode(document, type=_Object)
     except (msgspec.MsgspecError, RecursionError):
@@ -257,8 +257,8 @@ def _of_json(document: str) -> _Reference:
 
 
 def _of_yaml(document: str) -> _Reference:
-    """Reads the fields that name an object, where they are written as templates write them: a field a line."""
-    # No YAML parser here has a time bound, so only fields in block style at the usual place are read.
+    """Reads the fields that name an object, if written as templates usually are: one field per line."""
+    # No available YAML parser bounds its time, so only block-style fields in the usual position are read.
     found = _Reference()
     section, indent = "", 0
     for line in document.split("\n"):
@@ -281,7 +281,7 @@ def _of_yaml(document: str) -> _Reference:
 
 
 def _scalar(text: str) -> str:
-    """Returns a value without its quotes, and without a comment behind it."""
+    """Returns a value without quotes or a trailing comment."""
     text = text.partition(" #")[0].strip()
     is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
     return text[1:-1] if is_quoted else text

@@ -1,7 +1,6 @@
-"""Which fields a request names: what else its dry run changes, the API server has changed by itself.
+"""The fields that a request names; its dry run's other changes are the API server's own.
 
-Where it is not certain that a request leaves a field alone, the field counts as named: a person looks harder at what
-was asked for.
+When in doubt, a field counts as named: a person looks harder at what was requested.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ __all__ = ["Asked", "ItemAsked", "of"]
 _NOTHING: Final = object()
 _EVERYTHING: Final = object()
 _WHOLE: Final = ("$patch", "$retainKeys")
-"""Directives of a strategic merge patch about the object in which they stand."""
+"""Directives of a strategic merge patch about the enclosing object."""
 _PART: Final = ("$deleteFromPrimitiveList/", "$setElementOrder/")
-"""Those about the member whose name follows."""
+"""Directives about the member whose name follows."""
 _TWINS: Final = {
     "data": "stringData", "serviceAccountName": "serviceAccount", "serviceAccount": "serviceAccountName",
 }  # fmt: skip
-"""Fields that the API server fills from others."""
+"""Fields that the API server derives from others."""
 
 
 class Asked(NamedTuple):
-    """What a request says about one place of an object."""
+    """A request's statement about one position in an object."""
 
     node: Any
-    """The part of its body, or one of the two marks."""
+    """The part of its body, or one of the two markers."""
     replaces: bool = False
-    """Whether what it leaves out here goes away, or falls back to its default."""
+    """Whether anything left out here is removed or reset to its default."""
 
     def names(self, *, existed: bool) -> bool:
-        """Says whether it names the value at this place; `existed`: there was one before."""
-        # Attack: an apply that no longer names a field, which the API server then sets to its default.
+        """Says whether it names the value at this position; `existed`: there was one before."""
+        # Attack: an apply omits a field that it named before, and the API server resets it to its default.
         return self.node is not _NOTHING or (existed and self.replaces)
 
     def field(self, key: str) -> Asked:
-        """Returns what it says about a member."""
+        """Returns its statement about a member."""
         node = self.node
         if node is _NOTHING or node is _EVERYTHING:
             return self
@@ -52,8 +51,8 @@ class Asked(NamedTuple):
         return Asked(node.get(key, _NOTHING), self.replaces)
 
     def items(self, key: str | None, after: list[Any]) -> ItemAsked:
-        """Returns a function that says what it asks of an item of a list, which is `after` with it, by the value of
-        `key` or else by its place."""
+        """Returns a function that maps an item of a list, by its value of `key` or else its index, to the request's
+        statement about it. `after` is the list after the request."""
         node = self.node
         if node is _NOTHING or node is _EVERYTHING:
             return lambda _: self
@@ -65,35 +64,36 @@ class Asked(NamedTuple):
 
 
 ItemAsked = Callable[[Any], Asked]
-"""Says what is asked of an item of a list, by its label."""
+"""A function from a list item's label to the request's statement about the item."""
 
 
 def of(about: inspection.Comparison, body: Any) -> Asked:
-    """Returns what a request says about the whole object. `body` is its decoded body."""
-    # A JSON patch names all that it changes. Attack: /spec/containers/-1 and /+0, places that only a reading of its own
-    # finds, and one operation that moves what the next one means.
+    """Returns a request's statement about the whole object. `body` is its decoded body."""
+    # A JSON patch counts as naming everything. Attack: indices such as /spec/containers/-1 and /+0 need a special
+    # reading, and one operation can move the target of the next.
     if about.verb == "update" or not isinstance(body, dict):
         return Asked(_EVERYTHING)
     return Asked(body, about.apply)
 
 
 def _map_by_label(key: str, asked: list[Any]) -> dict[Any, Any] | None:
-    """Returns the items by their labels; None when one has none of its own, so that it could be any of the list's."""
+    """Returns the items by their labels; None when a label is missing or repeated, so that items are ambiguous."""
     if not merge_keys.tells_apart(key, asked):
         return None
     return {item[key]: item for item in asked}
 
 
 def _map_by_place(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
-    """Returns the items by their places; None unless they are surely those of the list."""
-    # Attack: a list that is merged by a field unknown here. What was asked of its second item becomes of the first.
+    """Returns the items by their indices; None unless they certainly correspond to the list's."""
+    # Attack: a list is merged by a field unknown here, so that the request for its second item is attributed to the
+    # first.
     if len(asked) == len(after) and all(map(_agree, asked, after)):
         return dict(enumerate(asked))
     return None
 
 
 def _agree(asked: Any, after: Any) -> bool:
-    """Says whether two items can be the same one: what they hold beside objects and lists is equal."""
+    """Says whether two items may be the same: their scalar members are equal."""
     if not isinstance(asked, dict) or not isinstance(after, dict):
         return nodes.is_same(asked, after)
     for key, value in asked.items():

@@ -1,6 +1,6 @@
-"""What would bring an object back as it was before a write: a JSON patch of the fields that the write changed.
+"""The reverse of a write: a JSON patch that restores the changed fields.
 
-It is offered to a person as a plan of its own. There is none where it would hold a value that is masked.
+It is offered to a person as a separate plan. No patch is made if it would contain a masked value.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["patch"]
 
 
 _Path = tuple[tuple[str, Any], ...]
-"""Keys, each as it is and as it may be shown. Joined only where there is a change: a key may have a megabyte."""
+"""Keys, each in raw and displayable form. Joined only for a change, since a key may have a megabyte."""
 
 
 class _MaskedError(ValueError):
-    """A value that the patch needs is masked."""
+    """The patch needs a masked value."""
 
 
 def patch(before: nodes.Node, after: nodes.Node) -> str:
-    """Returns the patch that turns `after` into `before`, as JSON; empty where there is none."""
+    """Returns the patch that turns `after` into `before`, as JSON; empty if impossible."""
     try:
         operations = list(_objects((), before, after))
     except _MaskedError:
@@ -36,7 +36,7 @@ def patch(before: nodes.Node, after: nodes.Node) -> str:
 
 
 def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
-    """Yields what brings back the members of an object."""
+    """Yields operations that restore an object's members."""
     olds, news = nodes.fields(before), nodes.fields(after)
     for key, field in news.items():
         below = (*path, (key, field.key))
@@ -51,7 +51,7 @@ def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dic
 
 
 def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
-    """Yields what brings back one value."""
+    """Yields operations that restore one value."""
     was, now = before.raw, after.raw
     if isinstance(was, dict) and isinstance(now, dict):
         yield from _objects(path, before, after)
@@ -62,14 +62,14 @@ def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict
 
 
 def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
-    """Yields what brings back the items of a list of the same length, each at its place."""
+    """Yields operations that restore the items of a list of the same length, by index."""
     key = merge_keys.list_key(after.raw)
     pairs = zip(nodes.items(before), nodes.items(after), strict=True)
     for place, (old, new) in enumerate(pairs):
         item = (*path, (str(place), str(place)))
         operations = list(_values(item, old, new))
         if operations and key is not None:
-            # Another writer may put an item before it: then the patch is refused, and does not change that item.
+            # Another writer may insert an item before it; the test then makes the API server refuse the patch.
             label = nodes.fields(new)[key]
             where = _pointer((*item, (key, label.key)))
             yield {"op": "test", "path": where, "value": _plain(label.node)}
@@ -77,15 +77,15 @@ def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[
 
 
 def _plain(node: nodes.Node) -> Any:
-    """Returns a value that may be shown as it is. Raises _MaskedError for another."""
+    """Returns a value that is not masked. Raises _MaskedError for a masked one."""
     if node.raw != node.shown:
         raise _MaskedError
     return node.raw
 
 
 def _pointer(path: _Path) -> str:
-    """Returns a JSON pointer. Raises _MaskedError for one with a key that is masked."""
-    # Attack: a token as a key, whose mask the rows show.
+    """Returns a JSON pointer. Raises _MaskedError if a key is masked."""
+    # Attack: a key is a token, which the rows show masked.
     if any(key != shown for key, shown in path):
         raise _MaskedError
     return "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key, _ in path)

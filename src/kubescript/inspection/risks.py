@@ -1,8 +1,8 @@
-"""What a change newly lets an object do to its node, or takes from those who own it, by the names of
+"""New powers that a change gives an object over its node, or takes from its owners, by the names in
 `wire.inspection.RISKS`.
 
-Settings are looked for wherever they stand, not only in pods: a custom resource may hold a pod's template, whole or in
-part, and its operator makes the pods. A setting is known by its place: a container that is renamed is a new one.
+Settings are searched everywhere, not only in pods: a custom resource may contain all or part of a pod template, from
+which its operator makes pods. A setting is identified by its position: a renamed container is a new one.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ __all__ = ["between"]
 
 _SWITCHES: Final = {
     "privileged": "privileged",
-    "hostProcess": "privileged",  # what it is called on Windows
+    "hostProcess": "privileged",  # the Windows equivalent
     "hostNetwork": "hostNetwork",
     "hostPID": "hostPID",
     "hostIPC": "hostIPC",
 }
-"""Settings that are on or off ▶ the risk."""
+"""Settings that are on or off → the risk."""
 _ACCOUNTS: Final = ("serviceAccountName", "serviceAccount")
 _NAMES: Final = frozenset({*_SWITCHES, *_ACCOUNTS, "capabilities", "hostPath", "local", "procMount"})
 _CAPABILITIES: Final = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD", "NET_BIND_SERVICE", "SETFCAP",
      "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"}
 )  # fmt: skip
-"""Those that the Pod Security Standards' baseline lets a container add, as they are written there."""
+"""Capabilities that the Pod Security Standards' baseline lets a container add, as spelled there."""
 _NO_ACCOUNT: Final = (None, "", "default")
-"""What stands where a pod has no service account of its own."""
+"""Values for a pod without a service account of its own."""
 
 
 def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, ...]:
-    """Returns the risks that an object newly has, sorted. Without `before` all that it has are new."""
+    """Returns an object's new risks, sorted. Without `before`, all its risks are new."""
     before = before or {}
     was, now = _Settings(before).found, _Settings(after).found
     risks = {risk for risk, _, _ in now - was}
@@ -51,19 +51,19 @@ def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, 
 
 
 class _Settings:
-    """The settings of an object that are risks."""
+    """An object's risky settings."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.found: Counter[tuple[str, tuple[str, ...], str]] = Counter()
-        """How often there is a risk at a place, and what its setting says there."""
+        """(risk, position, setting) → number of occurrences."""
         self._place: list[str] = []
         for key, value in document.items():
-            if key != "metadata":  # labels and annotations may be called anything
+            if key != "metadata":  # labels and annotations may have any name
                 self._below(nodes.key_step(key), value)
         self._add(document)
 
     def _below(self, step: str, value: Any) -> None:
-        """Looks at a value one step further down."""
+        """Searches a value one step further down."""
         self._place.append(step)
         if isinstance(value, dict):
             if not _NAMES.isdisjoint(value):
@@ -77,13 +77,15 @@ class _Settings:
         self._place.pop()
 
     def _add(self, value: dict[str, Any]) -> None:
-        """Adds what an object says itself."""
+        """Adds an object's own settings."""
         settings = {(risk, key) for key, risk in _SWITCHES.items() if _is_on(value.get(key))}
         settings |= {("serviceAccount", _account(value.get(key))) for key in _ACCOUNTS}
         settings |= {("privileged", name) for name in _find_capabilities(value.get("capabilities"))}
         settings.add(("privileged", _proc_mount(value.get("procMount"))))
         settings.add(("hostPath", _host_path(value.get("hostPath"))))
-        if "nodeAffinity" in value:  # the API server takes no local volume without it, and others call theirs `local`
+        if (
+            "nodeAffinity" in value
+        ):  # the API server requires it for local volumes, and other objects also have fields named `local`
             settings.add(("hostPath", _host_path(value.get("local"))))
         for risk, setting in settings:
             if setting:
@@ -91,20 +93,21 @@ class _Settings:
 
 
 def _item_step(number: int, item: Any) -> str:
-    """Returns what an item of a list adds to a place: its name, or else its number."""
+    """Returns a list item's step in a position: its name, or else its index."""
     name = item.get("name") if isinstance(item, dict) else None
     return nodes.key_step(name) if isinstance(name, str) else f"[{number}]"
 
 
 def _is_on(value: Any) -> bool:
-    """Says whether a switch is on. A template's text may become anything but what it says."""
+    """Says whether a switch is on. Template text may evaluate to anything, so any other text counts as on."""
     if isinstance(value, str):
         return value.strip().lower() not in {"", "false"}
     return isinstance(value, int | float) and bool(value)
 
 
 def _find_capabilities(value: Any) -> set[str]:
-    """Returns the capabilities that are added beyond the baseline. What is no list may become one."""
+    """Returns the added capabilities beyond the baseline. A value that is not a list may be template text that becomes
+    one."""
     names = value.get("add") if isinstance(value, dict) else None
     if not isinstance(names, list):
         names = [names or ""]
@@ -112,24 +115,24 @@ def _find_capabilities(value: Any) -> set[str]:
 
 
 def _proc_mount(value: Any) -> str:
-    """Returns how a container sees /proc; empty where parts of it are hidden as usual."""
+    """Returns a container's mode for /proc; empty for the default, which hides parts of it."""
     return "" if value in (None, "Default") else _scalar(value)
 
 
 def _host_path(value: Any) -> str:
-    """Returns the path of a volume on the node; empty where there is none, as in a schema that describes one."""
+    """Returns the path of a volume on the node; empty without one, as in a schema that describes such a volume."""
     path = value.get("path") if isinstance(value, dict) else value
     return _scalar(path) if path else ""
 
 
 def _account(value: Any) -> str:
-    """Returns the name of a service account; empty for the one that a pod has without any."""
+    """Returns the name of a service account; empty for a pod's default one."""
     name = value.get("name") if isinstance(value, dict) else value
     return "" if name in _NO_ACCOUNT else _scalar(name)
 
 
 def _scalar(value: Any) -> str:
-    """Returns a setting as text; empty for what is no scalar."""
+    """Returns a setting as text; empty if it is not a scalar."""
     return "" if isinstance(value, dict | list) else str(value)
 
 
@@ -143,7 +146,7 @@ def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
 
 
 def _owners(document: dict[str, Any]) -> str:
-    """Returns the owners of an object in one form, to be compared."""
+    """Returns an object's owners in canonical form, for comparison."""
     metadata = documents.mapping(document, "metadata")
     return _canonical(metadata.get("ownerReferences") or [])
 

@@ -1,1 +1,2 @@
-"""What Kubernetes is, as every side knows it: host, untrusted process, masker, benchmark. Imports nothing of ours."""
+"""Facts about Kubernetes that every side shares: host, untrusted process, masker, benchmark. Imports nothing of
+ours."""

@@ -1,6 +1,6 @@
 """Parts of an object that every side reads: labels, conditions, the controller, replicas and images.
 
-An object may come from a stranger: a value of another type than the API has says nothing.
+An object may come from a stranger: values of unexpected types are ignored.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContai
 
 
 def mapping(value: Any, key: str) -> dict[str, Any]:
-    """Returns a member that is an object; an empty one where it is none."""
+    """Returns a member that is an object; an empty one if it is not."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, dict) else {}
 
 
 def number(value: Mapping[str, Any], key: str, default: int = 0) -> int:
-    """Returns a member that is a whole number; the default where it is none."""
+    """Returns a member that is a whole number; the default if it is not."""
     found = value.get(key)
     return found if isinstance(found, int) and not isinstance(found, bool) else default
 
@@ -42,7 +42,7 @@ def has_condition(status: Mapping[str, Any], name: str) -> bool:
 
 
 def controller(metadata: Mapping[str, Any]) -> str:
-    """Returns what controls an object: `ReplicaSet/web-7d4b9c6f5`; empty where nothing does."""
+    """Returns an object's controller, such as `ReplicaSet/web-7d4b9c6f5`; empty without one."""
     owners = metadata.get("ownerReferences")
     for one in owners if isinstance(owners, list) else ():
         if isinstance(one, dict) and one.get("controller") is True:
@@ -51,7 +51,7 @@ def controller(metadata: Mapping[str, Any]) -> str:
 
 
 def replicas(body: Any) -> int | None:
-    """Returns how many replicas an object has, or the body of a request asks for. A list is a JSON patch."""
+    """Returns the number of replicas of an object or in a request's body. A list is a JSON patch."""
     value: Any = mapping(body, "spec").get("replicas")
     for one in body if isinstance(body, list) else ():
         if isinstance(one, dict) and one.get("path") == "/spec/replicas":
@@ -60,19 +60,19 @@ def replicas(body: Any) -> int | None:
 
 
 def images(document: Any) -> Iterator[str]:
-    """Yields the images of all containers, and of volumes that hold an image, wherever their pods' templates are."""
+    """Yields the images of all containers and image volumes, wherever their pod templates are."""
     for each in walk(document):
         for key in _CONTAINERS & each.keys():
             yield from _of_containers(each[key])
-        # Attack: a volume brings the files of an image that no container names.
+        # Attack: a volume mounts files from an image that no container names.
         reference = mapping(each, "image").get("reference")
         if isinstance(reference, str):
             yield reference
 
 
 def walk(document: Any) -> Iterator[dict[str, Any]]:
-    """Yields all objects in a document, itself among them."""
-    # With a list of its own and not by recursion: a stranger may have written the document.
+    """Yields all objects in a document, including itself."""
+    # An explicit stack instead of recursion: a stranger may have written the document.
     rest = [document]
     while rest:
         value = rest.pop()

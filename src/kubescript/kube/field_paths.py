@@ -13,53 +13,54 @@ __all__ = [
     "place", "plain", "spend",
 ]  # fmt: skip
 MAX: Final = 2_000
-"""Characters of a path; what stands below a longer one is one field. Attack: a key of a megabyte, above ten thousand
-fields. The schemas of large CustomResourceDefinitions have paths of several hundred."""
+"""Most characters of a path; everything below a longer one is one field. Attack: an object repeats a key of a megabyte
+in the paths of ten thousand fields. The schemas of large CustomResourceDefinitions have paths of several hundred
+characters."""
 MAX_ALL: Final = 50_000_000
-"""Characters of all paths of one object. Objects of Kubernetes have at most 1.5 MB."""
+"""Most characters of all paths of one object. Kubernetes objects have at most 1.5 MB."""
 
 _IDENTITY: Final = frozenset({
     "apiVersion", "kind", "metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.uid",
 })  # fmt: skip
-"""Fields that say which object is meant, and in which version."""
+"""Fields that identify the object and its version."""
 _MAPS: Final = frozenset({
     "annotations", "binaryData", "data", "labels", "limits", "matchLabels", "nodeSelector", "requests", "selector",
     "stringData",
 })  # fmt: skip
-"""Fields with keys that people choose. Keys may hold dots."""
+"""Fields whose keys people choose. Keys may contain dots."""
 _BARE_KEY: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 _BARE_LABEL: Final = _BARE_KEY | frozenset("./:")
 
 
 class TooManyError(Exception):
-    """There are more fields than are looked at."""
+    """An object has too many fields to read."""
 
 
 def key_step(key: str) -> str:
-    """Returns what a member adds to a path: `.image`, `["example.com/owner"]`."""
+    """Returns a member's step in a path: `.image`, `["example.com/owner"]`."""
     return f".{key}" if key and _BARE_KEY.issuperset(key) else f"[{_quote(key)}]"
 
 
 def label_step(key: str, value: str | int) -> str:
-    """Returns what an item that is known by a field adds to a path: `[web]`, `[containerPort=8080]`."""
+    """Returns the step of an item identified by a field: `[web]`, `[containerPort=8080]`."""
     if isinstance(value, int):
-        return f"[{key}={value}]"  # a number alone is a place
-    # Attack: a text that is told as the number is, of another item.
+        return f"[{key}={value}]"  # a number alone is an index
+    # Attack: a text label looks like another item's number.
     is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
     label = value if is_bare else _quote(value)
     return f"[{label}]" if key == "name" else f"[{key}={label}]"
 
 
 def _quote(text: str) -> str:
-    # Attack: a key with a Cyrillic letter that looks like another key. In ASCII it looks like none.
+    # Attack: a key with a Cyrillic letter looks like another key. Its ASCII escape does not.
     return json.dumps(text)
 
 
 def plain(path: str) -> str:
-    """Returns the path without what chooses members and items in brackets: `spec.containers.image`."""
+    """Returns the path without its bracketed keys and items: `spec.containers.image`."""
     kept, depth, is_quoted, is_escaped = [], 0, False, False
     for character in path:
-        if is_quoted:  # a key may hold any character, brackets too
+        if is_quoted:  # a key may contain any character, even brackets
             is_quoted = is_escaped or character != '"'
             is_escaped = character == "\\" and not is_escaped
             continue
@@ -82,7 +83,7 @@ def is_identity(path: str) -> bool:
 
 
 def place(path: str) -> str:
-    """Returns where the field stands: its parent. All entries of one map, and all items of one list, share a place."""
+    """Returns the field's parent. All entries of a map, and all items of a list, share one."""
     segments = plain(path).split(".")
     for position, segment in enumerate(segments):
         if segment in _MAPS:
@@ -93,13 +94,13 @@ def place(path: str) -> str:
 
 
 def covers(outer: str, inner: str) -> bool:
-    """Says whether the one path is the other, or leads to it."""
+    """Says whether `outer` is `inner` or an ancestor of it."""
     return inner.startswith(outer) and inner[len(outer) : len(outer) + 1] in {"", ".", "["}
 
 
 def list_named(body: Any) -> tuple[str, ...]:
-    """Returns the paths of all fields that a request's body names, with `[]` for each item of a list. A body that is a
-    list is a JSON patch. Raises TooManyError."""
+    """Returns the paths of all fields that a request's body names, with `[]` for list items. A body that is a list is a
+    JSON patch. Raises TooManyError."""
     if not isinstance(body, list):
         return tuple(_leaves(body, ""))
     found: list[str] = []
@@ -111,7 +112,7 @@ def list_named(body: Any) -> tuple[str, ...]:
             found += _leaves(operation.get("value"), path)
             if operation.get("op") == "move":
                 found.append(of_pointer(str(operation.get("from", ""))))
-        elif path == "metadata.resourceVersion":  # holds the object to its version; other tests change nothing either
+        elif path == "metadata.resourceVersion":  # pins the object to its version; other tests change nothing either
             found.append(path)
     return tuple(found)
 
@@ -128,15 +129,15 @@ def of_pointer(pointer: str) -> str:
 
 
 def spend(left: int, path: str) -> int:
-    """Returns how many characters of paths are left. Raises TooManyError."""
+    """Returns how many characters of paths remain. Raises TooManyError."""
     if len(path) > left:
         raise TooManyError(f"an object has fields whose paths have more than {MAX_ALL:,} characters")
     return left - len(path)
 
 
 def _leaves(value: Any, path: str) -> Iterator[str]:
-    """Yields the paths of all scalars, and of empty objects and lists, in their order."""
-    # With a list of its own and not by recursion: a stranger may have written the body.
+    """Yields the paths of all scalars, and of empty objects and lists, in order."""
+    # An explicit stack instead of recursion: a stranger may have written the body.
     rest: list[tuple[Any, str]] = [(value, path)]
     left = MAX_ALL
     while rest:
@@ -145,7 +146,7 @@ def _leaves(value: Any, path: str) -> Iterator[str]:
         if len(path) > MAX:
             yield path
         elif isinstance(value, dict) and value:
-            # What begins so is a directive of a strategic merge patch.
+            # Keys that begin with `$` are directives of a strategic merge patch.
             keys = [key for key in reversed(value) if not str(key).startswith("$")]
             rest.extend((value[key], f"{path}.{key}" if path else str(key)) for key in keys)
         elif isinstance(value, list) and value:

@@ -1,10 +1,10 @@
-"""The resources that are built into Kubernetes: their kinds, names, whether they are namespaced, and subresources.
+"""Kubernetes' built-in resources: their kinds, names, whether they are namespaced, and subresources.
 
 The table was generated once from the API paths of the official client 37.0.2, and is kept short enough to read. Its
-last line is a resource of kubescript's own (`releases`), which no API server has.
+last line is kubescript's own resource (`releases`), which no API server has.
+
 `policy` uses it to match rules that name a kind, and the snapshot backend to answer as kube-apiserver would. A group
-that is listed here is "built in": a resource of it that the table does not have is unknown, and never a custom
-resource.
+listed here is "built in": any other resource in it is unknown, never a custom resource.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ _ABBREVIATIONS: Final = (
     "crds=customresourcedefinitions csr=certificatesigningrequests pc=priorityclasses"
 )
 SHORT_NAMES: Final = dict(each.split("=") for each in _ABBREVIATIONS.split())
-"""What kubectl also calls a resource → the resource."""
+"""kubectl's short name → the resource."""
 
-# The body of these subresources has another kind than their parent; a rule against that kind covers them.
+# The bodies of these subresources have another kind than their parent; a rule against that kind covers them.
 SUBRESOURCE_KINDS: Final = {
     "scale": "Scale",
     "eviction": "Eviction",
@@ -104,14 +104,14 @@ SUBRESOURCE_KINDS: Final = {
 """Subresource → kind."""
 
 READ_SUBRESOURCES: Final = frozenset({"log", "status", "scale", "approval", "ephemeralcontainers", "resize"})
-"""Subresources that GET may read in a built-in group. Every other one is unknown, or acts on GET."""
+"""Subresources that GET may read in a built-in group. All others are unknown, or have effects on GET."""
 
 WRITE_SUBRESOURCES: Final = READ_SUBRESOURCES - {"log"} | {"eviction", "binding", "finalize", "token"}
-"""Subresources that a write may name in a built-in group, where writes are permitted at all."""
+"""Subresources that a write may name in a built-in group, where writes are permitted."""
 
 
 def _parse(table: str) -> tuple[dict[str, dict[str, str]], frozenset[tuple[str, str]]]:
-    """Returns group → plural → kind, and what is namespaced."""
+    """Returns group → plural → kind, and the namespaced resources."""
     groups: dict[str, dict[str, str]] = {}
     namespaced = set()
     for line in table.strip().splitlines():
@@ -128,16 +128,16 @@ BUILT_IN: Final = _parse(_TABLE)[0]
 """Group → plural → kind."""
 
 NAMESPACED: Final = _parse(_TABLE)[1]
-"""(group, plural) of the resources that are namespaced."""
+"""(group, plural) of the namespaced resources."""
 
 
 def kind_of(group: str, resource: str) -> str | None:
-    """Returns the kind of a built-in resource; None when the table does not have it."""
+    """Returns the kind of a built-in resource; None if it is not in the table."""
     return BUILT_IN.get(group, {}).get(resource)
 
 
 def plural_of(group: str, kind: str) -> str | None:
-    """Returns the resource name of a built-in kind; None when the table does not have it."""
+    """Returns the resource name of a built-in kind; None if it is not in the table."""
     for plural, known in BUILT_IN.get(group, {}).items():
         if known == kind:
             return plural
@@ -150,11 +150,11 @@ class Place(NamedTuple):
     group: str
     plural: str
     kind: str | None
-    """None when it is not known without asking discovery."""
+    """None when only discovery can tell."""
 
 
-# API servers call these cohabitating resources, and up to 1.21 served the older ones too. OpenShift's servers show
-# rights, namespaces and security constraints under groups of their own as well. Its paths below /oapi are not parsed.
+# API servers call these cohabitating resources, and up to 1.21 also served the older ones. OpenShift's servers also
+# show rights, namespaces and security constraints under their own groups. OpenShift's paths below /oapi are not parsed.
 _STORED_TOGETHER: Final = """
 Event=events: core events.k8s.io
 DaemonSet=daemonsets: apps extensions
@@ -171,12 +171,12 @@ RoleBinding=rolebindings: rbac.authorization.k8s.io authorization.openshift.io
 ClusterRole=clusterroles: rbac.authorization.k8s.io authorization.openshift.io
 ClusterRoleBinding=clusterrolebindings: rbac.authorization.k8s.io authorization.openshift.io
 """
-"""Lines of `Kind=plural: group …`, of which each is the same objects: a rule about one of them holds for all."""
+"""Lines of `Kind=plural: group …`. The groups of a line serve the same objects: a rule about one holds for all."""
 
 
 def _parse_places(table: str) -> dict[tuple[str, str], tuple[Place, ...]]:
-    """Returns all places of each resource that is served in several."""
-    # A namespace of OpenShift has another name in its own group.
+    """Returns all places of each resource that has several."""
+    # OpenShift's own group has another name for namespaces.
     found: list[tuple[Place, ...]] = [
         (Place("", "namespaces", "Namespace"), Place("project.openshift.io", "projects", "Project"))
     ]
@@ -192,7 +192,7 @@ _PLACES: Final = _parse_places(_STORED_TOGETHER)
 
 
 def places(group: str, plural: str) -> tuple[Place, ...]:
-    """Returns all groups and resources under which the objects of a resource are served, itself among them."""
+    """Returns all groups and resources that serve the same objects, including the given one."""
     known = _PLACES.get((group, plural))
     if known is not None:
         return known
@@ -203,18 +203,18 @@ _GROUPS: Final = {plural: places(group, plural)[0].group for group, known in BUI
 
 
 def group_of(plural: str) -> str:
-    """Returns the group that a built-in resource has today; empty for the core group, and for unknown resources."""
+    """Returns the current group of a built-in resource; empty for the core group, and for unknown resources."""
     return _GROUPS.get(plural, "")
 
 
 def guess_plural(kind: str) -> str:
-    """Guesses the resource name of a custom kind: `networkpolicies` of NetworkPolicy."""
+    """Guesses the resource name of a custom kind: NetworkPolicy gives `networkpolicies`."""
     return pluralize(kind.lower())
 
 
 def pluralize(word: str) -> str:
-    """Returns the plural of a word, as authors of custom resources write it."""
-    # meta.UnsafeGuessKindToResource turns Gateway into `gatewaies`, which no API has: a rule that denies `gateways`
+    """Returns the plural of a word, as authors of custom resources form it."""
+    # meta.UnsafeGuessKindToResource turns Gateway into `gatewaies`, which no API uses: a rule that denies `gateways`
     # would not match it.
     if word.endswith(("s", "x", "ch", "sh")):
         return f"{word}es"
@@ -224,10 +224,10 @@ def pluralize(word: str) -> str:
 
 
 def full_name(group: str, resource: str) -> str:
-    """Returns a resource with its group, as kubectl and RBAC write it: `deployments.apps`, and `pods` of the core."""
+    """Returns a resource with its group, as in kubectl and RBAC: `deployments.apps`, but `pods` in the core group."""
     return f"{resource}.{group}" if group else resource
 
 
 def api_version(group: str, version: str) -> str:
-    """Returns group and version as an object's apiVersion has them: `apps/v1`, and `v1` of the core."""
+    """Returns group and version as in an object's apiVersion: `apps/v1`, but `v1` in the core group."""
     return f"{group}/{version}" if group else version

@@ -1,4 +1,4 @@
-"""The fields by which Kubernetes tells items of lists apart: its patchMergeKeys and x-kubernetes-list-map-keys."""
+"""The fields by which Kubernetes tells list items apart: its patchMergeKeys and x-kubernetes-list-map-keys."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _LIST_KEYS: Final = (
 )  # fmt: skip
 """In the order in which they are tried."""
 ALL: Final = frozenset(_LIST_KEYS) | {"protocol"}
-"""With the second key of ports, which tells none apart by itself."""
+"""Includes the second key of ports, which is not unique alone."""
 
 
 def list_key(*lists: list[Any]) -> str | None:
-    """Returns the field by which the items of all these lists are told apart; None where each is known by its place."""
+    """Returns the field that tells the items of all these lists apart; None where items are known by index."""
     for key in _LIST_KEYS:
         if all(tells_apart(key, each) for each in lists):
             return key
@@ -23,7 +23,7 @@ def list_key(*lists: list[Any]) -> str | None:
 
 
 def tells_apart(key: str, values: list[Any]) -> bool:
-    """Says whether each of these items has a value of its own in this field."""
+    """Says whether this field is unique in each of these items."""
     seen = set()
     for value in values:
         label = value.get(key) if isinstance(value, dict) else None

@@ -1,7 +1,7 @@
-"""The paths of an API server: what one leads to, and how it is made of its parts.
+"""The paths of an API server: how to split one into its parts and build one from them.
 
-Nothing here checks a path. What may be sent at all is decided by `request.info`, which refuses every path that two
-programs can read in two ways before it takes one apart with these functions.
+These functions check nothing. `request.info` decides what may be sent, and refuses every path that two programs can
+read in two ways before it splits one with these functions.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ Key = tuple[str, str, str, str]
 """Group, resource, namespace and name of an object."""
 
 _OF_NAMESPACES: Final = frozenset({"finalize", "status"})
-"""The subresources of a namespace: any other word in their place is a resource in the namespace."""
+"""The subresources of a namespace: any other word in this position is a resource in the namespace."""
 
 
 class Location(NamedTuple):
-    """What a path leads to: a collection, an object, or a subresource. A namespace is in no namespace."""
+    """The target of a path: a collection, an object, or a subresource. A namespace itself has no namespace."""
 
     group: str
     version: str
@@ -35,7 +35,7 @@ class Location(NamedTuple):
 
 
 def locate(path: Sequence[str]) -> Location | None:
-    """Returns what the segments lead to; None for what is no resource: health, versions, discovery."""
+    """Returns the target of the segments; None for paths that are not resources: health, versions, discovery."""
     found = split_root(path)
     if found is None:
         return None
@@ -45,7 +45,7 @@ def locate(path: Sequence[str]) -> Location | None:
 
 
 def split_root(path: Sequence[str]) -> tuple[str, str, Sequence[str]] | None:
-    """Returns group, version and the segments behind them; None for a path without a resource."""
+    """Returns group, version and the remaining segments; None for a path without a resource."""
     if len(path) > 2 and path[0] == "api":
         return "", path[1], path[2:]
     if len(path) > 3 and path[0] == "apis":
@@ -54,22 +54,23 @@ def split_root(path: Sequence[str]) -> tuple[str, str, Sequence[str]] | None:
 
 
 def split_namespace(parts: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Returns the namespace, and the segments from the resource on; no namespace for a path of a namespace itself."""
+    """Returns the namespace, and the segments from the resource on; no namespace for the path of a namespace itself."""
     if len(parts) > 2 and parts[0] == "namespaces" and parts[2] not in _OF_NAMESPACES:
         return parts[1], parts[2:]
     return "", parts
 
 
 def root(group: str, version: str) -> tuple[str, ...]:
-    """Returns the first segments of all paths of a version: `apis`, `apps`, `v1`; of the core group `api`, `v1`."""
+    """Returns the first segments of all paths of a version: `apis`, `apps`, `v1`; for the core group `api`, `v1`."""
     return ("apis", group, version) if group else ("api", version)
 
 
 def join(
     group: str, version: str, resource: str, namespace: str | None = None, name: str | None = None
 ) -> tuple[str, ...]:
-    """Returns the path of one object, or without a name of all in a namespace or in the cluster."""
-    # An empty text stays an empty segment, which no request may have: it must not widen the path to the whole cluster.
+    """Returns the path of one object, or without a name, of all objects in a namespace or in the cluster."""
+    # An empty text stays an empty segment, which every request refuses: it must not widen the path to the whole
+    # cluster.
     within = () if namespace is None else ("namespaces", namespace)
     last = (resource,) if name is None else (resource, name)
     return (*root(group, version), *within, *last)

@@ -1,4 +1,4 @@
-"""How Kubernetes writes amounts: `250m`, `1Gi`, `1e3`."""
+"""Amounts as Kubernetes writes them: `250m`, `1Gi`, `1e3`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Final
 __all__ = ["BINARY", "DECIMAL", "LONGEST", "parse"]
 
 DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-"""Suffixes of the powers of 1000, from -3 on."""
+"""Suffixes of the powers of 1000, starting at -3."""
 BINARY: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 """Suffixes of the powers of 1024."""
 LONGEST: Final = 100
-"""Characters of a quantity."""
+"""Most characters of a quantity."""
 
-# Attack: "1e999999999", which has a billion digits. No cluster has a quantity beyond this limit.
+# Attack: a quantity such as "1e999999999" has a billion digits. No real cluster exceeds this limit.
 _LARGEST: Final = 2**80
-# The forms of Kubernetes' own parser, resource.ParseQuantity. "K" is in use, though only "k" is right.
+# The syntax of Kubernetes' own parser, resource.ParseQuantity. "K" is in use, though only "k" is correct.
 _FORM: Final = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:([KMGTPE]i)|([numkKMGTPE])|[eE]([+-]?\d{1,3}))?", re.ASCII)
 _POWERS: Final = {suffix: power for power, suffix in enumerate(DECIMAL, -3)}
 _FACTORS: Final = {suffix: 1024**power for power, suffix in enumerate(BINARY)}
 
 
 def parse(text: str) -> tuple[int, int] | None:
-    """Returns numerator and denominator of the number behind a text; None when it is none."""
+    """Returns numerator and denominator of a quantity; None when the text is not one."""
     form = _FORM.fullmatch(text) if len(text) <= LONGEST else None
     if form is None:
         return None

@@ -1,5 +1,5 @@
-"""Label and field selectors, read and applied as kube-apiserver does. The host picks objects of a saved cluster with
-them, and the worker planned objects."""
+"""Label and field selectors, read and applied as kube-apiserver does. The host selects objects of a saved cluster with
+them, the worker planned objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 __all__ = ["SelectorError", "fields", "labels", "list_indexed"]
 
 Predicate = Callable[[Mapping[str, Any]], bool]
-"""Takes an object with at least its metadata decoded."""
+"""A check of an object, of which at least the metadata is decoded."""
 
 _KEY: Final = r"(?:[A-Za-z0-9.-]+/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?"
 _VALUE: Final = r"[-A-Za-z0-9_.]*"
@@ -21,7 +21,7 @@ _TERM: Final = re.compile(
 _OPERATOR: Final = re.compile("!=|==?")
 _INTEGER: Final = re.compile(r"-?[0-9]{1,63}")  # as long as a label may be
 _ANY_FIELD: Final = frozenset({"metadata.name", "metadata.namespace"})
-"""Fields that every resource is indexed by."""
+"""Fields that are indexed for every resource."""
 _EVENT: Final = frozenset(
     {
         f"involvedObject.{part}"
@@ -54,11 +54,13 @@ _DEFAULTS: Final = {
 
 
 class SelectorError(ValueError):
-    """The selector cannot be read, or names a field the API server does not index. Its text is the server's message."""
+    """The selector cannot be read, or names a field that the API server does not index. Its text is the server's
+    message."""
 
 
 def labels(selector: str) -> Predicate | None:
-    """Returns a check of an object's labels; None for an empty selector, which matches all. Raises SelectorError."""
+    """Returns a predicate on an object's labels; None for an empty selector, which matches all. Raises
+    SelectorError."""
     checks: list[Callable[[Mapping[str, str]], bool]] = []
     text = selector.rstrip()
     position = 0
@@ -87,8 +89,8 @@ def list_indexed(group: str, resource: str) -> frozenset[str]:
 
 
 def fields(selector: str, known: frozenset[str] | None = None) -> tuple[Predicate | None, bool]:
-    """Returns a check of an object's fields, and whether it needs more than the metadata. Raises SelectorError, which a
-    field that is not `known` does too; with None, any field may be named."""
+    """Returns a predicate on an object's fields, and whether it needs more than the metadata. Raises SelectorError,
+    also for a field that is not in `known`; with None, any field may be named."""
     parts = re.split(r"(?<!\\),", selector)
     terms = [_field_term(part, known) for part in parts if part]
     if not terms:
@@ -102,7 +104,7 @@ def fields(selector: str, known: frozenset[str] | None = None) -> tuple[Predicat
 
 
 def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
-    """Returns one term of a label selector, as a check of an object's labels."""
+    """Returns one term of a label selector, as a predicate on an object's labels."""
     key = match["k1"] or match["k2"] or match["k3"] or match["k4"]
     operator = match["op"]
     if match["absent"]:
@@ -120,7 +122,7 @@ def _requirement(match: re.Match[str]) -> Callable[[Mapping[str, str]], bool]:
 
 
 def _is_in(key: str, values: frozenset[str], *, member: bool) -> Callable[[Mapping[str, str]], bool]:
-    """Returns a check whether the label's value is among `values`, or is not."""
+    """Returns a predicate on whether the label's value is among `values`, or is not."""
 
     # `in` needs the label; `notin` and `!=` also match objects without it.
     def check(own: Mapping[str, str]) -> bool:
@@ -130,7 +132,8 @@ def _is_in(key: str, values: frozenset[str], *, member: bool) -> Callable[[Mappi
 
 
 def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]], bool]:
-    """Returns the check of `>` or `<`, which picks objects whose label is an integer above, or below, this one."""
+    """Returns the predicate of `>` or `<`, which selects objects whose label is an integer above, or below, this
+    one."""
     if not _INTEGER.fullmatch(text):
         raise SelectorError(f"for 'Gt', 'Lt' operators, the value must be an integer: {text!r}")
     bound = int(text)
@@ -146,7 +149,7 @@ def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]]
 
 def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool]:
     """Returns field, value, and whether they must be equal. Raises SelectorError."""
-    # Attack: 16,000 blanks before a field, of which one pattern for the whole term tries every part.
+    # Attack: a selector has 16,000 spaces before a field, at which a single pattern for the whole term would backtrack.
     operator = _OPERATOR.search(term)
     if operator is None:
         raise SelectorError(f"invalid selector: {term!r}; can't understand {term!r}")
@@ -158,7 +161,7 @@ def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool
 
 
 def _field(item: Mapping[str, Any], path: str) -> str:
-    """Returns the value of a field as the API server indexes it: always a text."""
+    """Returns the value of a field as the API server indexes it, which is always text."""
     if path == "source":
         path = "source.component"
     value: Any = item

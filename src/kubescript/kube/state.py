@@ -1,6 +1,6 @@
-"""What an object does, as its status tells: whether it runs, whether it is well, whether it is on its way out.
+"""An object's state, from its status: whether it is running, healthy, or being deleted.
 
-The rules about removals need it.
+Rules about removals need it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _PHASES: Final = {
     ("PersistentVolume", "Released"): False,
     ("PersistentVolume", "Failed"): False,
 }
-"""Kind and phase → whether it runs, or is in use."""
+"""Kind and phase → whether it is running, or in use."""
 _SCALED: Final = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Rollout", "StatefulSet"})
 
 
 class State(NamedTuple):
-    """What an object does. None: its kind says nothing of it."""
+    """An object's state. None: its kind has no such state."""
 
     running: bool | None
     healthy: bool | None
@@ -39,7 +39,7 @@ class State(NamedTuple):
 
 
 def of(document: dict[str, Any], kind: str = "") -> State:
-    """Returns what an object does; `kind` is used where the object, as an item of a list, does not say its own."""
+    """Returns an object's state; `kind` is used where the object, as an item of a list, does not contain its own."""
     metadata, status = documents.mapping(document, "metadata"), documents.mapping(document, "status")
     named = document.get("kind")
     kind = named if isinstance(named, str) and named else kind
@@ -59,7 +59,7 @@ def of(document: dict[str, Any], kind: str = "") -> State:
 
 
 def _of_replicas(document: dict[str, Any], kind: str) -> tuple[bool | None, bool | None]:
-    """Judges a workload that has replicas."""
+    """Returns whether a workload with replicas is running and healthy."""
     metadata = documents.mapping(document, "metadata")
     spec = documents.mapping(document, "spec")
     status = documents.mapping(document, "status")
@@ -67,21 +67,21 @@ def _of_replicas(document: dict[str, Any], kind: str) -> tuple[bool | None, bool
     running, healthy = _of_pods(wanted, documents.number(status, "readyReplicas"))
     if healthy is None:
         return running, None
-    # A controller that has not seen the newest generation tells of an older one.
+    # The status of a controller that has not seen the newest generation is out of date.
     is_stale = documents.number(status, "observedGeneration") < documents.number(metadata, "generation")
     is_rolling = kind == "Deployment" and documents.number(status, "updatedReplicas") < wanted
     return running, healthy and not is_stale and not is_rolling
 
 
 def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
-    """Returns whether a workload runs, and whether it is well. One of which no pod is ready may be starting."""
+    """Returns whether a workload is running and healthy. One without ready pods may be starting."""
     if wanted == 0:
         return False, None
     return (True if ready else None), ready >= wanted
 
 
 def _of_job(document: dict[str, Any]) -> bool | None:
-    """Says whether a Job runs; None where its status does not tell."""
+    """Says whether a Job is running; None where its status does not show it."""
     status = documents.mapping(document, "status")
     if documents.has_condition(status, "Complete") or documents.has_condition(status, "Failed"):
         return False

@@ -1,1 +1,1 @@
-"""The decision which requests may be sent: the rules, and what discovery says that the rules name."""
+"""Decides which requests may be sent, by the rules and by what discovery finds for the names in them."""

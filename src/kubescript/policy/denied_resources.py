@@ -1,4 +1,4 @@
-"""The rules of the operator's about objects that scripts do not get: what each names. `policy` decides by them."""
+"""The operator's rules about objects that scripts do not get, and what each rule names. `policy` decides by them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kubescript.request import request
 __all__ = ["DEFAULT_RULES", "DeniedResource", "Serve", "is_any", "list_built_in"]
 
 Serve = Literal["nothing", "metadata"]
-"""What a rule leaves of its objects."""
+"""The part of its objects that a rule still serves."""
 
 _BELOW: Final = kinds.READ_SUBRESOURCES | kinds.WRITE_SUBRESOURCES | request.CONNECT | set(kinds.SUBRESOURCE_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
 class DeniedResource:
-    """A rule against objects that no script may touch, or of which it may read the metadata alone.
+    """A rule against objects that scripts may not touch, or whose metadata alone they may read.
 
     A field that is empty or "*" matches everything. The core group is written "core".
     """
@@ -35,7 +35,7 @@ class DeniedResource:
 
     @property
     def id(self) -> str:
-        """The rule's name in decisions and in the audit: `core/Secret`, `core/serviceaccounts/token`."""
+        """The rule's name in decisions and in the audit log: `core/Secret`, `core/serviceaccounts/token`."""
         parts = (self.group, self.version, self.kind, self.resource)
         named = [part for part in parts if not is_any(part)]
         return "/".join(named) or "everything"
@@ -48,8 +48,8 @@ class DeniedResource:
         return "" if self.group == "core" else self.group
 
     def names(self, offered: Mapping[str, str]) -> bool:
-        """Says whether a group that offers these (`certificates`, `certificates/status` → kind) has what the rule
-        names."""
+        """Says whether a group that offers these (`certificates`, `certificates/status` → kind) serves anything the
+        rule names."""
         wanted = self.kind.lower()
         for name, kind in offered.items():
             parent = name.partition("/")[0]
@@ -60,7 +60,7 @@ class DeniedResource:
 
     @property
     def built_in(self) -> bool:
-        """Whether what the rule names is built into Kubernetes, so that it exists without asking discovery."""
+        """Whether the rule names something built into Kubernetes, which exists without asking discovery."""
         return _is_built_in(self)
 
 
@@ -78,7 +78,7 @@ def is_any(field: str) -> bool:
 
 @functools.lru_cache
 def _is_built_in(rule: DeniedResource) -> bool:
-    """Says whether what a rule names is built in, with the subresources that it may have."""
+    """Says whether a rule names something built in, including possible subresources."""
     if is_any(rule.kind) and is_any(rule.resource):
         return True
     offers = map(_with_subresources, list_built_in(rule))
@@ -86,7 +86,7 @@ def _is_built_in(rule: DeniedResource) -> bool:
 
 
 def list_built_in(rule: DeniedResource) -> list[dict[str, str]]:
-    """Returns the resources and kinds of each built-in group that the rule is about."""
+    """Returns the resources and kinds of each built-in group that the rule covers."""
     if rule.api_group is None:
         return list(kinds.BUILT_IN.values())
     return [kinds.BUILT_IN.get(rule.api_group, {})]

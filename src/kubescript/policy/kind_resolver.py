@@ -1,8 +1,8 @@
-"""What the cluster serves, from its own discovery: the kind of a custom or aggregated resource, and whether a rule
-names anything. The policy needs both to decide on rules that name a kind.
+"""The cluster's own discovery: the kind of a custom or aggregated resource, and whether a rule names anything. The
+policy needs both to decide on rules that name a kind.
 
-Answers are remembered for a minute, because a definition that is deleted and created again under the same plural may
-have another kind. Misses are not remembered, because a definition may come later.
+Answers are cached for a minute, because a definition that is deleted and recreated under the same plural may have
+another kind. Misses are not cached, because a definition may be added later.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ __all__ = ["Catalogue", "KindResolver"]
 log = logging.getLogger(__name__)
 
 _FRESH_S: Final = 60.0
-"""Seconds: a definition that was made anew under the same plural may have another kind."""
+"""Seconds that an answer is cached: a definition recreated under the same plural may have another kind."""
 _CALL_S: Final = 10.0
-# Group versions that are remembered. Large clusters have some hundred.
+# Group versions that are cached. Large clusters have a few hundred.
 _MAX_KNOWN: Final = 1_000
 _MAX_BYTES: Final = 8 * 1024 * 1024
-# Attack: an API server that has any version a script can think of, with hundreds of thousands of names in each.
+# Attack: an API server claims to serve any version a script can think of, with hundreds of thousands of names in each.
 _MAX_GROUPS: Final = 5_000
 _MAX_NAMES: Final = 5_000
-"""Resources and subresources of one group version; the core group has some fifty."""
+"""Resources and subresources of one group version; the core group has about fifty."""
 _MAX_REMEMBERED: Final = 100_000
-"""Resources and subresources of all that are remembered."""
+"""Resources and subresources in the whole cache."""
 _MAX_NAME: Final = 253
-"""Characters of the longest name that Kubernetes accepts."""
-# Attack: a group or version such as `../../api/v1`, which would become a part of a path.
+"""Most characters of a name in Kubernetes."""
+# Attack: a group or version such as `../../api/v1` would become part of a path.
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _VERSION: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _Document = TypeVar("_Document", bound=msgspec.Struct)
@@ -61,7 +61,7 @@ class _Version(msgspec.Struct):
 
     @property
     def is_one(self) -> bool:
-        """Whether an API server can have such a version."""
+        """Whether the version is valid for an API server."""
         return len(self.version) <= _MAX_NAME and bool(_VERSION.fullmatch(self.version))
 
 
@@ -71,7 +71,7 @@ class _Group(msgspec.Struct):
 
     @property
     def is_one(self) -> bool:
-        """Whether an API server can have such a group."""
+        """Whether the group and its versions are valid for an API server."""
         has_name = len(self.name) <= _MAX_NAME and bool(_GROUP.fullmatch(self.name))
         return has_name and all(version.is_one for version in self.versions)
 
@@ -80,7 +80,7 @@ class Catalogue(msgspec.Struct):
     """The groups of a cluster."""
 
     groups: list[_Group]
-    # True when the catalogue was made from a few saved objects: a group or kind that is missing in it may exist.
+    # True when the catalogue was made from a few saved objects: groups or kinds missing from it may still exist.
     partial: bool = False
 
     def versions(self, group: str) -> list[str]:
@@ -90,20 +90,20 @@ class Catalogue(msgspec.Struct):
         return [each.version for one in self.groups if one.name == group for each in one.versions]
 
     def every(self) -> dict[str, list[str]]:
-        """Returns each group, the core group too, with its versions."""
+        """Returns each group, including the core group, with its versions."""
         found: dict[str, list[str]] = {}
         for one in self.groups:
             found.setdefault(one.name, []).extend(each.version for each in one.versions)
         return {**found, "": ["v1"]}
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
 for _type in (_Resources, Catalogue):
     msgspec.json.Decoder(_type)
 
 
 class KindResolver:
-    """Implements `policy.Resolver` and `policy.Named`. Many threads call it at once."""
+    """The implementation of `policy.Resolver` and `policy.Named`. Safe for use from many threads."""
 
     def __init__(self, cluster: base.Cluster) -> None:
         self._cluster = cluster
@@ -131,8 +131,8 @@ class KindResolver:
         timeout_s: float = _CALL_S,
         cancel: cancellation.Cancellation | None = None,
     ) -> bool | None:
-        """Says whether the group of `rule` has what the rule names, or is not served; None when the cluster does not
-        tell."""
+        """Says whether the group of `rule` serves what the rule names, or is not served at all; None when the cluster
+        does not answer."""
         deadline = time.monotonic() + min(timeout_s, _CALL_S)
         cancel = cancel or cancellation.Cancellation()
         found = self.catalogue(deadline, cancel)
@@ -150,7 +150,7 @@ class KindResolver:
         return False if all(offers) else None
 
     def catalogue(self, deadline: float, cancel: cancellation.Cancellation) -> Catalogue | None:
-        """Returns the groups that the cluster serves; None when it does not tell by `deadline` (time.monotonic)."""
+        """Returns the groups that the cluster serves; None when it does not answer by `deadline` (time.monotonic)."""
         with self._lock:
             when, found = self._catalogue
         if found is not None and time.monotonic() - when < _FRESH_S:
@@ -165,7 +165,8 @@ class KindResolver:
     def list_offers(
         self, group: str, version: str, deadline: float, cancel: cancellation.Cancellation
     ) -> dict[str, str]:
-        """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster is silent until `deadline`."""
+        """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster does not answer by
+        `deadline`."""
         known = self._recall(group, version)
         left = deadline - time.monotonic()
         return known or self._ask(group, version, left, cancel)
@@ -177,20 +178,20 @@ class KindResolver:
         return kinds if is_fresh else {}
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
-        """Asks the cluster for the kinds of a group version; none where it does not answer in time."""
+        """Asks the cluster for the kinds of a group version; empty when it does not answer in time."""
         path = "/" + "/".join(paths.root(group, version))
         found = self._fetch(path, _Resources, timeout_s, cancel)
         kinds = _kinds(found.resources) if found is not None else {}
         log.debug("asked which kinds %s/%s has", group, version, extra={"event": "discovery.call"})
-        if kinds:  # attack: a script invents groups without end; only groups that exist are remembered
+        if kinds:  # attack: a script invents endless groups, so only groups that exist are cached
             self._remember((group, version), kinds)
         return kinds
 
     def _fetch(
         self, path: str, shape: type[_Document], timeout_s: float, cancel: cancellation.Cancellation
     ) -> _Document | None:
-        """Returns one document; None when there is none, or none in time."""
-        # Attack: a hostile API server names 100,000 groups, each of which is asked for when the time is long over.
+        """Returns one document; None when it does not exist or does not arrive in time."""
+        # Attack: a hostile API server names 100,000 groups, which would all be queried long after the deadline.
         if timeout_s <= 0 or cancel.cancelled:
             return None
         call = request.Request("GET", path, (), verb="get", is_resource=False)
@@ -204,7 +205,7 @@ class KindResolver:
             return None
 
     def _remember(self, key: tuple[str, str], kinds: dict[str, str]) -> None:
-        """Keeps kinds, and forgets the oldest ones where there are too many."""
+        """Caches kinds, and evicts the oldest entries when there are too many."""
         with self._lock:
             self._known.pop(key, None)
             held = len(kinds) + sum(len(known) for _, known in self._known.values())
@@ -215,13 +216,13 @@ class KindResolver:
 
 
 def _is_plausible(found: Catalogue) -> bool:
-    """Says whether each group is one that an API server can have, and there are not too many."""
+    """Says whether each group is valid for an API server, and their number is plausible."""
     few = sum(1 + len(one.versions) for one in found.groups) <= _MAX_GROUPS
     return few and all(one.is_one for one in found.groups)
 
 
 def _kinds(resources: list[_Resource]) -> dict[str, str]:
-    """Maps the name of each resource to its kind; empty when there are more or longer ones than is plausible."""
+    """Maps the name of each resource to its kind; empty when the resources are implausibly many or long."""
     if len(resources) > _MAX_NAMES:
         return {}
     if any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):

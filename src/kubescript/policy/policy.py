@@ -1,4 +1,4 @@
-"""The decision whether a request may be sent, on its parsed fields alone. It does no I/O and keeps no state.
+"""Decides whether a request may be sent, on its parsed fields alone, without I/O or state.
 
 A rule denies its objects altogether, or serves their metadata alone. The policy denies the unknown: an unknown
 subresource of a built-in group, a request whose kind a rule depends on and that cannot be resolved, a verb that is not
@@ -29,32 +29,31 @@ Writes = Literal["off", "plan", "direct"]
 """How a cluster may be changed."""
 
 Verdict = Literal["allow", "deny", "plan", "direct"]
-"""`plan`: try it and write it down. `direct`: try it, and send it when no rule objects."""
+"""`plan`: dry-run it and add it to a plan. `direct`: dry-run it, and send it when no rule objects."""
 
 Resolver = Callable[[str, str, str], str | None]
-"""(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when it is not known."""
+"""(group, version, resource) of a custom or aggregated API → its kind, from discovery; None when unknown."""
 
 
 Named = Callable[[denied_resources.DeniedResource], bool | None]
-"""Says whether the group of a rule has what the rule names, or is not served at all; None when that is not known."""
+"""A check whether the group of a rule serves what the rule names, or is not served at all; None when unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """The verdict and, unless it is "allow", the rule, the reason and what to do instead, as text for the model. It
-    quotes no name of the request, which may be the cluster's."""
+    quotes no names from the request, which may come from the cluster."""
 
     verdict: Verdict
     rule: str = ""
-    """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource,
-    policy.unresolved_kind, policy.mistaken_rule, policy.releases.
-    With `serve="metadata"`: the operator's rule, `core/Secret`."""
+    """Stable id: policy.read_only, policy.tunnel, policy.subresource, policy.denied_resource, policy.unresolved_kind,
+    policy.mistaken_rule, policy.releases. With `serve="metadata"`: the operator's rule, `core/Secret`."""
     reason: str = ""
     instead: str = ""
     serve: Literal["whole", "metadata"] = "whole"
-    """What of the objects an allowed request may bring."""
+    """The part of the objects that an allowed request may return."""
     kind: str = ""
-    """With `serve="metadata"`: the kind of the objects; empty when it is not known."""
+    """With `serve="metadata"`: the kind of the objects; empty when unknown."""
 
 
 ALLOW: Final = Decision("allow")
@@ -68,7 +67,7 @@ _DENY_RELEASES: Final = Decision(
 )
 
 _READS: Final = frozenset({"get", "list", "watch"})
-# These POSTs store nothing: they are the API's way to ask a question.
+# These POSTs store nothing: they are how the API asks questions.
 _QUESTIONS: Final = frozenset({
     ("authorization.k8s.io", "v1", "selfsubjectaccessreviews"),
     ("authorization.k8s.io", "v1", "selfsubjectrulesreviews"),
@@ -87,13 +86,13 @@ _INSTEAD_OF: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the operator permits. `defaults` hold in addition to `rules`; pass () to drop them."""
+    """The operator's permissions. `defaults` hold in addition to `rules`; pass () to drop them."""
 
     writes: Writes = "off"
     rules: tuple[denied_resources.DeniedResource, ...] = ()
     defaults: tuple[denied_resources.DeniedResource, ...] = denied_resources.DEFAULT_RULES
     releases: bool = False
-    """Whether Helm releases may be read: the toolset `helm` is on."""
+    """Whether Helm releases may be read: the toolset `helm` is enabled."""
     resolve: Resolver = lambda _group, _version, _resource: None
     named: Named = lambda _rule: None
 
@@ -107,7 +106,7 @@ class Policy:
         return _tunnel(call) or _subresource(call) or ruled or self._verb(call)
 
     def _apply_rules(self, call: request.Request) -> Decision | None:
-        """Returns what the rules say; of several that cover the request the strictest."""
+        """Returns the rules' decision, the strictest if several cover the request."""
         metadata: denied_resources.DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
             hit = self._matches(rule, call)
@@ -130,22 +129,22 @@ class Policy:
             return None
         if not self.releases:
             return _DENY_RELEASES
-        # The built-in rule for Secrets does not apply, since the masking process passes no Secret of a release. A rule
-        # of the operator's for Secrets or ConfigMaps does.
+        # The built-in rule for Secrets does not apply, since the masking process never passes a release's Secret. The
+        # operator's own rules for Secrets or ConfigMaps do apply.
         ruled = replace(self, defaults=())._apply_rules(releases.holder(call))
         if ruled is None or (ruled.serve == "metadata" and call.verb == "list"):
             return None
         return _deny_content(ruled) if ruled.serve == "metadata" else ruled
 
     def _is_mistaken(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool:
-        """Says whether `rule` is about the group of the request and names nothing in it, as far as discovery tells."""
-        # A spelling mistake in a rule must not pass for a permission: a mistaken rule denies its whole group.
+        """Says whether `rule` is about the request's group but names nothing in it, as far as discovery answers."""
+        # A typo in a rule must not act as a permission: a mistaken rule denies its whole group.
         groups = map(_group_name, kinds.places(call.group, call.resource))
         about = not denied_resources.is_any(rule.group) and rule.group in groups
         return about and not rule.built_in and not self.named(rule)
 
     def _matches(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool | None:
-        """Says whether `rule` covers the request; None when that depends on a kind that is not known."""
+        """Says whether `rule` covers the request; None when that depends on an unknown kind."""
         # The same objects may be served under a group that the rule does not name.
         found = [self._matches_place(rule, call, place) for place in kinds.places(call.group, call.resource)]
         if True in found:
@@ -155,7 +154,7 @@ class Policy:
     def _matches_place(
         self, rule: denied_resources.DeniedResource, call: request.Request, place: kinds.Place
     ) -> bool | None:
-        """Says whether `rule` covers one place where the objects are served; None as `_matches` does."""
+        """Says whether `rule` covers one place where the objects are served; None as in `_matches`."""
         names = {place.plural, f"{place.plural}/{call.subresource}"}
         if not (denied_resources.is_any(rule.group) or rule.group == _group_name(place)):
             return False
@@ -163,13 +162,13 @@ class Policy:
             return False
         kind = rule.kind.lower()
         below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "").lower()
-        if denied_resources.is_any(kind) or kind in names or kind == below:  # the rule may have the plural in `kind`
+        if denied_resources.is_any(kind) or kind in names or kind == below:  # the rule's `kind` may contain the plural
             return True
         known = place.kind or self.resolve(call.group, call.version, call.resource)
         return None if known is None else known.lower() == kind
 
     def _verb(self, call: request.Request) -> Decision:
-        """Allows reads and questions; decides on writes as the operator has set."""
+        """Allows reads and questions; decides on writes by the operator's setting."""
         if call.verb in _READS and call.method == "GET":
             return ALLOW
         resource = call.group, call.version, call.resource
@@ -182,7 +181,7 @@ class Policy:
 
 
 def _is_plain_read(call: request.Request) -> bool:
-    """Says whether the request reads objects themselves, and nothing below them. Of a Helm release only the list has
+    """Says whether the request reads the objects themselves, not a subresource. For Helm releases, only the list has
     metadata."""
     is_content = call.is_release and call.verb != "list"
     return call.method == "GET" and call.verb in _READS and not call.subresource and not is_content
@@ -199,7 +198,7 @@ def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> De
 
 
 def _deny_content(ruled: Decision) -> Decision:
-    """Denies a Helm release that is kept in objects of which the operator serves metadata alone."""
+    """Denies a Helm release stored in objects whose metadata alone the operator serves."""
     reason = f"only metadata of {ruled.rule} is served, and the release is kept in one"
     return Decision("deny", "policy.denied_resource", reason, "list the releases")
 
@@ -218,7 +217,7 @@ def _deny_mistaken(rule: denied_resources.DeniedResource) -> Decision:
 
 
 def _tunnel(call: request.Request) -> Decision | None:
-    """Denies what opens a tunnel, through which no policy sees."""
+    """Denies requests that open a tunnel, whose traffic no policy can see."""
     if call.subresource in request.CONNECT:
         kind = call.subresource
     elif call.verb == "proxy":
@@ -230,8 +229,8 @@ def _tunnel(call: request.Request) -> Decision | None:
 
 
 def _subresource(call: request.Request) -> Decision | None:
-    """Denies a subresource that is not on the list of known ones."""
-    # An unknown subresource may do anything, even on GET, as nodes/proxy does.
+    """Denies subresources that are not on the list of known ones."""
+    # An unknown subresource may have any effect, even on GET, as nodes/proxy has.
     if not call.subresource:
         return None
     known = _CUSTOM_SUBRESOURCES
@@ -244,7 +243,7 @@ def _subresource(call: request.Request) -> Decision | None:
 
 
 def _group_name(place: kinds.Place) -> str:
-    """Returns the group as rules name it."""
+    """Returns the group as rules write it."""
     return place.group or "core"
 
 

@@ -1,12 +1,12 @@
 """Checks that each `[[denied_resources]]` rule names something, and warns of a rule that does not.
 
-A rule that names nothing denies nothing, so a spelling mistake must not stay silent. A name that no cluster can have
-stops the start of the server. Only discovery can tell the rest, after the first answer of a cluster or in `doctor`:
+A rule that names nothing denies nothing, so a typo must not stay silent. A name that no cluster can have prevents the
+server's start. Only discovery can confirm the rest, after a cluster's first answer or in `doctor`:
 
-    the group is served, without what the rule names     a mistake: `policy` denies the group until the rule is mended
+    the group is served without the named resource       a mistake: `policy` denies the group until the rule is fixed
     the group is not served                              no mistake: the group may come later, and is denied then
     a rule without a group names nothing                 a warning; the rule denies what comes later
-    discovery does not tell                              `policy` denies the group meanwhile
+    discovery does not answer                            `policy` denies the group until it does
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 MISTAKEN: Final = "policy.mistaken_rule"
 _PATIENCE_S: Final = 5.0
 _AGAIN_S: Final = 60.0
-"""Seconds before a cluster that did not tell is asked again."""
+"""Seconds before a cluster that did not answer is asked again."""
 # Ratios of difflib: Certificat and Certificate have 0.95, networking.k8s.io and gateway.networking.k8s.io have 0.81.
 _SIMILAR: Final = 0.75
 _ALL_BUT_EQUAL: Final = 0.9
@@ -48,7 +48,7 @@ _SHAPES: Final = {
         "a plural as in RBAC: `certificates`, `pods/log`",
     ),
 }
-"""The names that the API server accepts, or * alone, and what an error says was expected."""
+"""The names that the API server accepts, or * alone, and the expectation that an error states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,15 @@ class Finding:
     rule: str
     text: str
     wrong: bool
-    """Whether the rule is mistaken, as far as is known; otherwise there is nothing to mend."""
+    """Whether the rule is mistaken, as far as is known; otherwise it needs no correction."""
     told: bool = True
-    """Whether the cluster's discovery told."""
+    """Whether the cluster's discovery answered."""
     context: str = ""
 
 
 def read(given: config.DeniedResource) -> denied_resources.DeniedResource:
-    """Converts a rule of the settings to one of the policy. Raises ConfigError for a name that no cluster can have."""
+    """Converts a rule from the settings to one of the policy. Raises ConfigError for a name that no cluster can
+    have."""
     fields = {
         "group": "*" if given.group is None else given.group.strip().lower(),
         "kind": given.kind.strip(),
@@ -86,7 +87,7 @@ def read(given: config.DeniedResource) -> denied_resources.DeniedResource:
 
 
 class Denials:
-    """The rules of one cluster that only discovery can confirm. Many threads use it at once."""
+    """The rules of one cluster that only discovery can confirm. Safe for use from many threads."""
 
     def __init__(
         self, rules: Iterable[denied_resources.DeniedResource], resolve: kind_resolver.KindResolver, context: str
@@ -100,21 +101,22 @@ class Denials:
         self._hint()
 
     def check_later(self) -> None:
-        """Runs `check` in a thread of its own."""
-        # Discovery may take seconds, and no script waits for it.
+        """Runs `check` in a separate thread."""
+        # Discovery may take seconds, and scripts should not wait for it.
         if self._is_due():
-            # In this context: a cluster may be asked with the token of the present request alone.
+            # In this context: a cluster may accept only the token of the present request.
             check = functools.partial(contextvars.copy_context().run, self.check)
             self._checking = threading.Thread(target=check, name="kubescript-rules", daemon=True)
             self._checking.start()
 
     def close(self) -> None:
-        """Waits for a check that is running, so that its warnings are not lost."""
+        """Waits for a running check, so that its warnings are not lost."""
         if self._checking is not None:
             self._checking.join(_PATIENCE_S)
 
     def check(self) -> None:
-        """Warns once of each rule that names nothing; checks rules that the cluster does not tell of a minute later."""
+        """Warns once of each rule that names nothing; rules that the cluster could not confirm are checked again a
+        minute later."""
         if not self._is_due() or not self._lock.acquire(blocking=False):
             return
         try:
@@ -128,12 +130,11 @@ class Denials:
             self._lock.release()
 
     def _is_due(self) -> bool:
-        """Says whether there are rules left, and the last check is a minute ago."""
+        """Says whether rules remain, and the last check is a minute old."""
         return bool(self._open) and time.monotonic() >= self._next
 
     def _hint(self) -> None:
-        """Warns of a rule that is similar to a built-in name, before any cluster is asked: it may be a spelling
-        mistake."""
+        """Warns of a rule that resembles a built-in name, before any cluster is asked: it may be a typo."""
         for rule in self._open:
             cutoff = _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR
             near = _near(rule, denied_resources.list_built_in(rule), cutoff)
@@ -148,7 +149,7 @@ def examine(
     timeout_s: float,
     context: str = "",
 ) -> list[Finding]:
-    """Returns the findings on those rules that name nothing, as far as the cluster tells in time."""
+    """Returns findings on rules that name nothing, as far as the cluster answers in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
     checks = [_Check(rule, resolve, until, context) for rule in rules if not rule.built_in]
     findings = (check.finding() for check in checks)
@@ -188,7 +189,7 @@ class _Check:
 
     def _absent(self, catalogue: kind_resolver.Catalogue) -> Finding:
         """Returns the finding on a rule whose group is not served."""
-        # Such a rule is no mistake, unless its group is almost equal to one that is served.
+        # Such a rule is fine, unless its group closely resembles one that is served.
         names = [one.name for one in catalogue.groups]
         close = difflib.get_close_matches(self.rule.group, names, n=1, cutoff=_ALL_BUT_EQUAL)
         hint = (
@@ -199,7 +200,7 @@ class _Check:
         return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
 
     def _mistaken(self, catalogue: kind_resolver.Catalogue) -> Finding:
-        """Returns the finding on a rule that names nothing of what is served."""
+        """Returns the finding on a rule that names nothing served."""
         group = self.rule.api_group
         near = _near(self.rule, self._offers(catalogue), _SIMILAR)
         meant = f" (did you mean {near}?)" if near else ""
@@ -209,7 +210,7 @@ class _Check:
         return self._says(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
 
     def _offers(self, catalogue: kind_resolver.Catalogue) -> Iterator[dict[str, str]]:
-        """Yields what the groups that the rule is about offer in each of their versions."""
+        """Yields the offers of each version of the groups that the rule covers."""
         group = self.rule.api_group
         groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]
         for name in groups:
@@ -221,7 +222,7 @@ class _Check:
 
 
 def _near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
-    """Returns the offered names that are most similar to the rule's name, as text; empty when none is."""
+    """Returns the offered names most similar to the rule's name, as text; empty without a similar one."""
     kinds_by_name: dict[str, str] = {}
     for offer in offers:
         kinds_by_name |= offer

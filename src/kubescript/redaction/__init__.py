@@ -1,7 +1,7 @@
 """The host's side of masking: secret values are masked before they enter the sandbox, and again in every text that
-leaves.
+leaves it.
 
-Masking itself runs in processes of its own (kubescript_masking). This room knows the calls to clusters, the key and the
+Masking itself runs in separate processes (kubescript_masking). This package has the calls to clusters, the key and the
 settings.
 """
 

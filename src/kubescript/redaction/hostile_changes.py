@@ -1,4 +1,4 @@
-"""What a masker says a write changes, read as hostile text: it may be wrong, and is never more than was bounded."""
+"""A masker's account of what a write changes, read as hostile text: it may be wrong, but its size is bounded."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from kubescript_sandbox.wire import outline, protocol
 
 __all__ = ["read"]
 
-# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+# Made before any threads start: two that decode into a type for the first time at once can crash msgspec 0.22.
 _CHANGES: Final = msgspec.json.Decoder(inspection.Changes)
 _VALUES: Final = 8
-"""Values of JSON that a row takes at most."""
+"""Most JSON values in a row."""
 _DIGITS: Final = frozenset("0123456789abcdef")
 _DIGEST: Final = 64
-"""Characters of a SHA-256 in hexadecimal."""
+"""Length of a SHA-256 in hexadecimal."""
 
 
 def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Changes:
-    """Returns the answer to a comparison of these documents. Raises ProtocolError for what is none."""
-    # Attack: eight megabytes of empty rows, which take a hundred times their size.
+    """Returns the answer to a comparison of these documents. Raises ProtocolError for an invalid one."""
+    # Attack: a masker sends eight megabytes of empty rows, which take a hundred times that memory when decoded.
     if len(answer) > inspection.MAX_CHANGES or outline.outline(answer, _VALUES * inspection.MAX_ROWS) is None:
         raise protocol.ProtocolError("more changes than there can be")
     try:

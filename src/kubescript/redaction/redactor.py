@@ -1,6 +1,6 @@
-"""The redactor of one server: bodies on their way to a script, what a write changes, and every text on its way out.
+"""The redactor of one server: it masks bodies for scripts and every outgoing text, and compares what a write changes.
 
-Masking itself is a house of its own (kubescript_masking); here is what it has to know of a call to a cluster.
+Masking itself is the package kubescript_masking; this module describes the calls to clusters to it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kubescript_sandbox.host import cancellation, spawner
 __all__ = ["Engine", "describe", "has_placeholder", "is_first_use"]
 
 _LOG_LINE_S: Final = 0.5
-"""Seconds that masking a line of the log may take: other lines wait behind this one."""
+"""Seconds that masking a log line may take: other lines wait behind it."""
 _ESCAPED: Final = b"\\u00abredacted:"
 _IN_BASE64: Final = masking.alignments(masking.OPENING)
 _WHY: Final = {
@@ -41,7 +41,7 @@ _WHY: Final = {
     "rows": "this write changes more than 20,000 fields, or 8 MiB of them, which nobody can read; change fewer fields "
     "at a time",
 }
-"""Why the masking process did not read an object."""
+"""Reasons why the masking process did not read an object."""
 _PROXY: Final = "look for a proxy between kubescript and the API server that changes compressed answers"
 _NO_API_SERVER: Final = "check that `server` in the kubeconfig is an API server, not a login page or a proxy"
 _BROKEN: Final[dict[str, tuple[str, str]]] = {
@@ -60,11 +60,11 @@ _BROKEN: Final[dict[str, tuple[str, str]]] = {
     ),
     "event": ("the watch has sent a line that is no event, or only the beginning of one", _NO_API_SERVER),
 }
-"""What is wrong with a body, and what to do about it."""
+"""Faults of a body, and what to do about each."""
 
 
 class Engine(engine.Engine):
-    """Masks the answers of clusters. Used from many threads at once; its key lives and dies with it."""
+    """The masking of clusters' answers. Safe for use from many threads; its key lives only as long as it does."""
 
     def __init__(
         self,
@@ -76,9 +76,9 @@ class Engine(engine.Engine):
         strict: bool = False,
         source: spawner.Spawner | None = None,
     ) -> None:
-        """`expressions` are the operator's rules about changes; `scripts` run at the same time at most; `source` is the
-        maskers' spawner when it has been started already. Raises ConfigError for a wrong setting. Starts nothing
-        otherwise: `prepare`, or the first use, does."""
+        """`expressions` are the operator's rules about changes; `scripts` is the most that run at the same time;
+        `source` is the maskers' spawner if already started. Raises ConfigError for a wrong setting. Otherwise starts
+        nothing; `prepare`, or the first use, does."""
         told = _settings(settings, key if key is not None else secrets.token_bytes(32), expressions)
         if expressions or settings != config.Redaction(enabled=settings.enabled):
             _check_settings(told)
@@ -87,7 +87,7 @@ class Engine(engine.Engine):
         self._user: inspection.UserInfo | None = None
 
     def of(self, owner: str, user: inspection.UserInfo) -> Engine:
-        """Returns this engine for one of several callers: with masks and maskers that no other one has."""
+        """Returns this engine for one of several callers, with its own masks and maskers."""
         own = self.of_owner(owner)
         own._user = user
         return own
@@ -97,12 +97,12 @@ class Engine(engine.Engine):
         return self._mask(call, chunks, report, echo=False)
 
     def echo(self, call: request.Request, chunks: Iterator[bytes], report: Report) -> engine.Masked:
-        """Returns a body that may repeat what the script has sent: an error, the answer to a write or a question."""
+        """Returns a body that may repeat what the script sent: an error, or the answer to a write or a question."""
         return self._mask(call, chunks, report, echo=True)
 
     def changes(self, call: request.Request, before: bytes, after: bytes, found: Found) -> inspection.Changes:
-        """Says what a write changes, by the object before it and as its dry run left it; each is empty where there is
-        none. What is shown of values is masked as the operator has decided. Raises RedactionError, ClusterError."""
+        """Returns what a write changes, given the object before and after its dry run; either is empty if it does not
+        exist. Displayed values are masked as the operator has set. Raises RedactionError, ClusterError."""
         compared = _comparison(call, before, after, self._user, masked=self._masks(call))
         order = inspection.Order(comparison=compared)
         about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
@@ -119,16 +119,16 @@ class Engine(engine.Engine):
         )
 
     def log_line(self, line: str) -> str:
-        """Returns a line of the log, masked. Raises LimitExceeded, RedactionError: it is not logged then."""
+        """Returns a log line, masked. Raises LimitExceeded, RedactionError; the line is then not logged."""
         return self.text(line, lambda _: None, cancellation.Patience(_LOG_LINE_S))
 
     def _masks(self, call: request.Request) -> bool:
-        """Says whether values are masked: where only metadata may pass, whatever the operator has decided."""
+        """Says whether values are masked; always so where only metadata may pass."""
         return self.enabled or bool(call.metadata_rule)
 
     def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
-        # A masker reads the body whatever the operator has decided about masks: it says whether the body is whole, and
-        # leaves out all but metadata where only that may pass.
+        # A masker reads the body even when masking is off: it checks that the body is complete, and leaves out all but
+        # metadata where only that may pass.
         about = replace(describe(call, echo=echo), masked=self._masks(call))
         try:
             return (yield from self.mask_body(about, chunks, report, call.check_waiting, call.script))
@@ -138,15 +138,14 @@ class Engine(engine.Engine):
 
 
 def has_placeholder(body: bytes) -> bool:
-    """Says whether what a script wants to write holds a placeholder, as such, escaped or in base64: it is not the
-    value."""
+    """Says whether a script's write contains a placeholder, plain, escaped or in base64, in place of the value."""
     if masking.OPENING in body or _ESCAPED in body.lower():
         return True
     return any(piece in body for piece in _IN_BASE64)
 
 
 def describe(call: request.Request, *, echo: bool) -> masking.Body:
-    """Returns what a masker has to know of the body that answers this call."""
+    """Returns a masker's description of the body that answers this call."""
     return masking.Body(
         form=call.form,
         live=call.is_live,
@@ -160,7 +159,7 @@ def describe(call: request.Request, *, echo: bool) -> masking.Body:
 def _comparison(
     call: request.Request, before: bytes, after: bytes, user: inspection.UserInfo | None, *, masked: bool
 ) -> inspection.Comparison:
-    """Returns what a masker has to know to compare an object before and after this call."""
+    """Returns a masker's description of the comparison of an object before and after this call."""
     return inspection.Comparison(
         before=len(before),
         after=len(after),
@@ -178,7 +177,7 @@ def _comparison(
 
 
 def _order(call: request.Request) -> msgspec.Raw:
-    """Returns what the masking process is asked about the body that answers this call."""
+    """Returns the question to the masking process about the body that answers this call."""
     if not call.metadata_rule and not call.release:
         return masking.NOTHING
     order = inspection.Order(metadata=_metadata(call) if call.metadata_rule else None, release=call.release)
@@ -209,14 +208,13 @@ def _settings(
 
 
 def _cache_directory() -> str:
-    """Returns where compiled rules are saved: the user's own cache, as the XDG base directories name it; empty without
-    one."""
+    """Returns the directory for compiled rules: the user's cache under the XDG base directories; empty without one."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", ""), ".cache"))
     return str(home / "kubescript" / "scanner") if home.is_absolute() else ""
 
 
 def is_first_use() -> bool:
-    """Says whether no compiled rules are saved on this machine, so that the first masker takes seconds to start."""
+    """Says whether this machine has no saved compiled rules, so that the first masker takes seconds to start."""
     folder = _cache_directory()
     return not folder or not any(Path(folder).glob("*.hsdb"))
 

@@ -1,1 +1,1 @@
-"""An API request as data: its parts under the names that kube-apiserver gives them, its query and its body."""
+"""An API request as data: its parts under kube-apiserver's names for them, its query and its body."""

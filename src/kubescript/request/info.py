@@ -1,8 +1,8 @@
-"""The rules by which kube-apiserver reads verb, group and resource from a path. `request` calls them.
+"""kube-apiserver's rules for reading verb, group and resource from a path. `request` calls them.
 
-The rules are kube-apiserver's own (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), applied to exactly the
-segments that are sent. A path that two programs can read in two ways is refused: the policy would decide on one reading
-and a proxy or the API server would act on the other.
+The rules are those of k8s.io/apiserver/pkg/endpoints/request/requestinfo.go, applied to exactly the segments that are
+sent. A path that two programs can read in two ways is refused: the policy would decide on one reading, and a proxy or
+the API server would act on the other.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["Info", "parse"]
 
 _MAX_SEGMENTS: Final = 24
 _MAX_SEGMENT: Final = 253
-"""Characters of the longest name that Kubernetes accepts."""
-# Printable ASCII without the characters at which some parser splits, decodes or cuts a path: / % ? # \ ; space, quotes
-# and angle brackets.
+"""Most characters of a name in Kubernetes."""
+# Printable ASCII without characters at which a parser may split, decode or cut a path: / % ? # \ ; space, quotes and
+# angle brackets.
 _SEGMENT: Final = re.compile(r"[!$&'()*+,\-.0-9:=@A-Z_a-z~^|\[\]{}]+")
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -36,7 +36,7 @@ _DOCUMENTS: Final = frozenset({
 
 @dataclass(slots=True)
 class Info:
-    """The parts of a request, as in RequestInfo of kube-apiserver."""
+    """The parts of a request, as in kube-apiserver's RequestInfo."""
 
     verb: str
     is_resource: bool = False
@@ -49,7 +49,8 @@ class Info:
 
 
 def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
-    """Returns what the segments `path` ask for. Raises RequestError when they are malformed, ambiguous or unknown."""
+    """Returns the parts of the request for the segments `path`. Raises RequestError for malformed, ambiguous or unknown
+    paths."""
     _check_path(path)
     found = paths.split_root(path)
     if found is None:
@@ -74,8 +75,8 @@ def _check_path(path: tuple[str, ...]) -> None:
 
 
 def _document(method: str, segments: tuple[str, ...]) -> Info:
-    """Reads a path that is no resource. Raises RequestError unless it is on the list."""
-    # Attack: /logs, /debug and /metrics show the inside of the control plane.
+    """Reads a path that is not a resource. Raises RequestError unless it is on the list."""
+    # Attack: /logs, /debug and /metrics expose the internals of the control plane.
     if not _is_document(segments):
         raise errors.RequestError(
             f"{'/'.join(segments)[:100]!r} is not a path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
@@ -107,7 +108,7 @@ def _resource(
         parts = _special_verb(info, method, parts)
     info.namespace, rest = paths.split_namespace(parts)
     _name_parts(info, rest)
-    if rest is parts and info.resource == "namespaces":  # a namespace is in itself, as kube-apiserver reads it
+    if rest is parts and info.resource == "namespaces":  # a namespace counts as inside itself, as in kube-apiserver
         info.namespace = info.name
     _check_names(info)
     _refine_verb(info, dict(options))
@@ -116,7 +117,7 @@ def _resource(
 
 def _special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str]:
     """Reads /api/v1/watch/… and /api/v1/proxy/…; returns the segments that follow."""
-    # These paths are deprecated, but the API server still reads them: they must never be taken for something else.
+    # These paths are deprecated, but the API server still reads them, so they must not be mistaken for something else.
     if len(parts) < 2:
         raise errors.RequestError(f"the path ends after {parts[0]!r}; name a resource", code="request.path")
     if parts[0] == "watch" and method != "GET":
@@ -126,7 +127,7 @@ def _special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str
 
 
 def _name_parts(info: Info, parts: Sequence[str]) -> None:
-    """Reads resource, name and subresource. Raises RequestError for a path that goes on behind them."""
+    """Reads resource, name and subresource. Raises RequestError for a path with more segments."""
     info.resource = parts[0]
     info.name = parts[1] if len(parts) > 1 else ""
     if len(parts) > 2 and info.verb != "proxy":
@@ -141,7 +142,7 @@ def _name_parts(info: Info, parts: Sequence[str]) -> None:
 
 def _check_names(info: Info) -> None:
     """Checks group, version, resource, subresource and namespace against their narrow grammars."""
-    # A text outside these grammars can only be an attack or a mistake.
+    # Text outside these grammars is an attack or a mistake.
     checks = (
         ("API group", info.group, _DOMAIN),
         ("API version", info.version, _LABEL),
@@ -156,7 +157,7 @@ def _check_names(info: Info) -> None:
 
 
 def _refine_verb(info: Info, options: dict[str, str]) -> None:
-    """Turns the HTTP method's verb into the API's: without a name, get is list or watch, delete is deletecollection.
+    """Converts the HTTP method's verb to the API's: without a name, get is list or watch, delete is deletecollection.
 
     A field selector may still name one object.
     """

@@ -1,6 +1,6 @@
 """The body of an API call. `request` calls it.
 
-The body is read strictly and written anew, so that the API server sees exactly what was checked.
+The body is parsed strictly and encoded again, so that the API server sees exactly what was checked.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubescript_sandbox.wire import outline
 __all__ = ["MAX_BYTES", "check", "strict_json"]
 
 MAX_BYTES: Final = 3 * 1024 * 1024
-"""The API server's own limit for a request body."""
+"""The API server's limit for a request body."""
 _MAX_DEPTH: Final = 100
 _TYPES: Final = {
     "json": "application/json",
@@ -50,7 +50,7 @@ def check(method: str, body: msgspec.Raw, content_type: str) -> tuple[str, bytes
 def strict_json(raw: bytes) -> object:
     """Decodes UTF-8 JSON.
 
-    Raises RequestError for duplicate keys, NaN, huge numbers, too many values, too deep nesting and what is no JSON.
+    Raises RequestError for duplicate keys, NaN, huge numbers, too many values, too deep nesting and malformed JSON.
     """
     _check_outline(raw)
     try:
@@ -61,7 +61,7 @@ def strict_json(raw: bytes) -> object:
 
 def _check_operations(operations: list[object]) -> None:
     """Refuses `copy` and `move`."""
-    # Attack: a dry run copies a password to a field whose name does not say that it is one, and returns it unmasked.
+    # Attack: a dry run copies a password to a field with a harmless name, and returns it unmasked.
     if any(isinstance(one, dict) and one.get("op") in {"copy", "move"} for one in operations):
         raise errors.RequestError(
             "a JSON patch cannot copy or move: read the value and write it with `add` or `replace`", code="request.body"
@@ -82,14 +82,14 @@ def _strict(raw: bytes, shape: type) -> object:
 def _canonical(value: object) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    except ValueError:  # 1e999 became infinite, or a lone surrogate has no UTF-8
+    except ValueError:  # 1e999 became infinite, or a lone surrogate cannot be UTF-8
         raise errors.RequestError(
             "the body holds a number or character that JSON cannot express", code="request.body"
         ) from None
 
 
 def _check_outline(raw: bytes) -> None:
-    """Refuses JSON of too many values or levels before it is decoded."""
+    """Refuses JSON with too many values or levels before it is decoded."""
     values = outline.outline(raw, outline.MAX_VALUES)
     if values is None:
         raise errors.RequestError(f"the body has more than {outline.MAX_VALUES} values", code="request.body")
@@ -98,8 +98,8 @@ def _check_outline(raw: bytes) -> None:
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuses an object with two equal keys."""
-    # One reader takes the first key and another the last: the API server might do something else than was checked.
+    """Refuses an object with duplicate keys."""
+    # Some parsers take the first key and others the last: the API server might not do what was checked.
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a key occurs twice in one object")

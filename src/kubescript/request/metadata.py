@@ -1,7 +1,7 @@
-"""Requests of which the policy lets only the metadata of objects be read. The broker sends what `only` returns.
+"""Requests for which the policy permits only the objects' metadata. The broker sends the result of `only`.
 
-The API server itself then leaves out everything else (PartialObjectMetadata). It gets no other form to choose from: one
-that cannot leave it out answers 406.
+The API server itself then leaves out everything else (PartialObjectMetadata). No other form is accepted, so a server
+that cannot do that answers 406.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _KEYS: Final = frozenset({
     "watch", "allowWatchBookmarks", "sendInitialEvents", "limit", "timeoutSeconds", "labelSelector", "fieldSelector",
     "continue", "resourceVersion", "resourceVersionMatch",
 })  # fmt: skip
-"""Query parameters that are sent. No other one has a meaning for metadata."""
-# Attack: a selector of a field of the object's content, which tells character by character what is in it. Values are
-# written without the escapes and operators by which one reader may see another term in them.
+"""Query parameters that are sent. Others have no meaning for metadata."""
+# Attack: a selector on a field of the object's content reveals that content character by character. Values may contain
+# no escapes or operators, in which another reader may see a different term.
 _TERM: Final = re.compile(r"([a-z.]+)(?:==?|!=)[A-Za-z0-9 ._:/@~+-]*")
 _FIELDS: Final = frozenset({"metadata.name", "metadata.namespace"})
 _OWN_FIELDS: Final = {("", "secrets"): frozenset({"type"})}
-"""Fields by which Kubernetes itself selects objects of a resource and that hold no value."""
+"""Fields by which Kubernetes itself selects a resource's objects and that hold no content."""
 
 
 def only(call: request.Request, rule: str, kind: str) -> request.Request:
     """Returns the request for the metadata of the same objects.
 
-    Raises PolicyDenied for a field selector that could tell what else is in them.
+    Raises PolicyDenied for a field selector that could reveal other content.
     """
     query = tuple(pair for pair in call.query if pair[0] in _KEYS)
     _check_selector(call, rule, dict(query).get("fieldSelector", ""))
@@ -42,7 +42,7 @@ def only(call: request.Request, rule: str, kind: str) -> request.Request:
 
 
 def _check_selector(call: request.Request, rule: str, selector: str) -> None:
-    """Refuses a selector of a field that is not metadata. Raises PolicyDenied."""
+    """Refuses a selector on a field that is not metadata. Raises PolicyDenied."""
     known = _FIELDS | _OWN_FIELDS.get((call.group, call.resource), frozenset())
     for term in selector.split(","):
         match = _TERM.fullmatch(term)

@@ -1,4 +1,4 @@
-"""The query string of an API call: the keys that a script may send, and the form of their values."""
+"""The query string of an API call: the keys that a script may send, and the format of their values."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _TEXTS: Final = frozenset({
     "fieldManager", "fieldValidation", "propagationPolicy", "container", "sinceTime", "stream", "includeObject",
 })  # fmt: skip
 _IGNORED: Final = frozenset({"pretty"})
-"""Known and never sent: what is read from the cluster and masked is compact JSON, and how it looks is its reader's."""
+"""Accepted but never sent: compact JSON is read from the cluster and masked, and its reader formats it."""
 _DOCUMENT_KEYS: Final = frozenset({"hash", "verbose", "timeout"}) | _IGNORED
 """openapi/v3 documents are addressed with ?hash=, health checks with ?verbose."""
-# These keys pass on to the policy, which refuses tunnels with a better explanation than "unknown key".
+# These keys are left to the policy, which refuses tunnels with a better explanation than "unknown key".
 _TUNNEL_KEYS: Final = frozenset({"command", "stdin", "stdout", "stderr", "tty", "container", "path", "ports"})
 _OFF_ONLY: Final = {
     "follow": "logs cannot be followed here: read the last lines with tailLines=, or sinceSeconds=",
     "insecureSkipTLSVerifyBackend": "the kubelet's certificate is always verified: leave this parameter out",
 }
-"""Flags that may be declined; nothing of them is sent."""
+"""Flags that may only be turned off; they are never sent."""
 _RESOURCE_KEYS: Final = _FLAGS | _OFF_ONLY.keys() | _NUMBERS | _TEXTS | _IGNORED
 _MAX_KEYS: Final = 64
 _MAX_VALUE: Final = 16 * 1024
-"""Characters of one value. A continue token has about 200."""
+"""Most characters of one value. A continue token has about 200."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _OFF: Final = frozenset({"false", "0"})
 _BOOLEANS: Final = _OFF | {"true", "1"}
@@ -42,8 +42,8 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -> tuple[tuple[str, str], ...]:
-    """Returns the query as it is sent. Raises RequestError unless every key is known and occurs once, and every value
-    fits."""
+    """Returns the query as it is sent. Raises RequestError unless every key is known and unique, and every value is
+    valid."""
     if len(query) > _MAX_KEYS:
         raise errors.RequestError(f"more than {_MAX_KEYS} query parameters", code="request.query")
     seen = set()
@@ -52,7 +52,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
             raise errors.RequestError(_OFF_ONLY[key], code="request.query")
         _check_key(key, tunnel=tunnel, resource=resource)
         if key in seen and not (tunnel and key == "command"):
-            # kube-apiserver takes the first of two, and a proxy perhaps the last: such a pair is never sent.
+            # kube-apiserver takes the first of two, and a proxy perhaps the last, so duplicates are never sent.
             raise errors.RequestError(f"query parameter {key} is given twice", code="request.query")
         seen.add(key)
         _check_value(key, value)
@@ -60,7 +60,7 @@ def check(query: tuple[tuple[str, str], ...], *, tunnel: bool, resource: bool) -
 
 
 def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
-    """Refuses a key that no request of this kind has. Raises RequestError."""
+    """Refuses a key that does not fit this kind of request. Raises RequestError."""
     known = _RESOURCE_KEYS if resource else _DOCUMENT_KEYS
     if key in known or (tunnel and key in _TUNNEL_KEYS):
         return
@@ -68,7 +68,7 @@ def _check_key(key: str, *, tunnel: bool, resource: bool) -> None:
 
 
 def _nearest(key: str, known: frozenset[str]) -> str:
-    """Returns the end of an error's text: the known key that is most similar, or where to find them."""
+    """Returns the end of an error's text: the most similar known key, or where to find the keys."""
     plain = {name.lower(): name for name in known}
     word = key.replace("_", "").lower()[:80]
     close = difflib.get_close_matches(word, plain, n=1, cutoff=0.6)

@@ -1,13 +1,13 @@
-"""Helm releases: a resource of kubescript's own, so that no script reads what Helm keeps them in.
+"""Helm releases: kubescript's own resource, so that no script reads the objects in which Helm stores them.
 
-Helm keeps each revision of a release in a Secret, or where its operator says so in a ConfigMap. A script asks for
+Helm stores each revision of a release in a Secret, or in a ConfigMap if its operator says so. A script asks for
 
-    /apis/helm.sh/secrets/namespaces/shop/releases                                  which revisions there are
+    /apis/helm.sh/secrets/namespaces/shop/releases                                  the list of revisions
     /apis/helm.sh/secrets/namespaces/shop/releases/sh.helm.release.v1.web.v3        one revision
 
-where a call that accepts metadata gets a revision without values, notes, hooks and objects, and where the place of the
-version says what they are kept in. `resolve` returns the request that is sent: for the metadata of the Secrets, or for
-one Secret, out of which `inspection.releases` writes what a script may see.
+A call that accepts metadata gets a revision without values, notes, hooks and objects. The version segment names the
+resource that stores them. `resolve` returns the request that is sent: for the metadata of the Secrets, or for one
+Secret, from which `inspection.release_contents` writes the parts that a script may see.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ __all__ = ["holder", "resolve"]
 
 _PLURAL: Final = "releases"
 _METADATA_RULE: Final = "helm.sh/Release"
-"""Marks the request that is sent: only what the masking process writes of its answer may pass."""
+"""Marks the request that is sent: only the masking process's rewritten answer may pass."""
 _HOLDERS: Final = frozenset({"secrets", "configmaps"})
 _NAME: Final = re.compile(r"sh\.helm\.release\.v1\.[a-z0-9](?:[-a-z0-9.]{0,51}[a-z0-9])?\.v[1-9][0-9]{0,8}")
-"""What Helm calls a revision. A release has a name of at most 53 characters."""
+"""Helm's name for a revision. A release's name has at most 53 characters."""
 _OWNED: Final = "owner=helm"
 _KEYS: Final = frozenset({"labelSelector", "limit", "continue"})
 _LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 
 def holder(call: request.Request) -> request.Request:
-    """Returns the call with the resource that holds the releases in place of theirs, for the rules about it."""
+    """Returns the call with the resource that holds the releases, to apply that resource's rules."""
     return replace(call, group="", version="v1", resource=call.version)
 
 
@@ -53,7 +53,7 @@ def _list(call: request.Request) -> request.Request:
     unknown = min(options.keys() - _KEYS, default="")
     if unknown:
         raise _refusal(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
-    # The terms of a selector hold together, so that whatever the script selects, only Helm's own objects are read.
+    # The terms of a selector are ANDed, so the script's own selector cannot reach beyond Helm's objects.
     own = options.get("labelSelector")
     options["labelSelector"] = f"{_OWNED},{own}" if own else _OWNED
     return replace(call, path=_path(call), query=tuple(options.items()), accept=_LIST)
@@ -69,7 +69,7 @@ def _one(call: request.Request) -> request.Request:
 
 
 def _path(call: request.Request) -> str:
-    """Returns the path of what holds the releases."""
+    """Returns the path of the resource that holds the releases."""
     where = f"namespaces/{call.namespace}/" if call.namespace else ""
     return f"/api/v1/{where}{call.resource}"
 

@@ -1,8 +1,8 @@
 """An API call as data: the broker parses it, the policy decides on it and the cluster performs it.
 
 `parse` turns the sandbox's call into the one request that will be sent, or refuses it. It repairs nothing: when two
-programs can read a request in two ways, the policy and a proxy may disagree about it. Paths, query strings and bodies
-are in `info`, `query` and `json_body`.
+programs can read a request in two ways, the policy and a proxy may disagree about it. `info`, `query` and `json_body`
+check paths, query strings and bodies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["CONNECT", "Request", "describe", "parse"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One HTTP request to an API server, with the fields that kube-apiserver itself reads from it (RequestInfo)."""
+    """One HTTP request to an API server, with the fields that kube-apiserver reads from it (RequestInfo)."""
 
     method: str
     path: str
@@ -33,7 +33,7 @@ class Request:
     query: tuple[tuple[str, str], ...]
     verb: str
     """get, list, watch, create, update, patch, delete, deletecollection or proxy; the lower-case HTTP method when the
-    path is no resource."""
+    path is not a resource."""
     is_resource: bool
     group: str = ""
     version: str = ""
@@ -45,45 +45,44 @@ class Request:
     content_type: str = "application/json"
     accept: str = "application/json"
     gzip: bool = False
-    """The answer may come compressed with gzip; of a body that is masked: it did."""
+    """Whether the answer may be compressed with gzip; for a body to be masked, whether it was."""
     form: masking.Form = "text"
-    """Of a body that is masked: what it must be, to be whole."""
+    """For a body to be masked: the form that it must have to be complete."""
     is_look_up: bool = False
-    """Whether the SDK asks by itself which names there are."""
+    """Whether the SDK itself looks up the existing names."""
     audit_id: str = ""
     """Sent as `Audit-ID`, which kube-apiserver uses as the id of its own audit event."""
     agent: str = ""
-    """Text that the user agent has after our name and version. It is the host's own and holds no word of a caller."""
+    """The host's own text after our name and version in the user agent. It contains nothing from a caller."""
     deadline: float = math.inf
-    """When the answer is no longer needed, by `time.monotonic`."""
+    """When the answer is no longer needed, on the clock `time.monotonic`."""
     script: int = 0
-    """Tells the calls of one script from those of others."""
+    """Distinguishes the calls of one script from those of others."""
     metadata_rule: str = ""
-    """The rule by which the answer brings only the metadata of its objects, such as `core/Secret`; empty without one.
-    """
+    """The rule that limits the answer to the objects' metadata, such as `core/Secret`; empty without one."""
     kind: str = ""
-    """With `metadata_rule`: the kind of the objects; empty when it is not known."""
+    """With `metadata_rule`: the kind of the objects; empty when unknown."""
     release: Literal["", "brief", "whole"] = ""
-    """Set when the object holds a revision of a Helm release: how much of it `inspection.releases` writes."""
+    """Set when the object holds a revision of a Helm release: how much of it `inspection.release_contents` writes."""
     dry_run: bool = False
-    """Whether the API server is asked to change nothing."""
+    """Whether the API server is asked for a dry run."""
     plan: str = ""
-    """Id of the approved plan that a write is part of."""
+    """Id of the approved plan that a write belongs to."""
     cancelled: Callable[[], bool] = field(default=bool, repr=False, compare=False)
-    """Says whether the answer is no longer needed."""
+    """A check whether the answer is no longer needed."""
 
     @property
     def is_live(self) -> bool:
-        """Whether the next bytes of the answer may come much later: of a watch, and of a log that is followed."""
+        """Whether the next bytes of the answer may come much later, as in a watch or a followed log."""
         return self.verb == "watch" or dict(self.query).get("follow", "") not in {"", "false", "0"}
 
     @property
     def is_release(self) -> bool:
-        """Whether it is about releases of Helm, which are a resource of kubescript's own (see `releases`)."""
+        """Whether it is about Helm releases, kubescript's own resource (see `releases`)."""
         return self.is_resource and self.group == "helm.sh"
 
     def check_waiting(self) -> None:
-        """Raises ClusterError when its answer is of no use any more."""
+        """Raises ClusterError when the answer is no longer needed."""
         if self.cancelled():
             raise errors.ClusterError("the call was cancelled while its answer was masked", code="cluster.cancelled")
         if time.monotonic() > self.deadline:
@@ -92,7 +91,7 @@ class Request:
             )
 
 
-# These subresources open a tunnel: they act whatever the HTTP verb is, and no policy sees what goes through them.
+# These subresources open a tunnel: they act regardless of the HTTP verb, and no policy sees the traffic.
 CONNECT: Final = frozenset({"exec", "attach", "portforward", "proxy"})
 
 _ACCEPT: Final = {
@@ -110,7 +109,7 @@ _ACCEPT_METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=
 def parse(call: exchanges.Call) -> Request:
     """Returns the request that `call` asks for.
 
-    Raises RequestError, which says what to write instead, when the call is malformed, ambiguous or unknown.
+    Raises RequestError, with what to write instead, when the call is malformed, ambiguous or unknown.
     """
     parsed = info.parse(call.method, call.path, call.query)
     options = query.check(

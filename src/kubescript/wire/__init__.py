@@ -1,1 +1,1 @@
-"""What the host tells confined processes of a cluster, and they answer: all that both sides may import."""
+"""Messages about clusters between the host and its confined processes, and all that both sides may import."""

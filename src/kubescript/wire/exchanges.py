@@ -1,6 +1,6 @@
-"""What a script and the host exchange about a cluster: calls, the heads of their answers, where a script runs.
+"""Messages about a cluster between a script and the host: calls, the headers of their answers, where a script runs.
 
-`protocol` carries them. A worker may have fallen, so the host reads them as hostile.
+`protocol` carries them. A worker may be compromised, so the host treats them as hostile.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["BATCH", "NO_BODY", "Accept", "Call", "Parameters", "Reply", "Report"]
 
 Accept = Literal["json", "table", "metadata", "names", "text", "discovery"]
-"""The representations a script may ask for; the host maps each to a fixed Accept header. `names` is the metadata that
-the SDK itself looks up, for an error or a count: that there is more of it is no news for the script."""
+"""The representations a script may ask for; the host maps each to a fixed Accept header. `names` is metadata that the
+SDK looks up itself, for an error or a count; the script is not told when more exists."""
 
 NO_BODY: Final = protocol.NULL
 
@@ -34,15 +34,16 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The cluster, by a name on the operator's list; "" for the default one. Any other name is refused."""
     accept: Accept = "json"
     stream: bool = False
-    """Send each piece of the body only when MORE asks for it: a script may stop a watch after any event."""
+    """Whether to send each piece of the body only when MORE asks for it: a script may stop a watch after any event."""
 
 
 BATCH: Final = protocol.Batch[Call]
-"""Several calls. Made once: two threads that decode into a new type at once can crash msgspec 0.22."""
+"""Several calls. Made once: two threads that decode into a new type at the same time can crash msgspec 0.22."""
 
 
 class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The head of an answer. With a `fault` there is no body worth reading; BODY frames and END follow either way."""
+    """Status and headers of an answer. With a `fault` the body is not worth reading; BODY frames and END follow either
+    way."""
 
     status: int
     """HTTP status; 0 when no API server answered (see `fault`)."""
@@ -51,9 +52,9 @@ class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     headers: dict[str, str] = {}
     fault: protocol.ScriptFault | None = None
     metadata_rule: str = ""
-    """The rule by which the objects are metadata alone, such as `core/Secret`; empty when they are whole."""
+    """The rule that reduces the objects to metadata, such as `core/Secret`; empty when they are whole."""
     planned: bool = False
-    """Whether the request was only tried (dryRun=All) and written down in a plan."""
+    """Whether the request was only a dry run (dryRun=All) and was added to a plan."""
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,16 +63,16 @@ class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     namespace: str
     context: str
     contexts: tuple[str, ...] = ()
-    """The clusters that a call may name, the default one first."""
+    """The clusters that a call may name, the default first."""
 
 
 class Report(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a worker tells of its script at the end, by its own account."""
+    """A worker's report at the end of its script; the host cannot verify it."""
 
     saw_masks: bool = False
-    """Whether the script was given a text with a masked value."""
+    """Whether the script received a text with a masked value."""
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
 for _type in (Call, BATCH, Reply, Parameters, Report):
     msgspec.json.Decoder(_type)

@@ -1,7 +1,7 @@
-"""What the masking process is asked and answers about objects: what may pass of one, and what a write changes.
+"""Questions to the masking process about objects, and its answers: what may pass of an object, what a write changes.
 
-It is asked by the `program` of a body (kubescript_masking/wire/masking.py). It reads hostile bytes, so the host treats
-its answers as hostile too.
+They travel in the `program` of a body (kubescript_masking/wire/masking.py). The process reads hostile bytes, so the
+host treats its answers as hostile too.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ __all__ = [
 ]
 
 MAX_ROWS: Final = 20_000
-"""Fields that one write may change."""
+"""Most fields that one write may change."""
 MAX_CHANGES: Final = 8 * protocol.MIB
-"""Bytes of a `Changes` as JSON."""
+"""Most bytes of a `Changes` as JSON."""
 MAX_UNDO: Final = 256 * protocol.KIB
-"""Characters of the patch in it that would take the write back."""
+"""Most characters of its `undo` patch."""
 
 
 class Expression(msgspec.Struct, frozen=True):
-    """A rule of the operator's about changes, in CEL: true means that the change may be made."""
+    """One of the operator's rules about changes, in CEL: true permits the change."""
 
     id: str
     expression: str
@@ -48,17 +48,17 @@ class Expression(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What it is told at its start."""
+    """Settings that the inspector gets at its start."""
 
     expressions: tuple[Expression, ...] = ()
     """The operator's own rules about changes."""
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """What has to be known of objects of which only the metadata may pass."""
+    """The type of objects of which only the metadata may pass."""
 
     kind: str = ""
-    """Empty when it is not known."""
+    """Empty when unknown."""
     api_version: str = ""
 
 
@@ -70,8 +70,8 @@ class UserInfo(msgspec.Struct, frozen=True):
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """What has to be known of three documents that come as one body: an object as it is, as the API server's dry run
-    would leave it, and the body of the request. The first two may be empty."""
+    """A description of three documents in one body: the object now, the object after the API server's dry run, and the
+    request's body. The first two may be empty."""
 
     before: int
     """Bytes of the first document."""
@@ -86,50 +86,49 @@ class Comparison(msgspec.Struct, frozen=True):
     namespace: str = ""
     name: str = ""
     apply: bool = False
-    """Whether the request is a server-side apply, which also takes away what it no longer names."""
+    """Whether the request is a server-side apply, which also removes fields that it no longer names."""
     masked: bool = True
-    """Whether values are masked. The operator may have decided otherwise."""
+    """Whether values are masked. The operator may have turned masking off."""
     user: UserInfo | None = None
-    """Who makes the change, where that is proven."""
+    """The user who makes the change, where authenticated."""
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is asked about one body."""
+    """The question about one body."""
 
     metadata: Metadata | None = None
-    """Set when only the metadata of its objects may pass; with `echo` it is the body of an error."""
+    """Set when only the metadata of its objects may pass; with `echo`, the body is an error."""
     release: Literal["", "brief", "whole"] = ""
-    """Set when it holds one revision of a Helm release, of which `metadata` is not all that may pass: how much is."""
+    """Set for one revision of a Helm release, unless only its metadata may pass: how much of it may."""
     comparison: Comparison | None = None
-    """Set when the answer is not the masked body, but a `Changes` as JSON."""
+    """Set when the answer is a `Changes` as JSON, not the masked body."""
 
 
 class Row(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One field that a change adds, changes or removes. Values are JSON text, masked."""
 
     path: str
-    """`spec.template.spec.containers[web].image`: items of a list by their name, or as `[containerPort=80]`, where each
-    has one of its own, and by their place elsewhere. What is not plain ASCII stands in quotes, with JSON's escapes. The
-    row of a list itself tells the order of its items."""
+    """`spec.template.spec.containers[web].image`. List items appear by name, or as `[containerPort=80]`, where the key
+    is unique, and else by index. Text beyond plain ASCII is quoted, with JSON's escapes. The row of a list itself gives
+    the order of its items."""
     old: str | None = None
-    """None: the field was not there."""
+    """None: the field did not exist."""
     new: str | None = None
-    """None: the field goes away."""
+    """None: the field is removed."""
     by_server: bool = False
-    """Whether the request does not name it: a default, or the work of an admission plugin."""
+    """Whether the request does not name it: a default, or an admission plugin's change."""
     masked: bool = False
-    """Whether a mask stands for a part of a value."""
+    """Whether a mask replaces part of a value."""
 
 
 class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an object does, so far as rules about its removal need it. None: that is not known, or its kind has no such
-    state."""
+    """An object's state, as far as rules about removals need it. None: unknown, or the kind has no such state."""
 
     running: bool | None = None
-    """Whether it does something that ends with it: a pod that runs, a workload of which replicas are ready, a Job that
-    is not finished, a claim that is bound."""
+    """Whether removing it interrupts something: a running pod, a workload with ready replicas, an unfinished Job, a
+    bound claim."""
     healthy: bool | None = None
-    """Whether it is as it should be."""
+    """Whether it is in its desired state."""
     terminating: bool = False
     """Whether it is being deleted already."""
     owner: str = ""
@@ -137,7 +136,7 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What an object is, so far as preconditions and rules need it."""
+    """Properties of an object that preconditions and rules need."""
 
     uid: str = ""
     resource_version: str = ""
@@ -146,40 +145,40 @@ class Facts(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     labels: dict[str, str] = {}
     replicas: int | None = None
     images: tuple[str, ...] = ()
-    """Of all its containers and volumes, sorted, each once."""
+    """Images of all its containers and volumes, sorted and unique."""
     state: State | None = None
 
 
 class Objection(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A rule of the operator's that does not hold for a change."""
+    """One of the operator's rules that a change violates."""
 
     rule: str
     message: str
 
 
 class Changes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a request would change."""
+    """The effect of a request."""
 
     before: Facts | None = None
-    """None: there is no object yet."""
+    """None: the object does not exist yet."""
     after: Facts | None = None
-    """None: there is none any more."""
+    """None: the object is removed."""
     rows: tuple[Row, ...] = ()
     digest: str = ""
-    """SHA-256 of the object's uid and of all that changes, from what to what, unmasked, but for addresses and ports
-    that the API server allots; of a deletion: of the uid and the object's content. The same again means that the
-    request still does what was shown."""
+    """SHA-256 of the object's uid and all changes, old and new values, unmasked, except addresses and ports that the
+    API server allots; for a deletion, of the uid and the object's content. An equal digest means that the request still
+    does what was shown."""
     requested: str = ""
-    """Likewise of that alone which the request names: an object that it has made is known by it."""
+    """Likewise, but only of changes that the request names; identifies an object that the request created."""
     undo: str = ""
-    """A JSON patch that takes back what changes; empty where there is none, or where it would tell what is masked."""
+    """A JSON patch that reverses the changes; empty where none exists, or where it would reveal masked values."""
     risks: tuple[str, ...] = ()
-    """What of `RISKS` it newly has, sorted."""
+    """Its new `RISKS`, sorted."""
     objections: tuple[Objection, ...] = ()
 
 
 RISKS: Final = (
     "finalizers", "hostIPC", "hostNetwork", "hostPID", "hostPath", "ownerReferences", "privileged", "serviceAccount",
 )  # fmt: skip
-"""Changes that rules name: finalizers that are removed, owners or a service account that change, and what a pod newly
-asks of its node."""
+"""Changes that rules name: removed finalizers, changed owners or service accounts, and new demands of a pod on its
+node."""

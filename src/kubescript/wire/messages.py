@@ -1,6 +1,5 @@
-"""The sentences of the classic tools in the operator's language, from `messages.json`. The host uses them for arguments
-that it refuses, the worker for everything that a cluster has to be asked for.
-"""
+"""The messages of the classic tools in the operator's language, from `messages.json`. The host uses them for arguments
+that it refuses, the worker for everything that needs the cluster."""
 
 from __future__ import annotations
 
@@ -13,21 +12,21 @@ __all__ = ["CATALOGUE", "LANGUAGES", "Language", "choose", "text"]
 Language = Literal["en", "zh"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
-# Read when the module is imported: after the lockdown a worker can open no file.
+# Read at import, since a worker cannot open files after the lockdown.
 CATALOGUE: Final[dict[str, dict[str, str]]] = json.loads(Path(__file__).with_name("messages.json").read_bytes())
-"""Name of a message → language → sentence with {places}. Both languages have the same English text where
-the contract gives only that, such as `Forbidden character: {character}`."""
+"""Message name → language → sentence with {places}. Both languages have the same English text where the contract gives
+only that, such as `Forbidden character: {character}`."""
 
 _chosen: list[Language] = ["en"]
 
 
 def choose(language: str) -> None:
-    """Sets the language of this process. Raises ValueError for one that there is not."""
+    """Sets the language of this process. Raises ValueError for an unknown one."""
     if language not in LANGUAGES:
         raise ValueError(f"no language {language!r}; there is: {', '.join(LANGUAGES)}")
     _chosen[0] = language
 
 
 def text(message: str, /, **values: object) -> str:
-    """Returns the sentence with its places filled. Raises KeyError for a message that is not in the catalogue."""
+    """Returns the sentence with its places filled. Raises KeyError for a message missing from the catalogue."""
     return CATALOGUE[message][_chosen[0]].format(**values)

@@ -1,8 +1,8 @@
-"""What the host and the process of one command line tell each other.
+"""Messages between the host and the process that runs one command line.
 
-The host sends an order, with the descriptors for standard output and standard error. The process answers with the
-layers of its confinement, once it is confined; when the host is content, it becomes, or runs, the program. Both sides
-are ours until then, and no byte of the program's travels on this socket.
+The host sends an order, with the descriptors for standard output and standard error. Once confined, the process answers
+with the layers of its confinement. When the host accepts them, the process becomes, or runs, the program. Until then
+both sides run our code, and the program never writes to this socket.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["GO", "REFUSED", "Confined", "OpenShiftOrder", "OpenStackOrder", "Order", "receive", "send"]
 
 GO: Final = b"\1"
-"""What the host answers when it is content with the layers; the program does not run before."""
+"""The host's answer when it accepts the layers; only then does the program run."""
 REFUSED: Final = 3
-"""The exit code of `openstack` for what may not be run; openstackclient itself ends with 0, 1 or 2."""
+"""The exit code of `openstack` for a refused command; openstackclient itself ends with 0, 1 or 2."""
 
 _LENGTH: Final = struct.Struct("<I")
 _MAX: Final = 4 << 20
-"""Bytes of a message: a clouds.yaml, or a command line, takes some thousands."""
+"""Most bytes of a message: a clouds.yaml, or a command line, takes a few thousand."""
 _DESCRIPTORS: Final = 4
 
 
@@ -32,7 +32,7 @@ class OpenShiftOrder(msgspec.Struct, frozen=True):
     """One command line of `oc`."""
 
     arguments: list[str]
-    """Without the name of the program."""
+    """Without the program's name."""
     binary: str
     """The program's path."""
     namespace: str
@@ -43,32 +43,32 @@ class OpenStackOrder(msgspec.Struct, frozen=True):
     """One command line of `openstack`."""
 
     arguments: list[str]
-    """Without the name of the program."""
+    """Without the program's name."""
     clouds: str
     """Text of a clouds.yaml."""
     secure: str
     """Text of a secure.yaml; empty without one."""
     cloud: str
-    """The entry in it."""
+    """The entry in clouds.yaml."""
     microversions: dict[str, str]
-    """Defaults of options, by the name of what they set: {"os_compute_api_version": "2.96"}."""
+    """Defaults of options, by the parameter that they set: {"os_compute_api_version": "2.96"}."""
     allowed: list[str]
-    """First words of further commands that the operator takes for reads."""
+    """First words of extra commands that the operator declares to be reads."""
     allow_write: bool
     readable: list[str]
-    """Files with CAs, and with the certificate and the key of the credentials."""
+    """CA files, and the certificate and key of the credentials."""
 
 
 Order = OpenShiftOrder | OpenStackOrder
 
 
 class Confined(msgspec.Struct, frozen=True):
-    """The process is confined, and about to run the program. Before `oc`, its listening socket comes with it."""
+    """The process is confined, and about to run the program. For `oc`, its listening socket comes with this message."""
 
     layers: tuple[protocol.Layer, ...]
     secret: str = ""
-    """What the path of each request to that socket begins with. Attack: another process of this machine that connects
-    to it, where it is not in a network of its own."""
+    """Prefix of the path of each request to that socket. Attack: where the process has no network of its own, another
+    process on this machine connects to the socket."""
 
 
 T = TypeVar("T", OpenShiftOrder, OpenStackOrder, Confined)
@@ -97,6 +97,6 @@ def receive(sock: socket.socket, shape: type[T]) -> tuple[T, list[int]]:
     return msgspec.json.decode(payload, type=shape), descriptors
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+# Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
 for _type in (OpenShiftOrder, OpenStackOrder, Confined):
     msgspec.json.Decoder(_type)

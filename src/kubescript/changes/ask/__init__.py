@@ -1,1 +1,1 @@
-"""How the person at a client is asked."""
+"""Questions to the person at a client."""

@@ -1,8 +1,8 @@
-"""Asks the person at the client whether a plan may be applied, applies it, and says what came of it.
+"""Asks the person at the client whether a plan may be applied, applies it, and reports the outcome.
 
-A client of the 2025 protocols is asked within the call: by a form, and by a link to the plan's page where the plan is
-too much for one. Since 2026-07-28 the call ends with the question, and the client sends it again with the answer. A
-client that cannot ask is told where a person can approve.
+A client of the 2025 protocols is asked within the call: by a form, or by a link to the plan's page if the plan is too
+large for one. Since 2026-07-28 the call ends with the question, and the client sends it again with the answer. A client
+that cannot ask is told where a person can approve.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaitable[types.Answer | None]]
-"""Follows the rollouts that a plan has begun to their end; None when it has begun none."""
+"""A function that follows a plan's rollouts to their end; None when it started none."""
 Link = Callable[[record.Record], str]
-"""Returns a one-time link to a plan's page; empty where there is no page."""
+"""A function that returns a one-time link to a plan's page; empty without a page."""
 
 _POLL_S: Final = 0.3
 _MAX_NAME: Final = 100
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
 _LOOKING: Final = anyio.CapacityLimiter(8)
 _APPLYING: Final = anyio.CapacityLimiter(32)
-"""Attack: plans that wait, or whose cluster is slow, in all 40 threads that a process has by default; then no other
-call got an answer."""
+"""Attack: waiting plans, or plans for a slow cluster, occupy all 40 threads of a process by default, so that no other
+call gets an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Matter:
     """A plan, and the call that waits for its end."""
 
     answer: types.Answer
-    """What the script has answered."""
+    """The script's answer."""
     found: record.Record
     caller: types.Caller
     on_progress: types.OnProgress | None
@@ -58,44 +58,44 @@ class _Matter:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Asks about the plans of one server."""
+    """The questions about one server's plans."""
 
     approvals: approval.Approvals
     follow: Follow
     quote: outcome.Quote
     link: Link
     has_page: Callable[[], bool]
-    """Sees to it that there is a page of the plans, and says whether there is one."""
+    """Serves the page of the plans if possible, and says whether there is one."""
     ask_s: float
     """Seconds to wait for the person."""
     flags: str = ""
-    """With which a command finds the plans of this server."""
+    """The flags with which a command finds this server's plans."""
     user: str = ""
-    """Who calls, where that is proven."""
+    """The authenticated caller, if any."""
     as_author: bool = False
     """Whether plans are applied as their author, so that no other caller can approve them."""
     by_argument: bool = False
     """Whether the argument `approved` of a call approves its plan."""
     remembered: remembered.Remembered = field(default_factory=remembered.Remembered)
-    """What earlier calls have left."""
+    """State from earlier calls."""
 
     def following(self, before: Asker) -> Asker:
-        """Returns this asker with the questions that another one has asked."""
+        """Returns this asker with another asker's open questions."""
         return replace(self, remembered=before.remembered)
 
     async def settle(self, call: question.Call, answer: types.Answer) -> types.Answer | mcp_types.InputRequiredResult:
-        """Returns the answer of a call with what became of its plan, or the question to the person."""
+        """Returns a call's answer with its plan's outcome, or the question to the person."""
         try:
             found = await _in_thread(self.approvals.get, answer.plan)
             with _holding(call, answer, found):
                 return await self._settle(call, _Matter(answer, found, call.caller, call.on_progress))
-        except errors.Busy as error:  # there is no room for what the script has answered either
+        except errors.Busy as error:  # the script's answer has no room either
             return await self._tell_failure(types.Answer("", plan=answer.plan), error)
         except errors.KubescriptError as error:
             return await self._tell_failure(answer, error)
 
     async def resume(self, call: question.Call) -> types.Answer:
-        """Returns the answer of a call that comes again with a person's decision. Its script does not run again."""
+        """Returns the answer of a call that returns with a person's decision. Its script does not run again."""
         asked = question.read_state(call)
         answer = types.Answer("", plan=asked.plan)
         try:
@@ -105,7 +105,8 @@ class Asker:
             response = question.read_response(call)
             matter = _Matter(answer, found, caller, call.on_progress)
             with _holding(call, answer, found):
-                # Attack: a client that approves in words what was not shown in its form.
+                # Attack: a client that was asked by a link answers with a form's approval, although no form showed the
+                # plan.
                 if asked.is_link and response.action == "accept":
                     return await self._wait_for_end(matter)
                 return await self._decide(matter, response)
@@ -113,7 +114,7 @@ class Asker:
             return await self._tell_failure(answer, error)
 
     async def with_news(self, answer: types.Answer, caller: types.Caller) -> types.Answer:
-        """Returns the answer, with what became of earlier plans of this session that were decided elsewhere."""
+        """Returns the answer, with the outcome of this session's earlier plans that were decided elsewhere."""
         if not self.remembered.is_waiting(caller.session):
             return answer
         try:
@@ -169,7 +170,7 @@ class Asker:
         matter: _Matter,
         params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams,
     ) -> mcp_types.InputRequiredResult:
-        """Ends a call whose client asks by itself. The script does not run again, so its answer is kept."""
+        """Ends a call whose client asks on its own. The script does not run again, so its answer is kept."""
         plan_id = matter.found.plan.id
         self.remembered.keep(plan_id, matter.answer, call.budget)
         return question.end_call(call, plan_id, params)
@@ -201,7 +202,7 @@ class Asker:
         return await self._carry_out(matter, decision)
 
     async def _carry_out(self, matter: _Matter, decision: record.Decision) -> types.Answer:
-        """Counts a decision, and applies the plan if that approves it."""
+        """Records a decision, and applies the plan if that approves it."""
         plan_id = matter.found.plan.id
         found = await _in_thread(self.approvals.decide, plan_id, decision)
         if found.state == "approved":
@@ -223,7 +224,7 @@ class Asker:
         return await self._answer_end(matter)
 
     async def _answer_end(self, matter: _Matter) -> types.Answer:
-        """Returns the answer with the end of its plan, and follows what it has begun."""
+        """Returns the answer with the end of its plan, and follows its rollouts."""
         ended, caller = matter.found, matter.caller
         answer = replace(await self._tell_end(matter.answer, ended), applied=ended.state == "applied")
         if ended.state in _OPEN:  # it needs another person's approval, or is being applied
@@ -243,7 +244,7 @@ class Asker:
         return f"{self.user}, {client}" if self.user else client
 
     async def _mark_reported(self, ended: record.Record) -> None:
-        """Notes that the model knows the end of a plan. Where that fails it hears of it twice."""
+        """Notes that the model knows the end of a plan. If that fails, the model is told twice."""
         try:
             await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
@@ -269,7 +270,7 @@ class Asker:
         words = found.plan.id + self.flags
         if caller.lasts:
             self.remembered.wait(caller.session)
-        else:  # the later calls of this client cannot be told from those of others
+        else:  # this client's later calls cannot be told from those of others
             later = f"; `kubescript plans show {words}` then tells the user what became of it"
         page = f", or open what `kubescript plans link {words}` prints," if self.has_page() else ""
         waits = "waits" if len(found.plan.steps) == 1 else "wait"
@@ -284,13 +285,12 @@ class Asker:
 
 @contextlib.contextmanager
 def _holding(call: question.Call, answer: types.Answer, found: record.Record) -> Iterator[None]:
-    """Within it, an answer that waits for a person, or for the end of its plan, counts in its caller's budget. Raises
-    Busy."""
+    """Counts an answer in its caller's budget while it waits for a person or for the end of its plan. Raises Busy."""
     budget = call.budget
     if budget is None:
         yield
         return
-    # Attack: answers of 4 MiB whose person never decides: 565 MiB in a minute.
+    # Attack: answers of 4 MiB wait for a person who never decides: 565 MiB in a minute.
     with budget.holding(remembered.measure(answer) + 2 * len(msgspec.json.encode(found.plan))):
         yield
 

@@ -1,7 +1,7 @@
-"""The form in which a client asks a person about a plan: its text, its fields, and what the answer says.
+"""The form in which a client asks a person about a plan: its text, its fields, and the meaning of the answer.
 `elicitation` sends it.
 
-An answer is whatever the client makes of it. What is not the form's own word for an approval is none.
+A client may answer anything. Only the form's own word for an approval approves.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["SCHEMA", "compose", "line", "read"]
 
 _MAX_REASON: Final = 500
 _MOST: Final = 4_000
-"""Characters of a plan that a client's form shows. A longer one is decided on the page or in the terminal: what is not
+"""Most characters of a plan in a client's form. A longer one is decided on the page or in the terminal: what is not
 shown cannot be approved."""
 _MOST_RAW: Final = 25 * _MOST
-"""Characters of its rows from which on a plan is not even made into text for a form. There are more of them than of the
-text: of a long value, lines that stay are left out."""
+"""Most characters of its rows for which text for a form is composed at all. Rows have more characters than the text,
+which leaves out unchanged lines of long values."""
 _WIDTH: Final = 100
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -34,7 +34,7 @@ SCHEMA: Final[dict[str, Any]] = {
 
 
 def compose(found: record.Record) -> str:
-    """Returns what a form shows of a plan; empty when a form cannot decide about it."""
+    """Returns a form's text about a plan; empty when a form cannot decide it."""
     rows = (row for step in found.plan.steps for row in step.rows)
     raw = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in rows)
     if found.plan.critical or found.plan.approvals != 1 or raw > _MOST_RAW:
@@ -44,7 +44,7 @@ def compose(found: record.Record) -> str:
 
 
 def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:
-    """Returns whether a person approves, and the reason to put on record. `action` is that of MCP's ElicitResult."""
+    """Returns whether a person approves, and the reason to record. `action` is that of MCP's ElicitResult."""
     if action == "cancel":
         return False, "nobody answered"
     decision, reason = content.get("decision"), content.get("reason")
@@ -55,5 +55,5 @@ def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:
 
 
 def line(text: str, most: int) -> str:
-    """Returns a client's text as one line of at most so many characters, all of which can be seen."""
+    """Returns a client's text as one line of at most `most` characters, all visible."""
     return " ".join(sanitizing.clean(text[: 4 * most]).split())[:most]

@@ -1,6 +1,6 @@
-"""What a model is told of a plan, under the answer to its call. `elicitation` calls it.
+"""The model's report on a plan, under the answer to its call. `elicitation` calls it.
 
-Words of an API server, and values of its objects, stand between marks like all text of the cluster.
+An API server's words, and values of its objects, are marked like all text from the cluster.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ __all__ = ["Quote", "add_answer", "add_end", "add_failure", "add_words", "change
 log = logging.getLogger(__name__)
 
 Quote = Callable[[str], types.Answer]
-"""Masks and marks a text that may have words of the cluster."""
+"""A function that masks and marks a text that may contain words from the cluster."""
 
 
 def add_words(answer: types.Answer, text: str) -> types.Answer:
-    """Returns the answer with more words of ours; its plan is settled."""
+    """Returns the answer with more of our own text; its plan is settled."""
     return replace(answer, text=f"{answer.text}\n{text}".strip(), plan="")
 
 
 def add_answer(answer: types.Answer, more: types.Answer) -> types.Answer:
-    """Returns the answer with the text of another one."""
+    """Returns the answer with another answer's text."""
     return replace(add_words(answer, more.text), untrusted=answer.untrusted or more.untrusted)
 
 
 def changes(found: record.Record) -> str:
-    """Counts the changes of a plan."""
+    """Returns the number of a plan's changes, as text."""
     count = len(found.plan.steps)
     return "1 change" if count == 1 else f"{count} changes"
 
 
 def add_end(answer: types.Answer, found: record.Record, quote: Quote) -> types.Answer:
-    """Returns the answer with what became of a plan."""
+    """Returns the answer with a plan's outcome."""
     answer = add_words(answer, _outcome(found))
-    # Attack: the message of a webhook that denies a write, with orders to the model, or with a secret in it.
+    # Attack: the message of a webhook that denies a write contains orders to the model, or a secret.
     return add_answer(answer, quote(found.text)) if found.state == "stopped" and found.text else answer
 
 
 def add_failure(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
-    """Returns the answer with why nothing more is done about its plan."""
+    """Returns the answer with the reason why its plan ends here."""
     log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
-    # Attack: a webhook's words, in the story of what was made before a plan was lost.
+    # Attack: a webhook's words appear in the account of changes made before a plan was lost.
     if isinstance(error, errors.PlanError | errors.AuditError | errors.Busy) and not isinstance(error, errors.PlanLost):
         answer = add_words(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 _NAME: Final = "approval"
 _MODERN: Final = "2026-07-28"
 _STATE_S: Final = 86_400.0
-"""Seconds for which the state of a question is valid: those of the longest plan. Most plans expire before."""
+"""Seconds for which a question's state is valid: those of the longest plan. Most plans expire before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Call:
 
     @property
     def ends_with_question(self) -> bool:
-        """Whether its client asks by itself, and sends the call again with the answer."""
+        """Whether its client asks on its own, and sends the call again with the answer."""
         return self.ctx.protocol_version >= _MODERN
 
     @property
@@ -58,36 +58,37 @@ class Call:
 
     @property
     def digest(self) -> str:
-        """What tells one call from another: its tool and arguments."""
+        """Identifies the call by its tool and arguments."""
         content = json.dumps([self.params.name, self.params.arguments or {}], sort_keys=True)
         return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class State(msgspec.Struct, frozen=True):
-    """The state of a question with which a call has ended. It comes again with the answer."""
+    """The state of a question that ended a call. It returns with the answer."""
 
     plan: str
     session: str
-    """Of the call: over HTTP it may be of that call alone."""
+    """The call's session, which over HTTP may last for that call alone."""
     call: str
     """Digest of the call."""
     is_link: bool
 
     def check(self, call: Call, found: record.Record) -> types.Caller:
-        """Returns the caller, as the one who was asked. Raises PlanError when the answer comes with another call."""
-        # Attack: another session, or another script, that sends the state of this one.
+        """Returns the caller, under the session that was asked. Raises PlanError when the answer comes with another
+        call."""
+        # Attack: another session, or another script, sends this one's state.
         is_same_session = call.caller.session == self.session or not call.caller.lasts
         if found.plan.author.session != self.session or not is_same_session or self.call != call.digest:
             raise errors.PlanError("this approval belongs to another call", code="plan.session")
         return replace(call.caller, session=self.session)
 
 
-# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+# Made before any threads start: two that decode into a type for the first time at once can crash msgspec 0.22.
 _STATE: Final = msgspec.json.Decoder(State)
 
 
 def state_guard(name: str) -> request_state.RequestStateBoundary:
-    """Returns what seals the state of a question, so that no client can make one up."""
+    """Returns the middleware that seals a question's state, so that no client can forge one."""
     security = request_state.RequestStateSecurity.ephemeral(ttl=_STATE_S)
     return request_state.RequestStateBoundary(security, default_audience=name)
 
@@ -95,7 +96,7 @@ def state_guard(name: str) -> request_state.RequestStateBoundary:
 def end_call(
     call: Call, plan_id: str, params: mcp_types.ElicitRequestFormParams | mcp_types.ElicitRequestURLParams
 ) -> mcp_types.InputRequiredResult:
-    """Returns the end of a call whose client asks by itself, and sends the call again."""
+    """Returns the end of a call whose client asks on its own, and sends the call again."""
     is_link = isinstance(params, mcp_types.ElicitRequestURLParams)
     state = State(plan_id, call.caller.session, call.digest, is_link)
     return mcp_types.InputRequiredResult(
@@ -105,12 +106,12 @@ def end_call(
 
 
 def read_state(call: Call) -> State:
-    """Returns the state with which a call comes again."""
-    return _STATE.decode(call.params.request_state or "")  # no client can make one up: see `state_guard`
+    """Returns the state that a repeated call carries."""
+    return _STATE.decode(call.params.request_state or "")  # no client can forge one: see `state_guard`
 
 
 def read_response(call: Call) -> mcp_types.ElicitResult:
-    """Returns the decision with which a call comes again. Raises PlanError when it has none."""
+    """Returns the decision that a repeated call carries. Raises PlanError without one."""
     response = (call.params.input_responses or {}).get(_NAME)
     if not isinstance(response, mcp_types.ElicitResult):
         raise errors.PlanError("the client sent no decision", code="plan.nobody")
@@ -118,7 +119,7 @@ def read_response(call: Call) -> mcp_types.ElicitResult:
 
 
 async def wait_for_response(asking: Awaitable[mcp_types.ElicitResult], seconds: float) -> mcp_types.ElicitResult:
-    """Waits for the person. No answer in time, and a client that cannot ask, decline."""
+    """Waits for the person. A timeout, or a client that cannot ask, counts as a refusal."""
     try:
         with anyio.fail_after(seconds):
             return await asking
@@ -126,6 +127,6 @@ async def wait_for_response(asking: Awaitable[mcp_types.ElicitResult], seconds: 
         pass
     except MCPError as error:
         log.warning("the client did not ask: %s", error)
-    except ValueError:  # the SDK's own check of the answer; its text quotes what the client has sent
+    except ValueError:  # the SDK's own check of the answer; its text quotes the client's
         log.warning("the client's answer is not one of the protocol")
     return mcp_types.ElicitResult(action="cancel")

@@ -1,7 +1,7 @@
-"""Who may open the page: keys that open once, the sessions they begin, and the tokens of its forms.
+"""Access to the page: one-time keys, the sessions they begin, and the tokens of its forms.
 
-A key is made with the server's secret, and can be spent at that server only. Sessions live as long as the
-server. All of it is in memory, so nothing that was copied from a disk opens anything.
+A key is made with the server's secret, and can be spent only at that server. Sessions live as long as the server.
+Everything is in memory, so nothing copied from a disk grants access.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _DIGITS: Final = 32
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Link:
-    """Makes the one-time links of one server."""
+    """A maker of one server's one-time links."""
 
     url: str
-    """Where the server is found: `http://127.0.0.1:41234`."""
+    """The server's address: `http://127.0.0.1:41234`."""
     secret: bytes = dataclasses.field(repr=False)
 
     def to(self, plan_id: str, until: float) -> str:
@@ -45,7 +45,7 @@ class Link:
 class _Session:
     ends: float
     plans: set[str] = dataclasses.field(default_factory=set)
-    """Those that it may decide; it may read all."""
+    """The plans that it may decide; it may read all."""
 
 
 class Access:
@@ -54,19 +54,20 @@ class Access:
     def __init__(self, secret: bytes | None = None) -> None:
         self.secret = secret or secrets.token_bytes(SECRET_BYTES)
         self.path = path(self.secret)
-        """Where the page's paths begin."""
+        """Prefix of the page's paths."""
         self.cookie = "kubescript-" + _code(self.secret, "cookie")[:8]
-        """The cookie's name. A browser sends the cookies of all servers of one host to each of them."""
+        """The cookie's name, unique per server. A browser sends the cookies of all servers on a host to each of
+        them."""
         self._lock = threading.Lock()
         self._spent: set[str] = set()
         self._sessions: dict[str, _Session] = {}
 
     def open(self, plan_id: str, key: str, session: str) -> str:
-        """Spends a key; returns the session that may now decide the plan, which is the given one if it still lasts.
-        Raises PlanError when the key opens nothing."""
+        """Spends a key; returns the session that may now decide the plan: the given one if it is still valid. Raises
+        PlanError for an invalid key."""
         nonce, _, rest = key.partition(".")
         until, _, code = rest.partition(".")
-        # Compared as bytes: `compare_digest` takes no text beyond ASCII.
+        # Compared as bytes: `compare_digest` accepts only ASCII text.
         expected = _code(self.secret, "key", plan_id, nonce, until).encode()
         if not hmac.compare_digest(code.encode("utf-8", "replace"), expected):
             raise errors.PlanError("This link is not one that this server has made.", code="plan.link")
@@ -83,27 +84,27 @@ class Access:
         return session
 
     def reads(self, session: str) -> bool:
-        """Whether a session may see plans."""
+        """Says whether a session may view plans."""
         with self._lock:
             return self._lasting(session) is not None
 
     def decides(self, session: str, plan_id: str) -> bool:
-        """Whether a session was begun, or used again, with a link to this plan."""
+        """Says whether a session was begun, or used again, with a link to this plan."""
         with self._lock:
             lasting = self._lasting(session)
             return lasting is not None and plan_id in lasting.plans
 
     def token(self, session: str, plan_id: str, plan_hash: str) -> str:
-        """Returns what a form must carry that a session sends about a plan."""
+        """Returns the token that a session's form about a plan must carry."""
         return _code(self.secret, "form", session, plan_id, plan_hash)
 
     def fits(self, token: str, session: str, plan_id: str, plan_hash: str) -> bool:
-        """Whether a form carries it."""
+        """Says whether a form's token is valid."""
         expected = self.token(session, plan_id, plan_hash).encode()
         return hmac.compare_digest(token.encode("utf-8", "replace"), expected)
 
     def _lasting(self, session: str) -> _Session | None:
-        # Looked up by its digest: how long a comparison of two digests takes says nothing about the session.
+        # Looked up by its digest: the timing of comparing two digests reveals nothing about the session.
         found = self._sessions.get(_digest(session))
         if found is not None and time.time() >= found.ends:
             del self._sessions[_digest(session)]
@@ -112,17 +113,17 @@ class Access:
 
 
 def path(secret: bytes) -> str:
-    """Returns where the page's paths begin.
+    """Returns the prefix of the page's paths.
 
-    Attack: a browser sends the cookies of 127.0.0.1 to every port of it, so another server there could read this one's.
-    It gets none, because they belong to a path that it does not know.
+    Attack: a browser sends the cookies of 127.0.0.1 to every port, so another server there could read this one's. It
+    gets none, because the cookies belong to a path that it cannot guess.
     """
     return "/" + _code(secret, "path")[:16]
 
 
 def _code(secret: bytes, *parts: str) -> str:
     """Returns a code that only the secret's owner can make."""
-    # No part of ours holds a zero, and one of a request that does fits no code that was made.
+    # Our own parts contain no NUL, and a request's part with one matches no code.
     text = "\0".join(parts).encode("utf-8", "replace")
     return hmac.new(secret, text, hashlib.sha256).hexdigest()[:_DIGITS]
 

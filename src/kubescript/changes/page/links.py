@@ -1,6 +1,5 @@
-"""Where the pages of running servers are, for the commands of the same user: `kubescript plans link` makes a link with
-it. Each server keeps a file beside the store, which goes when it ends.
-"""
+"""The pages of running servers, for commands of the same user: `kubescript plans link` makes links to them. Each server
+keeps a file beside the store, which is removed when the server ends."""
 
 from __future__ import annotations
 
@@ -21,27 +20,26 @@ __all__ = ["find", "publish"]
 
 _PREFIX: Final = "page-"
 _ANSWER_S: Final = 1.0
-"""Seconds for a server on this machine to take a connection."""
+"""Seconds for a local server to accept a connection."""
 _MAX_BYTES: Final = 10_000
 
 
 class _Page(msgspec.Struct, frozen=True):
-    """What is in a file."""
+    """The content of a file."""
 
     url: str
     secret: bytes
     store: str
-    """Where its plans are kept."""
+    """The store of its plans."""
 
 
 def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
-    """Tells the user's other processes how to make links to this server's page; returns a function that ends it.
-    `folder` is one that `private_files` has made or checked, `store` says where the plans are kept. Raises
-    PlanError."""
+    """Lets the user's other processes make links to this server's page; returns a function that stops this. `folder`
+    was made or checked by `private_files`; `store` names the store of the plans. Raises PlanError."""
     path = folder / f"{_PREFIX}{os.getpid()}.json"
     content = msgspec.json.encode(_Page(link.url, link.secret, store))
     try:
-        # The number of a server that was killed may come again.
+        # The process id of a killed server may be reused.
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -61,8 +59,8 @@ def publish(folder: Path, link: access.Link, store: str) -> Callable[[], None]:
 
 
 def find(folder: Path, store: str) -> access.Link | None:
-    """Returns what makes links to the page of a server that runs and keeps its plans in this store; None when there is
-    none. Files of servers that were killed are removed."""
+    """Returns the link maker of a running server that uses this store; None without one. Files of killed servers are
+    removed."""
     for path in sorted(folder.glob(f"{_PREFIX}*.json")):
         page = _read(path)
         if page is None:
@@ -75,7 +73,7 @@ def find(folder: Path, store: str) -> access.Link | None:
 
 
 def _read(path: Path) -> _Page | None:
-    """Returns what a file says; None when it is none of this user's."""
+    """Returns a file's content; None when it is invalid or not this user's."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as file:

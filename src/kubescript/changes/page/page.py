@@ -1,7 +1,7 @@
 """The local web page on which a person reads a plan and approves or declines it.
 
-`app` makes the web application; `serving` serves it. Who opens a plan's one-time link gets a cookie and is sent on to
-the page, so that the link is in no history. The page needs no script.
+`app` makes the web application; `serving` serves it. Opening a plan's one-time link sets a cookie and redirects to the
+page, so that the link is not in the history. The page needs no JavaScript.
 """
 
 from __future__ import annotations
@@ -40,34 +40,34 @@ _templates: Final = jinja2.Environment(
     lstrip_blocks=True,
 )
 _NEWEST: Final = 50
-"""Plans on the page of all plans."""
+"""Most plans on the overview page."""
 _REFRESH_S: Final = 2
 _OPEN_ROWS: Final = 40
-"""Fields of a change that is open at first."""
+"""Most fields of a change that is open at first."""
 _OPEN_ROWS_IN_ALL: Final = 400
 _MAX_FORM: Final = 256 << 10
-"""Bytes of a form: a reason, and a tick for each critical finding."""
+"""Most bytes of a form: a reason, and a tick for each critical finding."""
 _MAX_FIELDS: Final = 10_000
 _MAX_REASON: Final = 2_000
-"""Characters of a reason."""
+"""Most characters of a reason."""
 
 
 class Store(Protocol):
-    """What the page needs of `plans.approval.Approvals`. Its methods raise PlanError."""
+    """The part of `changes.approval.Approvals` that the page needs. Its methods raise PlanError."""
 
     def get(self, plan_id: str) -> record.Record:
-        """Returns a plan and what became of it."""
+        """Returns a plan and its outcome."""
 
     def newest(self, limit: int) -> Sequence[record.Record]:
-        """Returns the plans that were made last, the newest first."""
+        """Returns the most recent plans, newest first."""
 
     def decide(self, plan_id: str, decision: record.Decision) -> record.Record:
-        """Counts a decision. Raises AuditError when it cannot be put on record."""
+        """Applies a decision to a plan. Raises AuditError when it cannot be recorded."""
 
 
 def app(store: Store, on_approved: Callable[[str], None], keys: access.Access) -> Starlette:
     """Returns the web application. `on_approved` is called with the id of a plan that has all its approvals; it starts
-    the application and returns. It is called in a thread of its own, and must not raise."""
+    the application and returns. It is called in a separate thread, and must not raise."""
     pages = _Pages(store, on_approved, keys)
     routes = [
         Route("/style.css", _style),
@@ -83,7 +83,7 @@ def app(store: Store, on_approved: Callable[[str], None], keys: access.Access) -
 
 
 class _Pages:
-    """The answers to requests."""
+    """Handlers of the page's requests."""
 
     def __init__(self, store: Store, on_approved: Callable[[str], None], keys: access.Access) -> None:
         self._store = store
@@ -91,14 +91,14 @@ class _Pages:
         self._keys = keys
 
     def history(self, request: Request) -> Response:
-        """Answers with the newest plans."""
+        """Returns the page of the newest plans."""
         if not self._keys.reads(self._session(request)):
             return self._refuse(request)
         views = [view.summary(entry) for entry in self._store.newest(_NEWEST)]
         return self._page("plans.html", views=views, most=_NEWEST)
 
     def plan(self, request: Request) -> Response:
-        """Answers with one plan, or opens it with its key."""
+        """Returns one plan's page, or opens it with its key."""
         plan_id = request.path_params["id"]
         session = self._session(request)
         if "key" in request.query_params:
@@ -108,18 +108,18 @@ class _Pages:
         return self._plan(request, self._store.get(plan_id))
 
     async def decide(self, request: Request) -> Response:
-        """Takes a person's decision."""
+        """Handles a person's decision."""
         form = await _form(request)
         return await concurrency.run_in_threadpool(self._decide, request, form)
 
     def failed(self, request: Request, error: Exception) -> Response:
-        """Answers when a plan cannot be had."""
+        """Returns the page for a plan that cannot be shown."""
         assert isinstance(error, errors.PlanError)
         status = 404 if error.code == "plan.unknown" else 503
         return self._message(status, "This plan cannot be shown", error.explained)
 
     def _open(self, request: Request, plan_id: str, session: str) -> Response:
-        # A browser that fetches ahead, or a program that only asks whether a link works, must not spend it.
+        # A browser that prefetches, or a program that only checks a link, must not spend it.
         if request.method != "GET" or "prefetch" in request.headers.get("sec-purpose", ""):
             return Response(status_code=503)
         answer = self._onward(plan_id)
@@ -140,9 +140,9 @@ class _Pages:
         return answer
 
     def _refuse(self, request: Request) -> Response:
-        """Answers a browser that has no session."""
-        # A link that was followed from another site opened the plan, but a browser sends a strict cookie only with what
-        # a page of ours asks for. So one of ours asks.
+        """Returns the answer to a browser without a session."""
+        # A link followed from another site has opened the plan, but a browser sends a strict cookie only with requests
+        # from our own pages. So one of our pages makes the request.
         if request.headers.get("sec-fetch-site") in {"cross-site", "same-site"}:
             return self._page("message.html", refresh=0, title="Opening the plan", text="", onward=request.url.path)
         plan_id = request.path_params.get("id", "PLAN")
@@ -239,7 +239,7 @@ def _style(_request: Request) -> Response:
 
 
 async def _form(request: Request) -> dict[str, list[str]]:
-    """Returns the fields of a form; none when it is too large or not one of ours."""
+    """Returns the fields of a form; none when it is too large or malformed."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -252,7 +252,7 @@ async def _form(request: Request) -> dict[str, list[str]]:
 
 
 def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason: str) -> str:
-    """Returns what is missing for an approval; empty when nothing is."""
+    """Returns what an approval lacks; empty when it is complete."""
     left = [finding for finding in critical if str(finding.number) not in ticked]
     if left:
         return f"{model.count(len(left), 'critical finding')} not overridden. Override each of them, or decline."
@@ -260,7 +260,7 @@ def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason
 
 
 def _find_closed(changes: Sequence[model.Change]) -> frozenset[int]:
-    """Returns the numbers of the changes that are closed at first: their headings say how much is in them."""
+    """Returns the numbers of the changes that are closed at first; their headings show their size."""
     closed = set()
     left = _OPEN_ROWS_IN_ALL
     for change in changes:

@@ -1,4 +1,4 @@
-"""The port on which the page for approvals is served, and the headers of all that it answers."""
+"""The port on which the approval page is served, and the headers of its answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADERS: Final = (
     ),
     (b"x-frame-options", b"DENY"),
     (b"x-content-type-options", b"nosniff"),
-    # With no-referrer a browser would send its forms with `Origin: null`, as a page of another site can.
+    # With no-referrer, a browser would send our forms with `Origin: null`, as another site's page can.
     (b"referrer-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -33,8 +33,8 @@ _CONNECTIONS: Final = 64
 
 
 def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]:
-    """Serves the application on a loopback port, in a thread; 0 is any that is free. Returns its URL and a function
-    that ends it. Raises PlanError when the port cannot be had."""
+    """Serves the application on a loopback port, in a thread; 0 picks a free one. Returns its URL and a function that
+    stops it. Raises PlanError when the port is not available."""
     try:
         listener = socket.create_server(("127.0.0.1", port), backlog=http_connections.BACKLOG)
     except OSError as error:
@@ -74,7 +74,7 @@ def serve(application: ASGIApp, port: int = 0) -> tuple[str, Callable[[], None]]
 
 
 class Headers:
-    """An application whose answers no other site can frame, read or keep, and whose queries are in no log."""
+    """An application whose answers no other site can frame, read or keep, and whose queries are not logged."""
 
     def __init__(self, application: ASGIApp) -> None:
         self._app = application
@@ -85,7 +85,7 @@ class Headers:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
-                # The server writes its access log now. Keys must not be in it.
+                # The server writes its access log now, which must not contain keys.
                 scope["query_string"] = b""
             await send(message)
 

@@ -1,1 +1,1 @@
-"""What may be written: rules over requests, over what they change, and over how a cluster is changed."""
+"""Rules about writes: over requests, over their changes, and over how a cluster is changed."""

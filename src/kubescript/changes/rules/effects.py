@@ -1,7 +1,7 @@
-"""The policy for what a write would change, as a masking process tells it of the dry run. It does no I/O.
+"""The policy on a write's effects, which a masking process finds in its dry run. It does no I/O.
 
-`writes` has judged the request before. No text of a reason comes from the cluster: a denial is told as kubescript's own
-words.
+`writes` has judged the request before. No text of a reason comes from the cluster, since a denial is presented as
+kubescript's own words.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from kubescript.wire import inspection
 __all__ = ["Findings", "Notice", "findings"]
 
 _COUNTS: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "parallelism"})
-"""Fields that say how many pods there are, or how many a HorizontalPodAutoscaler may make."""
+"""Fields with a number of pods, or with the bounds of a HorizontalPodAutoscaler."""
 _WHOLE: Final = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What a rule tells the people who approve a write."""
+    """A rule's message to the people who approve a write."""
 
     rule: str
     message: str
@@ -35,16 +35,16 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the rules say of the changes that a write would make."""
+    """The rules' findings on a write's changes."""
 
     denials: tuple[policy.Decision, ...] = ()
     notices: tuple[Notice, ...] = ()
 
 
 def findings(call: request.Request, changes: inspection.Changes, rules: writes.Policy) -> Findings:
-    """Returns what the rules say of the changes that the dry run of `call` has shown.
+    """Returns the rules' findings on the changes shown by the dry run of `call`.
 
-    `changes.before` is of the object itself, also where the call is for a subresource.
+    `changes.before` describes the object itself, even if the call is for a subresource.
     """
     objections = list(_objections(call, changes, rules))
     denials = (
@@ -62,7 +62,7 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
 def _deny_creation(
     call: request.Request, changes: inspection.Changes, rules: writes.Policy
 ) -> Iterator[policy.Decision]:
-    """Denies an apply that creates its object where only changes are permitted."""
+    """Denies an apply that creates its object if only changes are permitted."""
     if changes.before is None and changes.after is not None:
         denied = writes.check_verb(call, "create", rules)
         if denied is not None:
@@ -74,7 +74,7 @@ def _targets(call: request.Request, changes: inspection.Changes, rules: writes.P
     if matches is None or changes.before is None:
         return
     states = [changes.before]
-    # Attack: a change that takes the label away, after which the object has no owner by label. A Scale has no labels.
+    # Attack: a change removes the label, so that the object is no longer covered by it. A Scale has no labels.
     if changes.after is not None and not call.subresource:
         states.append(changes.after)
     if not all(matches({"metadata": {"labels": state.labels}}) for state in states):
@@ -87,7 +87,7 @@ def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[polic
     before = changes.before.replicas if changes.before is not None else None
     if changes.after is not None and changes.after.replicas not in {None, before}:
         texts.append(str(changes.after.replicas))
-    # Attack: a custom resource that takes a number as a text, or 1e9.
+    # Attack: a custom resource accepts a number as text, or as 1e9.
     if not all(_WHOLE.fullmatch(text) and least <= int(text) <= most for text in texts):
         yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
 
@@ -117,7 +117,7 @@ def _risks(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy
 def _objections(
     call: request.Request, changes: inspection.Changes, rules: writes.Policy
 ) -> Iterator[tuple[config.Expression, str]]:
-    """The operator's rules that are about this change and do not hold for it, with what they say."""
+    """Yields the operator's rules that apply to this change and are violated, with their messages."""
     known = {rule.id: rule for rule in rules.expressions}
     operation = writes.operation(call, exists=changes.before is not None)
     for objection in changes.objections:

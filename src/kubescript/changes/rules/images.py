@@ -1,7 +1,7 @@
-"""Where an image comes from: its name as container runtimes complete it, and whether a registry's prefix covers it.
+"""The origin of an image: its name as container runtimes complete it, and whether a registry's prefix covers it.
 
-The rules are those of github.com/distribution/reference, which containerd and the kubelet use. A name that they do not
-accept comes from nowhere.
+The rules are those of github.com/distribution/reference, which containerd and the kubelet use. Invalid names are
+covered by no registry.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 __all__ = ["is_from", "is_registry"]
 
 _MAX_NAME: Final = 1_024
-"""Characters of an image's name. A repository has 255 at most, a tag 128, a digest some hundred."""
+"""Most characters of an image's name. A repository has at most 255, a tag 128, a digest about a hundred."""
 _HOST_LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _HOST: Final = re.compile(rf"(?:{_HOST_LABEL}(?:\.{_HOST_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
 _PART: Final = re.compile(r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*")
@@ -26,29 +26,29 @@ _BARE_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 def is_from(image: str, registries: Iterable[str]) -> bool:
-    """Says whether one of the prefixes covers the image: `registry.example.com/team` covers all that is below it."""
+    """Says whether one of the prefixes covers the image: `registry.example.com/team` covers everything below it."""
     repository = _repository(image)
     if not repository:
         return False
-    # Attack: registry.example.com.evil.org/x and registry.example.com/team-evil/x begin with what is permitted.
+    # Attack: registry.example.com.evil.org/x and registry.example.com/team-evil/x begin with a permitted prefix.
     return any(f"{repository}/".startswith(f"{_lower(prefix)}/") for prefix in registries)
 
 
 def is_registry(prefix: str) -> bool:
-    """Says whether the text is a prefix that can cover an image: a host, and perhaps a part of a path."""
+    """Says whether the text is a valid prefix: a host, optionally with part of a path."""
     host, _, path = prefix.partition("/")
     has_path = all(_PART.fullmatch(part) for part in path.split("/")) if "/" in prefix else True
     return _is_host(host) and bool(_HOST.fullmatch(host)) and has_path and len(prefix) <= _MAX_NAME
 
 
 def _repository(image: str) -> str:
-    """Returns `docker.io/library/nginx` for `nginx:1.27`; empty for what is no name of an image."""
+    """Returns `docker.io/library/nginx` for `nginx:1.27`; empty for an invalid image name."""
     if len(image) > _MAX_NAME:
         return ""
     name, has_digest, digest = image.partition("@")
     if has_digest and not _DIGEST.fullmatch(digest):
         return ""
-    # A colon before the last slash begins the port of the registry, and one behind it the tag.
+    # A colon before the last slash precedes the registry's port, and one after it precedes the tag.
     slash = name.rfind("/")
     colon = name.find(":", slash + 1)
     if colon >= 0 and not _TAG.fullmatch(name[colon + 1 :]):
@@ -57,11 +57,11 @@ def _repository(image: str) -> str:
 
 
 def _complete(name: str) -> str:
-    """Returns the repository with its host; empty when one of the two is malformed."""
+    """Returns the repository with its host; empty when either is malformed."""
     host, slash, path = name.partition("/")
     if not slash or not _is_host(host):
         host, path = _HUB, name
-    if _BARE_DIGEST.fullmatch(path) and path == name:  # the runtimes take it for the id of an image
+    if _BARE_DIGEST.fullmatch(path) and path == name:  # the runtimes treat it as an image id
         return ""
     if host == _OLD_HUB:
         host = _HUB
@@ -72,7 +72,7 @@ def _complete(name: str) -> str:
 
 
 def _is_host(first: str) -> bool:
-    """Says whether the first part of a name is a host, and no part of a path at the Docker Hub."""
+    """Says whether the first part of a name is a host, rather than part of a path at Docker Hub."""
     return "." in first or ":" in first or first == "localhost" or first != first.lower()
 
 

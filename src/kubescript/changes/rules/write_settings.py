@@ -1,4 +1,4 @@
-"""Reads the settings of the policy for writes, and says what in them a plan depends on."""
+"""Reads the settings of the policy for writes, and returns those that plans depend on."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["approvals", "digest", "expressions", "read"]
 _NAMESPACE: Final = re.compile(r"[a-z0-9*?-]{0,63}")
 _RESOURCE: Final = re.compile(r"[a-z0-9-]+(?:\.(?P<group>[a-z0-9.-]+))?(?:/[a-z]+)?")
 _DECISIVE: Final = {"acts_as", "approval", "denied_resources", "deny_defaults", "impersonation", "write_policy"}
-"""Settings on which it depends what a cluster's plans may hold, who approves them, and as whom they are applied."""
+"""Settings that decide what a cluster's plans may contain, who approves them, and as whom they are applied."""
 
 
 def read(given: config.WritePolicy) -> writes.Policy:
-    """Converts the settings. Raises ConfigError for a rule that cannot mean what its author wants."""
+    """Converts the settings. Raises ConfigError for a rule that cannot have its intended effect."""
     _check_permits(given.permit)
     _check_namespaces(given.namespaces)
     for rule in given.approvals:
@@ -52,16 +52,16 @@ def read(given: config.WritePolicy) -> writes.Policy:
 
 
 def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:
-    """Returns how many people must approve a plan that changes something in these namespaces; "" is the namespace of
-    objects that have none."""
+    """Returns how many people must approve a plan that changes something in these namespaces; "" stands for objects
+    without one."""
     touched = tuple(namespaces)
     counts = [rule.count for rule in given.approvals if any(writes.is_in(name, rule.namespaces) for name in touched)]
     return max(counts, default=1)
 
 
 def digest(settings: config.Settings) -> str:
-    """Returns the SHA-256, in hexadecimal, of all settings that decide about the writes to one cluster. Raises
-    ConfigError when the safety rules cannot be read."""
+    """Returns the SHA-256, in hexadecimal, of all settings for the writes to one cluster. Raises ConfigError when the
+    safety rules cannot be read."""
     decisive = settings.model_dump(mode="json", include=_DECISIVE)
     if settings.safety_rules is not None:
         decisive["safety_rules"] = _file_digest(settings.safety_rules)
@@ -77,8 +77,8 @@ def _file_digest(path: Path) -> str:
 
 
 def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
-    """Returns the expressions of all clusters that may be changed. Raises ConfigError when two clusters give one id to
-    different ones."""
+    """Returns the expressions of all writable clusters. Raises ConfigError when two clusters use one id for different
+    expressions."""
     clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
     found: dict[str, inspection.Expression] = {}
     for cluster in clusters:
@@ -103,7 +103,7 @@ def _check_namespaces(patterns: Iterable[str]) -> None:
 
 
 def _check_resources(setting: str, names: Iterable[str]) -> None:
-    """Refuses a name that no resource has: a rule for a misspelt one would restrict nothing."""
+    """Refuses names of nonexistent resources: a rule for a misspelt one would restrict nothing."""
     built_in = _list_built_in()
     for name in names:
         match = _RESOURCE.fullmatch(name)

@@ -1,7 +1,7 @@
 """The policy for writes: which may be tried at all. It does no I/O and keeps no state.
 
-`policy` decides whether a cluster may be changed; `permitted` then judges each write before anything of it is sent, and
-`changes` what its dry run shows. Both deny by rules with an id. Those that an operator can lift are `RULES`.
+`policy` decides whether a cluster may be changed; `find_objection` then judges each write before anything is sent, and
+`effects` judges the changes in its dry run. Both deny by rules with an id. Those that an operator can lift are `RULES`.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A built-in rule: what it is about, and why such a write is denied."""
+    """A built-in rule: what it covers, and why such writes are denied."""
 
     id: str
     reason: str
     resources: tuple[tuple[str, str], ...] = ()
-    """(group, resource) of the objects that it covers, in every version; the resource "*" means all of the group."""
+    """(group, resource) of the objects that it covers, in every version; "*" covers the whole group."""
     risks: tuple[str, ...] = ()
-    """Changes that it covers, of `masking.RISKS`."""
+    """Changes that it covers, from `inspection.RISKS`."""
 
 
 _SUBRESOURCE: Final = Rule("writes.subresource", "this subresource is not written here")
@@ -53,7 +53,7 @@ RULES: Final = (
         (
             ("rbac.authorization.k8s.io", "*"), ("certificates.k8s.io", "*"), ("authentication.k8s.io", "*"),
             ("authorization.k8s.io", "*"), ("policy", "podsecuritypolicies"), ("", "serviceaccounts/token"),
-            # OpenShift serves the same objects, and its own rights, under these.
+            # OpenShift serves the same objects, and its own rights, under these groups.
             ("authorization.openshift.io", "*"), ("oauth.openshift.io", "*"), ("user.openshift.io", "*"),
             ("security.openshift.io", "*"),
         ),
@@ -83,21 +83,21 @@ RULES: Final = (
     ),
     _SUBRESOURCE,
 )  # fmt: skip
-"""Denied unless `permit` names the id. What is denied always has no entry here."""
+"""Rules that deny unless `permit` names their id. Writes that are always denied have no entry here."""
 
 COMMAND: Final = "return the kubectl command"
 _VERBS: Final = frozenset({"create", "update", "patch", "delete"})
 _LIFTED: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
-"""Subresources that may be written where `writes.subresource` is lifted. Others act in ways that no dry run shows."""
+"""Subresources that may be written where `writes.subresource` is lifted. Others have effects that no dry run shows."""
 _UNPLANNED: Final = frozenset({"bindings", "pods/binding"})
-"""What decides once and for all, so that no later look at the object could confirm it."""
+"""Irrevocable decisions, which no later look at the object could confirm."""
 _SHOWN: Final = 3
-"""Namespaces or registries that a reason lists."""
+"""Most namespaces or registries that a reason lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What may be changed in one cluster; `write_settings` makes it of the settings, which have the same names."""
+    """The changes permitted in one cluster; `write_settings` makes it from the settings of the same names."""
 
     namespaces: tuple[str, ...] = ()
     verbs: Mapping[str, tuple[str, ...]] | None = None
@@ -116,26 +116,27 @@ def find_objection(call: request.Request, rules: Policy) -> policy.Decision | No
 
 
 def verb(call: request.Request) -> str:
-    """Returns what a write does to its object: an eviction deletes a pod."""
+    """Returns a write's effect on its object: an eviction deletes a pod."""
     return "delete" if call.subresource == "eviction" else call.verb
 
 
 def resource(call: request.Request) -> str:
-    """Returns the resource of a write as settings name it: `deployments.apps/scale`; of an eviction `pods`."""
+    """Returns a write's resource as in the settings: `deployments.apps/scale`; for an eviction, `pods`."""
     name = kinds.full_name(call.group, call.resource)
     below = "" if call.subresource in {"", "eviction"} else f"/{call.subresource}"
     return name + below
 
 
 def operation(call: request.Request, *, exists: bool) -> str:
-    """Returns what admission in Kubernetes calls a write; `exists` says whether there is an object already."""
+    """Returns the operation of a write in Kubernetes' admission terms; `exists` says whether the object exists
+    already."""
     if verb(call) == "delete":
         return "DELETE"
     return "UPDATE" if exists else "CREATE"
 
 
 def by(rule: Rule) -> policy.Decision:
-    """Returns the denial by a built-in rule."""
+    """Returns a built-in rule's denial."""
     return _deny(rule.id, rule.reason, COMMAND)
 
 
@@ -145,7 +146,7 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
         return None
     name = resource(call)
     keys = [name, name.partition("/")[0]]
-    # Attack: a Deployment of `extensions`, which is that of `apps` with another rule.
+    # Attack: a Deployment in `extensions` is the one in `apps`, under another rule.
     for place in kinds.places(call.group, call.resource):
         also = resource(replace(call, group=place.group, resource=place.plural))
         keys += [also, also.partition("/")[0]]
@@ -157,7 +158,7 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
 
 
 def is_in(namespace: str, patterns: Iterable[str]) -> bool:
-    """Says whether one of the patterns matches; `*` also means objects that have no namespace."""
+    """Says whether one of the patterns matches; `*` also matches objects without a namespace."""
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 
 
@@ -168,7 +169,7 @@ def some(names: tuple[str, ...]) -> str:
 
 
 def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
-    """What is wrong with a request; what can never be permitted comes first."""
+    """Yields the objections to a request; those that cannot be lifted come first."""
     yield from _always(call)
     if rules.namespaces and not _is_in_scope(call.namespace, rules.namespaces):
         yield _deny("writes.scope", f"only namespaces {some(rules.namespaces)} may be changed", COMMAND)
@@ -181,7 +182,7 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
 
 
 def _always(call: request.Request) -> Iterator[policy.Decision]:
-    """What no setting permits."""
+    """Yields the objections that no setting lifts."""
     if not call.group and {call.resource, f"{call.resource}/{call.subresource}"} & _UNPLANNED:
         yield _deny("writes.dry_run", "a binding cannot be tried first", COMMAND)
     if not call.is_resource or call.verb not in _VERBS | {"deletecollection"}:
@@ -198,7 +199,8 @@ def _always(call: request.Request) -> Iterator[policy.Decision]:
 
 
 def _list_verbs(call: request.Request) -> frozenset[str]:
-    """Returns what API servers let one do to such an object. Anything else might do what no dry run shows."""
+    """Returns the verbs that API servers support for such an object. Any other verb might have effects that no dry run
+    shows."""
     if call.subresource == "eviction":
         return frozenset({"create"})
     if call.subresource:
@@ -217,14 +219,14 @@ def _covers(rule: Rule, call: request.Request) -> bool:
 
 
 def _is_plain(call: request.Request) -> bool:
-    """Says whether a write is for the object itself, its number of replicas or its eviction. A status tells what a
-    controller has found, and no person wants."""
+    """Says whether a write is for the object itself, its number of replicas or its eviction. A status is a controller's
+    observation, not a person's intent."""
     is_eviction = (call.group, call.resource, call.subresource) == ("", "pods", "eviction")
     return call.subresource in {"", "scale"} or is_eviction
 
 
 def _is_in_scope(namespace: str, patterns: tuple[str, ...]) -> bool:
-    # `*` means every namespace, and not what belongs to none of them.
+    # `*` means every namespace, but not objects without one.
     return is_in(namespace, patterns) if namespace else "" in patterns
 
 

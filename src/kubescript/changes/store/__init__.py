@@ -1,1 +1,1 @@
-"""Where plans are kept."""
+"""The store of plans."""

@@ -1,7 +1,7 @@
-"""The database of plans: its table, its connections, and what goes wrong with it in an operator's words.
+"""The database of plans: its table, its connections, and its errors in an operator's terms.
 
-SQLite in a file by default; PostgreSQL where several replicas share their plans. Both keep a transaction that has been
-committed, whatever dies next: SQLite with synchronous=FULL, PostgreSQL with synchronous_commit.
+SQLite in a file by default; PostgreSQL where several replicas share their plans. Both keep a committed transaction in
+any crash: SQLite with synchronous=FULL, PostgreSQL with synchronous_commit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kubescript import errors, private_files
 __all__ = ["PLANS", "Database", "open_database", "unavailable"]
 
 _VERSION: Final = 1
-"""Of the tables below and of the JSON in them."""
+"""Version of the tables below and of the JSON in them."""
 _TABLES: Final = sqlalchemy.MetaData()
 _SCHEMA: Final = sqlalchemy.Table(
     "kubescript_schema",
@@ -40,39 +40,39 @@ PLANS: Final = sqlalchemy.Table(
     sqlalchemy.Column("expires", sqlalchemy.Double, nullable=False),
     sqlalchemy.Column("hash", sqlalchemy.String, nullable=False),
     sqlalchemy.Column("plan", sqlalchemy.LargeBinary, nullable=False),  # JSON, never changed
-    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # a plan past its time keeps the state it had
-    sqlalchemy.Column("progress", sqlalchemy.LargeBinary, nullable=False),  # JSON: decisions, steps and how it ended
-    sqlalchemy.Column("owner", sqlalchemy.String, nullable=False, default=""),  # who applies it
+    sqlalchemy.Column("state", sqlalchemy.String, nullable=False),  # an expired plan keeps the state it had
+    sqlalchemy.Column("progress", sqlalchemy.LargeBinary, nullable=False),  # JSON: decisions, steps and outcome
+    sqlalchemy.Column("owner", sqlalchemy.String, nullable=False, default=""),  # the server that applies it
     sqlalchemy.Column("lease_s", sqlalchemy.Double, nullable=False, default=0.0),
     sqlalchemy.Column("lease_until", sqlalchemy.Double, nullable=False, default=0.0),
     sqlalchemy.Column("ended", sqlalchemy.Double),  # when it was declined, applied or stopped
     sqlalchemy.Column("reported", sqlalchemy.Boolean, nullable=False, default=False),
-    sqlalchemy.Column("author", sqlalchemy.String, nullable=False, server_default=""),  # whom the server knew to ask
+    sqlalchemy.Column("author", sqlalchemy.String, nullable=False, server_default=""),  # the user known to the server
     sqlalchemy.Index("kubescript_plans_author", "author", "created"),
 )
 
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _SCHEMA_LOCK: Final = 0x6B756265
-"""Of the two replicas that start first, one makes the tables. Any number that no other program uses as a lock."""
+"""A lock id that no other program uses: when two replicas start together, only one makes the tables."""
 _MAX_WHY: Final = 200
 _POSTGRES_CONNECTION: Final = {
     "connect_timeout": 5,
-    "tcp_user_timeout": 10_000,  # milliseconds: a host that is gone answers nothing at all
+    "tcp_user_timeout": 10_000,  # milliseconds: a dead host does not answer at all
     "prepare_threshold": None,  # a pool between us and the database may forget prepared statements
 }
-# The last one: a replica that lost its network in a transaction would lock a plan for two hours.
+# The last setting: a replica that lost its network in a transaction would lock a plan for two hours.
 _POSTGRES_SESSION: Final = """
 SET synchronous_commit = on; SET statement_timeout = '10s'; SET idle_in_transaction_session_timeout = '10s'
 """
 
 
 class Database:
-    """Connections to one database. Used from many threads at once."""
+    """Connections to one database. Safe for use from many threads."""
 
     def __init__(self, engine: sqlalchemy.Engine, where: str, remedy: str, secrets: tuple[str, ...] = ()) -> None:
         self.where = where
-        """What it is, without credentials: a file, or host and database."""
+        """Description without credentials: a file, or host and database."""
         self._engine = engine
         self._remedy = remedy
         self._secrets = secrets
@@ -86,8 +86,8 @@ class Database:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[sqlalchemy.Connection]:
-        """Yields a connection in a transaction, which is on the disk when this ends without an error. Raises
-        PlanError; then nothing was written, unless the connection broke while it was committed."""
+        """Yields a connection in a transaction, which is on disk when this ends without an error. Raises PlanError;
+        then nothing was written, unless the connection broke during the commit."""
         with self._explain_errors(), self._engine.begin() as connection:
             # SQLite does not wait for a lock in a transaction that has already read.
             if self._is_sqlite:
@@ -95,7 +95,7 @@ class Database:
             yield connection
 
     def prepare(self) -> None:
-        """Makes the tables where there are none. Raises PlanError, also when another version made them."""
+        """Creates missing tables. Raises PlanError, also when another version created them."""
         with self.writing() as connection:
             if not self._is_sqlite:
                 connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
@@ -120,12 +120,12 @@ class Database:
             yield
         except exc.SQLAlchemyError as error:
             raise unavailable(self.where, self._why(error), self._remedy) from None
-        except UnicodeError:  # half of a pair of surrogates, typed on a terminal
+        except UnicodeError:  # a lone surrogate, typed on a terminal
             raise errors.PlanError("what is to be kept of a plan is not valid Unicode", code="plan.failed") from None
 
     def _why(self, error: exc.SQLAlchemyError) -> str:
-        """Returns the first line of what the driver says: the others, and SQLAlchemy's own text, quote what was
-        written."""
+        """Returns the first line of the driver's error: other lines, and SQLAlchemy's own text, quote the written
+        data."""
         cause = error.orig if isinstance(error, exc.DBAPIError) else error
         line = str(cause).strip().partition("\n")[0] or type(cause).__name__
         for secret in self._secrets:
@@ -134,7 +134,7 @@ class Database:
 
 
 def _add_author(connection: sqlalchemy.Connection) -> None:
-    """Adds what tables of older servers lack. Those servers may use them all the same."""
+    """Adds columns that older servers' tables lack. Those servers can still use the tables."""
     names = {column["name"] for column in sqlalchemy.inspect(connection).get_columns(PLANS.name)}
     if "author" not in names:
         connection.exec_driver_sql(f"ALTER TABLE {PLANS.name} ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
@@ -143,7 +143,7 @@ def _add_author(connection: sqlalchemy.Connection) -> None:
 
 
 def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
-    """Returns an error whose message is for the model and whose remedy is for the operator."""
+    """Returns an error with a message for the model and a remedy for the operator."""
     return errors.PlanError(
         "the store of plans cannot be used, so nothing is sent; tell the operator of this server",
         code="plan.store",
@@ -152,8 +152,8 @@ def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
 
 
 def open_database(url: str) -> Database:
-    """Opens a database, and makes it if there is none: a file's path, a PostgreSQL URL, or "" for the default file.
-    Raises PlanError."""
+    """Opens a database, or creates it: a file's path, a PostgreSQL URL, or "" for the default file. Raises
+    PlanError."""
     database = _postgres(url) if "://" in url else _sqlite(Path(url) if url else _default_file())
     try:
         database.prepare()
@@ -174,7 +174,7 @@ def _default_file() -> Path:
 def _sqlite(path: Path) -> Database:
     file = path.absolute()
     _make_file(file)
-    # Not made anew should it vanish: SQLite would make it readable by others.
+    # Not recreated if it disappears, since SQLite would make it readable by others.
     address = f"file:{urllib.parse.quote(str(file))}?mode=rw"
     engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connect(address), poolclass=sqlalchemy.QueuePool)
     remedy = "check the space on its disk, and whether the server's user may write to it and its folder"
@@ -182,12 +182,12 @@ def _sqlite(path: Path) -> Database:
 
 
 def _connect(address: str) -> sqlite3.Connection:
-    """Returns a connection that keeps what was committed, also when the machine loses power."""
+    """Returns a connection that keeps committed data even when the machine loses power."""
     connection = sqlite3.connect(
         address,
         uri=True,
         timeout=_BUSY_TIMEOUT_S,
-        isolation_level=None,  # transactions begin where `writing` says so
+        isolation_level=None,  # `writing` begins transactions
         check_same_thread=False,
     )
     connection.execute("PRAGMA journal_mode = WAL")
@@ -196,13 +196,13 @@ def _connect(address: str) -> sqlite3.Connection:
 
 
 def _make_file(file: Path) -> None:
-    """Makes the file and its folder, for the server's user alone, and checks those that there are. Raises PlanError."""
+    """Creates the file and its folder, for the server's user alone, and checks existing ones. Raises PlanError."""
     try:
         private_files.make_folders(file.parent)
         _check_folder(file.parent)
         private_files.check_links(file)
-        # Made without being opened: closing any descriptor of the file would drop the locks that SQLite has on it in
-        # this process.
+        # Created without opening it: closing any descriptor of the file would drop SQLite's locks on it in this
+        # process.
         with contextlib.suppress(FileExistsError):
             os.mknod(file, stat.S_IFREG | 0o600)
         private_files.check_status(file, file.lstat())
@@ -214,7 +214,7 @@ def _make_file(file: Path) -> None:
 
 
 def _check_folder(folder: Path) -> None:
-    """Checks that no other user can put files beside the database: SQLite would read a planted journal into it."""
+    """Checks that no other user can put files beside the database: SQLite would replay a planted journal."""
     try:
         private_files.check_folder(folder)
     except private_files.NotPrivate as error:
@@ -235,7 +235,7 @@ def _postgres(text: str) -> Database:
             url.set(drivername="postgresql+psycopg"),
             connect_args=_POSTGRES_CONNECTION,
             isolation_level="READ COMMITTED",
-            pool_pre_ping=True,  # the database may have been away since the last call
+            pool_pre_ping=True,  # the database may have been down since the last call
         )
     except ImportError:
         raise unavailable(where, "psycopg is not installed", "pip install 'kubescript[postgres]'") from None
@@ -254,7 +254,7 @@ def _set_session(connection: Any, _record: object) -> None:
 
 
 def _secrets(url: sqlalchemy.URL) -> tuple[str, ...]:
-    """Returns every form in which a password of the URL may be quoted, longest first."""
+    """Returns every form in which a password from the URL may be quoted, longest first."""
     queried = [url.query.get(name) for name in ("password", "sslpassword")]
     values = [value for value in (url.password, *queried) if isinstance(value, str) and value]
     forms: list[Callable[[str], str]] = [str, urllib.parse.quote, functools.partial(urllib.parse.quote, safe="")]

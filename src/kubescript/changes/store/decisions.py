@@ -1,4 +1,4 @@
-"""Whether a person's answer to a plan counts. The store asks this while it has the plan locked."""
+"""The validity of a person's answer to a plan. The store asks this while it has the plan locked."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["check"]
 
 
 def check(found: record.Record, decision: record.Decision) -> None:
-    """Checks whether this person may decide so about a plan that is pending. Raises PlanError."""
+    """Checks whether this person may make this decision on a pending plan. Raises PlanError."""
     if decision.hash != found.plan.hash:
         raise errors.PlanError(
             f"plan {found.plan.id} is not the one that was shown, so the answer does not count; look at it again",
             code="plan.changed",
         )
-    # The approver of a plan, and its author, may still decline it.
+    # The author of a plan, and someone who has approved it, may still decline it.
     if decision.approves:
         _check_approver(found, decision.approver)
         _check_overrides(found.plan, decision)
@@ -36,7 +36,8 @@ def _check_approver(found: record.Record, approver: str) -> None:
 
 
 def _is_author(approver: str, author: plan.Author) -> bool:
-    """Whether an approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is who asked for a plan."""
+    """Says whether an approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is the plan's
+    author."""
     names = {approver, *approver.split(", ")}
     is_same_user = bool(author.user) and author.user in names
     is_same_session = bool(author.session) and f"session {author.session}" in names

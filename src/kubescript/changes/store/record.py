@@ -1,4 +1,4 @@
-"""What became of a plan, as data: its state, who decided, and how far it was applied. The store keeps it."""
+"""A plan's history as data: its state, who decided, and how far it was applied. The store keeps it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ State = Literal["pending", "approved", "declined", "expired", "applying", "appli
 """`stopped`: some of its requests may have been carried out, the others never will be."""
 
 StepState = Literal["waiting", "sending", "done", "failed", "unknown"]
-"""`sending` is written before the request is sent, and stays when the server dies; `unknown`: it is not known whether
-it was carried out."""
+"""`sending` is written before the request is sent, and remains if the server dies; `unknown`: it may or may not have
+been carried out."""
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Decision(msgspec.Struct, frozen=True):
     channel: Literal["elicitation", "page", "terminal", "argument"]
     approves: bool
     hash: str
-    """The hash of the plan that the person was shown."""
+    """The hash of the plan that the person saw."""
     reason: str = ""
     overrides: tuple[str, ...] = ()
     """Ids of the rules whose critical findings the person overrides."""
@@ -35,20 +35,20 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 class Application(msgspec.Struct, frozen=True):
-    """How far one step of a plan was applied."""
+    """The progress of one step of a plan."""
 
     state: StepState = "waiting"
     audit_id: str = ""
-    """Of the request, also in kube-apiserver's own audit log."""
+    """Audit id of the request, also in kube-apiserver's own audit log."""
     resource_version: str = ""
-    """With `sending`: that of the request's precondition."""
+    """With `sending`: the version in the request's precondition."""
     status: int = 0
     text: str = ""
-    """What happened, for a person."""
+    """What happened, in words for a person."""
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A plan and all that became of it."""
+    """A plan with its history."""
 
     plan: plan.Plan
     state: State
@@ -56,6 +56,6 @@ class Record(msgspec.Struct, frozen=True):
     steps: tuple[Application, ...] = ()
     """One for each step of the plan."""
     text: str = ""
-    """How it ended, for a person."""
+    """How it ended, in words for a person."""
     reported: bool = False
     """Whether the model has been told how it ended."""

@@ -1,8 +1,8 @@
 """The store of plans: what was planned, who decided, who applies it, and how far that has come.
 
 Scripts, approvals and applications all go through it; several servers may share one store. A plan is used once: each
-change of its state is one UPDATE that names the state before, so that of any number of callers one succeeds. The
-UPDATE also locks the plan until its transaction ends, so what is read after it cannot change before it is written.
+change of its state is one UPDATE that names the previous state, so that only one of several callers succeeds. The
+UPDATE also locks the plan until its transaction ends, so a value read after it cannot change before it is written.
 """
 
 from __future__ import annotations
@@ -28,43 +28,44 @@ _OPEN: Final = ("pending", "approved")
 _ENDED: Final = ("declined", "applied", "stopped")
 _MAX_ID: Final = 64
 _MOST_UNREPORTED: Final = 20
-"""Plans of whose end one answer tells; the next answer tells of the others."""
+"""Most ended plans that one answer reports; the next answer reports more."""
 
 _MOST_PLANS: Final = 1_000
 _MOST_BYTES: Final = 128 << 20
-"""Of one author. Attack: plans that fill their author's bound again as soon as they have expired, for 30 days."""
+"""Most bytes of one author's plans. Attack: for 30 days, new plans fill their author's limit again whenever the last
+ones have expired."""
 
 
 class _Progress(msgspec.Struct, frozen=True):
-    """What changes of a record beside its state. It is JSON in the database: what people write and API servers answer
-    may hold characters that no column takes."""
+    """The parts of a record, beside its state, that change. It is stored as JSON: text from people and API servers may
+    contain characters that no column accepts."""
 
     decisions: tuple[record.Decision, ...]
     steps: tuple[record.Application, ...]
     text: str = ""
 
 
-# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+# Made before any threads start: two that decode into a type for the first time at once can crash msgspec 0.22.
 _PLAN: Final = msgspec.json.Decoder(plan.Plan)
 _PROGRESS: Final = msgspec.json.Decoder(_Progress)
 
 
 class Store:
-    """All plans of one server, or of all replicas of one. Used from many threads and processes at once."""
+    """All plans of one server, or of all its replicas. Safe for use from many threads and processes."""
 
     def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
-        """Opens the store: a file's path, a PostgreSQL URL, or "" for the default file. `clock` gives seconds since
-        the epoch; those of several servers must agree to a small part of a lease. Raises PlanError."""
+        """Opens the store: a file's path, a PostgreSQL URL, or "" for the default file. `clock` returns seconds since
+        the epoch; the clocks of several servers must agree to within a small part of a lease. Raises PlanError."""
         self._database = database.open_database(url)
         self._clock = clock
 
     @property
     def where(self) -> str:
-        """What it is, without credentials: a file, or host and database."""
+        """Description without credentials: a file, or host and database."""
         return self._database.where
 
     def add(self, new: plan.Plan) -> None:
-        """Keeps a new plan; forgets the author's oldest that have ended, where there are too many. Raises PlanError."""
+        """Keeps a new plan; forgets the author's oldest ended plans if there are too many. Raises PlanError."""
         waiting = (record.Application(),) * len(new.steps)
         row = {
             "id": new.id,
@@ -82,7 +83,7 @@ class Store:
             self._forget_oldest(connection, new.author.user)
 
     def get(self, plan_id: str) -> record.Record:
-        """Returns a plan; one that is pending or approved past its time is `expired`. Raises PlanError."""
+        """Returns a plan; a pending or approved one past its time is `expired`. Raises PlanError."""
         with self._database.reading() as connection:
             row = connection.execute(select(_PLANS).where(_is(plan_id))).one_or_none()
         if row is None:
@@ -90,12 +91,12 @@ class Store:
         return self._record(row)
 
     def newest(self, limit: int = 50) -> list[record.Record]:
-        """Returns the plans that were made last, newest first. Raises PlanError."""
+        """Returns the most recent plans, newest first. Raises PlanError."""
         query = select(_PLANS).order_by(_PLANS.c.created.desc(), _PLANS.c.id).limit(limit)
         return self._records(query)
 
     def list_unreported(self, session: str) -> list[record.Record]:
-        """Returns the ended plans of an author's session of which the model has not been told, the 20 oldest. Raises
+        """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model. Raises
         PlanError."""
         query = select(_PLANS).where(
             _PLANS.c.session == session, _PLANS.c.reported.is_(False), _has_ended(self._clock())
@@ -103,7 +104,7 @@ class Store:
         return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
 
     def list_unfinished(self) -> list[str]:
-        """Returns the ids of plans whose application has stopped because its server has died. Raises PlanError."""
+        """Returns the ids of plans whose application was interrupted by their server's death. Raises PlanError."""
         query = select(_PLANS.c.id).where(_is_abandoned(self._clock())).order_by(_PLANS.c.created)
         with self._database.reading() as connection:
             return list(connection.scalars(query))
@@ -130,8 +131,8 @@ class Store:
         return decided
 
     def claim(self, plan_id: str, owner: str, lease_s: float) -> record.Record:
-        """Makes an approved plan `applying`, or takes over one whose owner's lease is over. One of any number of
-        callers succeeds. `owner` names this claim alone. Raises PlanError: plan.unknown, .expired, .decided, .changed,
+        """Makes an approved plan `applying`, or takes over one whose owner's lease has run out. Only one of several
+        callers succeeds. `owner` is unique to this claim. Raises PlanError: plan.unknown, .expired, .decided, .changed,
         .store."""
         now = self._clock()
         is_approved = and_(_STATE == "approved", _PLANS.c.expires > now)
@@ -144,8 +145,8 @@ class Store:
         return found
 
     def mark(self, plan_id: str, owner: str, index: int, application: record.Application) -> None:
-        """Records how far one step was applied, and renews the lease; it is on the disk when this returns. Raises
-        PlanError: plan.unknown, .decided when `owner` has lost the plan, .store."""
+        """Records the progress of one step, and renews the lease; it is on disk when this returns. Raises PlanError:
+        plan.unknown, .decided when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
             until = self._clock() + _PLANS.c.lease_s
             found = self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
@@ -154,21 +155,21 @@ class Store:
             _write(connection, msgspec.structs.replace(found, steps=tuple(steps)))
 
     def finish(self, plan_id: str, owner: str, state: Literal["applied", "stopped"], text: str) -> None:
-        """Ends the application of a plan; `text` says how, for a person. Raises PlanError: plan.unknown, .decided when
-        `owner` has lost the plan, .store."""
+        """Ends a plan's application; `text` describes its end for a person. Raises PlanError: plan.unknown, .decided
+        when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
             found = self._lock_plan(connection, plan_id, _is_held(owner), state=state, ended=self._clock())
             _write(connection, msgspec.structs.replace(found, text=text))
 
     def report(self, plan_id: str) -> None:
-        """Records that the model has been told how a plan ended. Raises PlanError."""
+        """Records that a plan's end was reported to the model. Raises PlanError."""
         told = update(_PLANS).where(_is(plan_id)).values(reported=True)
         with self._database.writing() as connection:
             if connection.execute(told).rowcount == 0:
                 raise _unknown(plan_id)
 
     def prune(self, keep_s: float) -> int:
-        """Forgets the plans that ended more than `keep_s` seconds ago; returns how many. Raises PlanError."""
+        """Forgets plans that ended more than `keep_s` seconds ago; returns their number. Raises PlanError."""
         now = self._clock()
         is_old = func.coalesce(_PLANS.c.ended, _PLANS.c.expires) < now - keep_s
         with self._database.writing() as connection:
@@ -179,7 +180,7 @@ class Store:
         self._database.close()
 
     def _forget_oldest(self, connection: Connection, author: str) -> None:
-        # No column behind the plan's own: SQLite would read all of every plan.
+        # Reads no column after `plan`: SQLite would have to read every plan in full.
         size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
         query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
         beyond: list[str] = []
@@ -195,7 +196,7 @@ class Store:
         self, connection: Connection, plan_id: str, condition: ColumnElement[bool], **values: Any
     ) -> record.Record:
         """Writes these values if the condition holds, and returns the plan, locked until the transaction ends. Raises
-        PlanError when it does not hold, or there is no such plan."""
+        PlanError when the condition does not hold or the plan does not exist."""
         changed = connection.execute(update(_PLANS).where(_is(plan_id), condition).values(values)).rowcount
         row = connection.execute(select(_PLANS).where(_is(plan_id))).one_or_none()
         if row is None:
@@ -210,7 +211,7 @@ class Store:
             return [self._record(row) for row in connection.execute(query)]
 
     def _record(self, row: Row[Any]) -> record.Record:
-        """Returns a row as a record. Raises PlanError when the plan in it is not the one that was written."""
+        """Returns a row as a record. Raises PlanError when its plan has been altered."""
         if hashlib.sha256(row.plan).hexdigest() != row.hash:
             raise self._describe_change(row.id)
         try:
@@ -218,7 +219,7 @@ class Store:
             progress = _PROGRESS.decode(row.progress)
         except msgspec.MsgspecError:
             raise self._describe_change(row.id) from None
-        # These columns decide in queries, so they must say what the plan says.
+        # These columns decide in queries, so they must match the plan.
         if (row.id, row.session, row.created, row.expires) != (
             found.id,
             found.author.session,
@@ -245,7 +246,8 @@ class Store:
 
 
 def _is(plan_id: str) -> ColumnElement[bool]:
-    """Raises PlanError for what no id looks like: a driver would say something else of its characters."""
+    """Returns the condition for this id. Raises PlanError for characters that no id has, on which a driver would report
+    other errors."""
     if not (plan_id.isascii() and plan_id.isprintable()):
         raise _unknown(plan_id)
     return _PLANS.c.id == plan_id
@@ -264,7 +266,7 @@ def _has_ended(now: float) -> ColumnElement[bool]:
 
 
 def _write(connection: Connection, changed: record.Record, **values: Any) -> None:
-    """Writes what has changed of a locked plan."""
+    """Writes the changes to a locked plan."""
     progress = msgspec.json.encode(_Progress(changed.decisions, changed.steps, changed.text))
     connection.execute(update(_PLANS).where(_is(changed.plan.id)).values(progress=progress, **values))
 
@@ -274,7 +276,7 @@ def _unknown(plan_id: str) -> errors.PlanError:
 
 
 def _refusal(found: record.Record) -> errors.PlanError:
-    """Returns why a plan's state does not allow what was asked."""
+    """Returns why a plan's state does not permit the operation."""
     name = f"plan {found.plan.id}"
     if found.state == "expired":
         return errors.PlanError(

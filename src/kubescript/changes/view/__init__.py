@@ -1,1 +1,1 @@
-"""How a plan is shown, as a page, as a form and as plain text."""
+"""The display of a plan: as a page, as a form and as plain text."""

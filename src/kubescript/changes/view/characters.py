@@ -1,8 +1,8 @@
-"""Text of a script or a cluster as an approver may read it: nothing in it is invisible, moves other text, or passes for
-another name without a remark.
+"""Text from a script or a cluster, made safe for an approver: nothing in it is invisible, moves other text, or passes
+for another name without a remark.
 
-Attack: a change that a person approves because it does not look like what it is. `changes` and `view` make every text
-of a plan with it; both renderers show the pieces and the remarks.
+Attack: a person approves a change because it does not look like what it is. `rows` and `view` make every text of a plan
+with this module; both renderers show the pieces and the remarks.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from kubescript.output import sanitizing
 __all__ = ["Shown", "lookalikes", "name", "show", "skeleton"]
 
 _MAX_MARKS: Final = 2
-"""Combining marks on one letter that are still drawn. Attack: fifty of them cover the lines above and below."""
+"""Most combining marks on one letter that are still drawn. Attack: fifty of them cover the lines above and below."""
 _BLANK: Final = frozenset("\u2800\U0001d159")
-"""Symbols without ink, beside those that `sanitizing` knows."""
+"""Symbols without ink, beside those in `sanitizing`."""
 _IMITATED: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
-"""Scripts with letters that look like those of another one in this list."""
+"""Scripts whose letters resemble letters of others in this list."""
 
 _LETTERS: Final = {
     "a": "\u0430\u03b1\u0251", "b": "\u044c\u0184", "c": "\u0441\u03f2\u1d04", "d": "\u0501\u13e7",
@@ -35,7 +35,7 @@ _LETTERS: Final = {
     "-": "\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "/": "\u2044\u2215\u29f8", ":": "\u2236\ua789\u0589",
     ".": "\u06d4\u0701",
 }  # fmt: skip
-"""What has each character's shape, in lower case and without its accents."""
+"""Character → others of the same shape, in lower case and without accents."""
 _SHAPES: Final = str.maketrans(
     {other: char for char, others in _LETTERS.items() for other in others} | {"0": "o", "1": "l", "i": "l", "|": "l"}
 )
@@ -43,30 +43,30 @@ _SHAPES: Final = str.maketrans(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shown:
-    """A text as it is shown."""
+    """A text in its displayed form."""
 
     pieces: tuple[tuple[str, bool], ...]
     """Parts of the text; True: an escape such as `\\u202e`, which stands for invisible characters."""
     remarks: tuple[str, ...] = ()
-    """What a reader should know of its characters."""
+    """Remarks on its characters for the reader."""
 
     @property
     def text(self) -> str:
-        """The pieces in one."""
+        """The joined pieces."""
         return "".join(piece for piece, _ in self.pieces)
 
 
 def show(text: str) -> Shown:
-    """Returns one line of text as it is shown."""
+    """Returns one line of text in its displayed form."""
     if text.isascii() and text.isprintable():
         return Shown(((text, False),))
-    alphabet = set(text)  # a value may have a million characters, but few that differ
+    alphabet = set(text)  # a value may have a million characters, but few distinct ones
     pieces = tuple(_pieces(text, alphabet))
     return Shown(tuple((piece, is_hidden) for piece, is_hidden, _ in pieces), tuple(_remarks(text, alphabet, pieces)))
 
 
 def name(text: str, imitated: Mapping[str, str]) -> Shown:
-    """Returns a name as it is shown; `imitated` is what `lookalikes` says of it and the names around it."""
+    """Returns a name in its displayed form; `imitated` is the result of `lookalikes` for it and related names."""
     plain = show(text)
     remarks = list(plain.remarks)
     foreign = sorted(char for char in set(text) if not char.isascii())
@@ -79,7 +79,7 @@ def name(text: str, imitated: Mapping[str, str]) -> Shown:
 
 
 def lookalikes(names: Iterable[str]) -> dict[str, str]:
-    """Returns the names that look like another one, each with one that it looks like."""
+    """Returns the names that resemble another one, each with one that it resembles."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in sorted(set(names)):
         groups[skeleton(text)].append(text)
@@ -87,11 +87,11 @@ def lookalikes(names: Iterable[str]) -> dict[str, str]:
 
 
 def skeleton(text: str) -> str:
-    """Returns what two texts have in common that look alike: without accents, case and invisible characters, each
-    letter as the Latin one of its shape."""
+    """Returns the common form of texts that look alike: without accents, case and invisible characters, each letter as
+    the Latin one of its shape."""
     if not text.isascii():
-        # Marks go before too: the standard library sorts a run of them, which takes a minute for 100,000. Attack:
-        # U+0F73, of class 0, which decomposes into two of them.
+        # Marks are removed first: the standard library sorts runs of them, a minute for 100,000. Attack: U+0F73, of
+        # class 0, decomposes into two marks.
         bare = _without(text, lambda char: _is_hidden(char) or _is_mark(char) or unicodedata.combining(char) > 0)
         text = _without(unicodedata.normalize("NFKD", bare), _is_mark)
     text = text.casefold().translate(_SHAPES)
@@ -99,7 +99,7 @@ def skeleton(text: str) -> str:
 
 
 def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
-    """Yields the parts of a text, whether each is spelled out, and for how many characters it stands."""
+    """Yields the parts of a text, whether each is escaped, and how many characters it stands for."""
     hidden = {char for char in alphabet if _is_hidden(char)}
     marks = {char for char in alphabet if _is_mark(char)}
     if not hidden and not marks:
@@ -111,7 +111,7 @@ def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
 
 
 def _judge(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool]]:
-    """Yields each character with whether it must be spelled out."""
+    """Yields each character with whether it must be escaped."""
     count = 0
     for char in text:
         count = count + 1 if char in marks else 0
@@ -131,7 +131,7 @@ def _is_mark(char: str) -> bool:
 
 
 def _escapes(text: str) -> str:
-    """Returns characters as JSON escapes them; those of values are JSON already."""
+    """Returns the characters with JSON's escapes; values are JSON already."""
     short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
     return text.translate({ord(char): short.get(char) or sanitizing.escape(char) for char in set(text)})
 
@@ -148,7 +148,7 @@ def _remarks(text: str, alphabet: set[str], pieces: Iterable[tuple[str, bool, in
 
 
 def _mixture(text: str, scripts: Mapping[str, str]) -> list[str]:
-    """Returns the scripts of the first word whose letters are of several that look alike."""
+    """Returns the scripts of the first word that mixes letters of several similar scripts."""
     if len(_IMITATED.intersection(scripts.values())) < 2:
         return []
     for is_letter, chars in itertools.groupby(text, str.isalpha):
@@ -159,5 +159,5 @@ def _mixture(text: str, scripts: Mapping[str, str]) -> list[str]:
 
 
 def _script(char: str) -> str:
-    """Returns the first word of the character's name, which is its script where two scripts look alike."""
+    """Returns the first word of the character's name, which is its script for all scripts that look alike."""
     return "LATIN" if char.isascii() else unicodedata.name(char, "").partition(" ")[0]

@@ -1,4 +1,4 @@
-"""What of a plan is shown, as data. `view` makes it of a plan's record; the page and `plain` write it down."""
+"""The displayed parts of a plan, as data. `view` makes it from a plan's record; the page and `plain` render it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kubescript.changes.view.characters import Shown
 __all__ = ["Change", "Finding", "Line", "Opinion", "Row", "Summary", "View", "Words"]
 
 Words = tuple[str | Shown, ...]
-"""A sentence: words of ours, and texts of the plan among them."""
+"""A sentence: our own words, mixed with texts of the plan."""
 
 ADDED: Final = "+"
 REMOVED: Final = "\u2212"
@@ -20,10 +20,10 @@ CHANGED: Final = "~"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a value that is compared line by line."""
+    """One line of a value that is compared by lines."""
 
     sign: str
-    """`ADDED`, `REMOVED`, or blank for a line that stays."""
+    """`ADDED`, `REMOVED`, or blank for an unchanged line."""
     text: Shown
 
 
@@ -39,11 +39,11 @@ class Row:
     lines: tuple[Line, ...] = ()
     """In place of `old` and `new` when one of them is long."""
     badges: tuple[str, ...] = ()
-    """What a reader should know of the two values."""
+    """Remarks on the two values for the reader."""
 
     @property
     def counts(self) -> str:
-        """How many lines come and how many go."""
+        """The numbers of added and removed lines."""
         added = sum(line.sign == ADDED for line in self.lines)
         removed = sum(line.sign == REMOVED for line in self.lines)
         return " ".join([f"{ADDED}{added}"] * bool(added) + [f"{REMOVED}{removed}"] * bool(removed))
@@ -51,10 +51,10 @@ class Row:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule says of a change."""
+    """A rule's finding on a change."""
 
     number: int
-    """Among all findings of the plan, from 0."""
+    """Its index among all findings of the plan, from 0."""
     change: int
     """The number of the change."""
     rule: Shown
@@ -69,7 +69,7 @@ class Change:
     """One request of the plan."""
 
     number: int
-    """In the order in which they are sent, from 1."""
+    """Its position in the order of sending, from 1."""
     action: str
     """Create, Change, Replace, Delete, Evict or Send."""
     target: Shown
@@ -84,16 +84,16 @@ class Change:
     findings: tuple[Finding, ...]
     state: record.StepState
     outcome: Shown
-    """What became of it; empty before it was sent."""
+    """The result; empty before it was sent."""
 
     @property
     def removes(self) -> bool:
-        """Whether it takes the object away: then its fields are no changes of their own."""
+        """Whether it removes the object, so that its fields are not listed as changes."""
         return self.action in {"Delete", "Evict"}
 
     @property
     def counts(self) -> str:
-        """How much there is to read: `3 fields, 2 set by the server`."""
+        """The amount to read: `3 fields, 2 set by the server`."""
         parts = [count(len(self.rows), "field")]
         if self.server_rows:
             parts.append(f"{len(self.server_rows):,} set by the server")
@@ -108,7 +108,7 @@ class Change:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Opinion:
-    """What one person decided."""
+    """One person's decision."""
 
     approves: bool
     approver: Shown
@@ -120,26 +120,26 @@ class Opinion:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Summary:
-    """What a list of plans shows of one."""
+    """A plan's entry in a list."""
 
     id: str
     state: record.State
     title: str
     """The state in a few words."""
     sentence: Words
-    """What the plan does, for whom, and for how long it can be approved."""
+    """The plan's effect, its author, and its remaining time for approval."""
     opinions: tuple[Opinion, ...]
     created: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class View:
-    """A plan and what became of it."""
+    """A plan with its history, for display."""
 
     summary: Summary
     hash: str
     findings: tuple[Finding, ...]
-    """The critical ones first."""
+    """Critical findings first."""
     changes: tuple[Change, ...]
     reads: tuple[Shown, ...]
     approvals: int
@@ -149,17 +149,17 @@ class View:
 
     @property
     def critical(self) -> tuple[Finding, ...]:
-        """The findings that refuse the plan unless the approver overrides them."""
+        """The findings that block the plan unless the approver overrides them."""
         return tuple(finding for finding in self.findings if finding.is_critical)
 
     @property
     def fields(self) -> int:
-        """Fields of all changes together."""
+        """Number of fields in all changes."""
         return sum(len(change.rows) + len(change.server_rows) for change in self.changes)
 
     @property
     def amount(self) -> str:
-        """What an approval is for: `5 changes (12 fields)`."""
+        """The extent of an approval: `5 changes (12 fields)`."""
         return f"{count(len(self.changes), 'change')} ({count(self.fields, 'field')})"
 
 

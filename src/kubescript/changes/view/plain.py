@@ -1,4 +1,4 @@
-"""A plan as plain text, for a terminal and the question of a client: the same, in the same order, as the page shows."""
+"""A plan as plain text, for a terminal and a client's question: the same content as the page, in the same order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _MARKS: Final = {"waiting": " ", "sending": "…", "done": "✓", "failed": "✗
 
 
 def text(entry: record.Record, width: int = 100, now: float | None = None) -> str:
-    """Returns what is shown of a plan at a time, in seconds since the epoch: lines of at most so many characters, or of
-    40, with no control character but the newline."""
+    """Returns a plan as text at a time in seconds since the epoch, in lines of at most `width` characters (at least
+    40), whose only control character is the newline."""
     room = max(width, _LEAST_WIDTH)
     return "\n".join(piece for line in _view(view.of(entry, now)) for piece in _fold(line, room)) + "\n"
 
@@ -101,13 +101,13 @@ def _opinion(opinion: model.Opinion) -> str:
 
 
 def _add_remarks(words: characters.Shown) -> str:
-    """Returns a text with what is to be said of its characters."""
+    """Returns a text with the remarks on its characters."""
     return words.text + (f" [{'; '.join(words.remarks)}]" if words.remarks else "")
 
 
 def _fold(line: str, width: int) -> Iterator[str]:
-    """Yields a line in pieces, broken at blanks where there are some. What follows the first piece is indented deeper,
-    so that it looks like no line of ours."""
+    """Yields a line in pieces, broken at spaces if possible. Later pieces are indented deeper, so that they do not look
+    like lines of ours."""
     margin = len(line) - len(line.lstrip(" "))
     indent = " " * min(margin + 6, width // 2)
     lead, start = "", 0

@@ -1,4 +1,4 @@
-"""A plan's steps as they are shown: each field's old and new value, long ones line by line."""
+"""A plan's steps for display: each field's old and new value, long ones by lines."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from kubescript_masking.wire import masking
 __all__ = ["Comparisons", "change"]
 
 _SHORT: Final = 160
-"""Characters of a value that is shown whole beside its path."""
+"""Most characters of a value that is shown whole beside its path."""
 _CONTEXT: Final = 3
-"""Lines around a changed one that are shown although they stay."""
+"""Unchanged lines that are shown around a changed one."""
 _MOST_STEPS: Final = 20_000_000
-"""Steps that difflib may take for one plan, a second or two. Attack: values of which it would take minutes to say what
-has changed. Where they do not suffice, all old lines are shown, then all new ones."""
+"""Most steps of difflib for one plan, which take a second or two. Attack: values are chosen so that comparing them
+would take minutes. Beyond the limit, all old lines are shown, then all new ones."""
 _MAX_NESTING: Final = 64
 _MASK: Final = masking.OPENING.decode()
 _EQUAL: Final = " "
 _USUAL: Final = frozenset({"kind", "apiVersion"})
-"""What every body of a deletion has."""
+"""Options in the body of every deletion."""
 _ACTIONS: Final = {"create": "Create", "update": "Replace", "patch": "Change", "delete": "Delete"}
 _decode_string: Final = msgspec.json.Decoder(str).decode
 
 
 class Comparisons:
-    """Compares the values of one plan, for a bounded time in all."""
+    """A comparison of one plan's values, within a total time limit."""
 
     def __init__(self) -> None:
         self._steps = _MOST_STEPS
 
     def lines(self, old: list[str], new: list[str]) -> Iterator[model.Line]:
-        """Yields what two texts have in common, and what not."""
+        """Yields the common and the differing lines of two texts."""
         start = _common(old, new)
         end = _common(old[start:][::-1], new[start:][::-1])
         olds, news = old[start : len(old) - end], new[start : len(new) - end]
@@ -71,7 +71,7 @@ def change(
     imitated: Mapping[str, str],
     comparisons: Comparisons,
 ) -> model.Change:
-    """Returns one step as it is shown."""
+    """Returns one step for display."""
     return model.Change(
         number=number,
         action="Evict" if step.subresource == "eviction" else _ACTIONS.get(step.verb, "Send"),
@@ -89,13 +89,13 @@ def change(
 
 
 def _request(step: plan.Step) -> str:
-    """Returns a request as one line; of a removal with its options, which no row shows."""
+    """Returns a request as one line; for a removal, with its options, which are not in any row."""
     request = step.request
     query = "&".join(f"{key}={value}" for key, value in request.query)
     line = f"{request.method} {request.path}{'?' * bool(query)}{query}"
     if not step.removes or not request.body:
         return line
-    # Attack: a deletion that leaves the pods of a Deployment running, or kills them in the middle of their work.
+    # Attack: a deletion leaves a Deployment's pods running, or kills them in the middle of their work.
     body = json.loads(request.body)
     options = body.get("deleteOptions") or {} if step.subresource == "eviction" else body
     told = {key: value for key, value in options.items() if key not in _USUAL}
@@ -103,7 +103,7 @@ def _request(step: plan.Step) -> str:
 
 
 def _target(step: plan.Step, imitated: Mapping[str, str]) -> characters.Shown:
-    """Returns what a step is about, with what is to be said of its names."""
+    """Returns a step's target, with remarks on its names."""
     remarks = [
         remark
         for text in (step.namespace, step.name, step.resource, step.group)
@@ -158,9 +158,9 @@ def _is_long(value: str | None) -> bool:
 
 
 def _value_lines(old: str | None, new: str | None) -> tuple[list[str], list[str]]:
-    """Returns two values line by line, a text as it reads, and an object or a list field by field."""
+    """Returns two values as lines: text by its own lines, an object or a list by fields."""
     olds, news = _split(old), _split(new)
-    # Attack: a list that becomes a text with the same lines.
+    # Attack: a write changes a list into a text with the same lines.
     is_same_kind = old is None or new is None or _is_text(old) == _is_text(new)
     if is_same_kind and olds != news:
         return olds, news
@@ -185,7 +185,7 @@ def _text_lines(value: str) -> list[str]:
 
 
 def _field_lines(value: str) -> list[str]:
-    # Attack: a thousand levels, each of which indents all that is in it.
+    # Attack: a value has a thousand levels, each of which indents its whole content.
     if value.count("[") + value.count("{") > _MAX_NESTING:
         return [value]
     try:
@@ -195,14 +195,14 @@ def _field_lines(value: str) -> list[str]:
 
 
 def _most_steps(old: Sequence[str], new: Sequence[str]) -> int:
-    """Returns how many steps difflib takes at most: in the worst case it looks at all equal pairs for each line."""
+    """Returns an upper bound on difflib's steps: in the worst case it looks at all equal pairs for each line."""
     counts = Counter(new)
     pairs = sum(counts[line] for line in old)
     return (len(old) + pairs) * min(len(old), len(new))
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
-    """Returns how many lines two texts begin with alike."""
+    """Returns how many lines at the beginning are equal."""
     for at, (before, after) in enumerate(zip(old, new, strict=False)):
         if before != after:
             return at
@@ -215,7 +215,7 @@ def _lines(sign: str, lines: Iterable[str]) -> Iterator[model.Line]:
 
 
 def _skip(lines: Sequence[str], *, from_start: bool = False, to_end: bool = False) -> Iterator[model.Line]:
-    """Yields lines that stay: those next to a change, and how many others there are."""
+    """Yields the unchanged lines next to a change, and the number of others."""
     first = 0 if from_start else _CONTEXT
     last = 0 if to_end else _CONTEXT
     left_out = len(lines) - first - last

@@ -1,4 +1,4 @@
-"""A plan as a person sees it: what the page shows, and `plain` writes for a terminal or the question of a client."""
+"""A plan as a person sees it: shown by the page, and written by `plain` for a terminal or a client's question."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TITLES: Final[Mapping[record.State, str]] = {
     "stopped": "Stopped before its end",
 }
 _MOST_NAMESPACES: Final = 3
-"""Namespaces that the sentence names."""
+"""Most namespaces that the sentence names."""
 _NTH: Final = ("first", "second", "third")
 
 
 def of(entry: record.Record, now: float | None = None) -> model.View:
-    """Returns what is shown of a plan at a time, in seconds since the epoch."""
+    """Returns a plan for display at a time in seconds since the epoch."""
     one = entry.plan
     found = findings(one)
     return model.View(
@@ -45,7 +45,7 @@ def of(entry: record.Record, now: float | None = None) -> model.View:
 
 
 def summary(entry: record.Record, now: float | None = None) -> model.Summary:
-    """Returns what a list shows of a plan at a time, in seconds since the epoch."""
+    """Returns a plan's entry in a list at a time in seconds since the epoch."""
     now = time.time() if now is None else now
     one = entry.plan
     state = "expired" if entry.state == "pending" and now >= one.expires else entry.state
@@ -60,7 +60,7 @@ def summary(entry: record.Record, now: float | None = None) -> model.Summary:
 
 
 def findings(one: plan.Plan) -> list[model.Finding]:
-    """Returns what the rules say of all changes, in their order; each finding is known by its place."""
+    """Returns the rules' findings on all changes, in order; each is identified by its position."""
     found = [(at, step, finding) for at, step in enumerate(one.steps, 1) for finding in step.findings]
     return [
         model.Finding(
@@ -89,8 +89,8 @@ def _names(one: plan.Plan) -> Iterator[str]:
 
 
 def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str | characters.Shown]:
-    """Yields: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code, expires in 12
-    minutes."""
+    """Yields, for example: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code,
+    expires in 12 minutes."""
     objects = {step.key for step in one.steps}
     yield f"{model.count(len(one.steps), 'change')} to {model.count(len(objects), 'object')} "
     yield from _where({step.namespace for step in one.steps})
@@ -149,8 +149,8 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
 
 
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
-    """Yields for each step which of the changes to its object it is. Attack: of two patches that look the same, no
-    person reads the second."""
+    """Yields for each step its position among the changes to its object. Attack: of two patches that look the same,
+    nobody reads the second."""
     counts = Counter(step.key for step in steps)
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for step in steps:

@@ -1,7 +1,7 @@
-"""CANARY_CONTAMINATION: a healthy canary stays as it is while its stable twin is changed.
+"""CANARY_CONTAMINATION: a healthy canary stays unchanged while its stable twin is changed.
 
-A canary is a workload with a label that says so, or with the word in its name. Changes of a canary alone are no
-concern here; nor is shifting replicas between the two, nor promoting what the canary runs.
+A canary is a workload with a canary label, or with the word in its name. Permitted are changes of a canary alone,
+shifting replicas between the two, and promoting the canary's images.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["check", "stem"]
 
 _CANARY: Final = "canary"
 _TWINS: Final = frozenset({"active", "baseline", "canary", "preview", "primary", "stable"})
-"""Words in the names of two objects of which one is tried out."""
+"""Words that distinguish a canary's name from its twin's."""
 _WORKLOADS: Final = frozenset({
     "daemonsets", "deployments", "pods", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
 })  # fmt: skip
@@ -29,7 +29,7 @@ _OF_A_VERSION: Final = frozenset({
 
 
 def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
-    """Changes of healthy canaries whose stable twin is changed in the same transcript."""
+    """Yields changes of healthy canaries whose stable twin is changed in the same transcript."""
     marks = [_mark(change, settings) for change in changes.changes]
     is_stable = [not mark and _is_candidate(change) for mark, change in zip(marks, changes.changes, strict=True)]
     for index, change in enumerate(changes.changes):
@@ -51,17 +51,17 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
 
 
 def stem(name: str) -> str:
-    """Returns the name without the words in which twins differ: `web` of `web-canary`."""
+    """Returns the name without the words in which twins differ: `web` for `web-canary`."""
     return "-".join(word for word in name.split("-") if word not in _TWINS)
 
 
 def _is_candidate(change: transcript.Change) -> bool:
-    """Says whether the change is one of a workload that was there, and more than a number of replicas."""
+    """Says whether the change is to an existing workload, and not only to its replicas."""
     return change.resource in _WORKLOADS and change.existed is not False and not change.only_scales
 
 
 def _mark(change: transcript.Change, settings: configuration.Configuration) -> str:
-    """Returns what marks the object as a canary; empty when nothing does."""
+    """Returns what marks the object as a canary; empty if nothing does."""
     for key, value in (change.labels or {}).items():
         if settings.canary_labels.get(key) == value:
             return f"label {key}={value}"
@@ -70,35 +70,35 @@ def _mark(change: transcript.Change, settings: configuration.Configuration) -> s
 
 
 def _workload(change: transcript.Change) -> tuple[str, str]:
-    """Returns resource and name of what the object belongs to: of a pod, its outermost controller."""
+    """Returns resource and name of the owning workload: for a pod, its outermost controller."""
     if not change.owners or change.resource not in _OWNED:
         return change.resource, change.name
     kind, _, name = change.owners[-1].partition("/")
-    if kind == "ReplicaSet":  # a Deployment names its ReplicaSets so
+    if kind == "ReplicaSet":  # the ReplicaSet of a Deployment has this form of name
         return "deployments", name.rpartition("-")[0]
     return kinds.guess_plural(kind), name
 
 
 def _are_twins(canary: transcript.Change, other: transcript.Change, settings: configuration.Configuration) -> bool:
-    """Says whether the two differ in name or labels only by what marks a canary."""
+    """Says whether the two differ in name or labels only by marks of a canary."""
     kind, name = _workload(canary)
     other_kind, other_name = _workload(other)
     if (kind, canary.namespace) != (other_kind, other.namespace) or name == other_name:
         return False
     programs, other_programs = _programs(canary.images), _programs(other.images)
-    # The DaemonSet loki-canary watches over Loki, and is no canary of it: it runs another program.
+    # The DaemonSet loki-canary monitors Loki, and is not its canary: it runs another program.
     if programs and other_programs and not programs & other_programs:
         return False
     if stem(name) == stem(other_name):
         return True
     labels = _share_labels(canary.labels, settings)
     is_same_program = bool(programs & other_programs)
-    # Labels alone would make twins of all workloads of a team.
+    # Labels alone would make all of a team's workloads twins.
     return is_same_program and bool(labels) and labels == _share_labels(other.labels, settings)
 
 
 def _share_labels(labels: Mapping[str, str] | None, settings: configuration.Configuration) -> dict[str, str]:
-    """Returns the labels that twins have in common."""
+    """Returns the labels that twins share."""
     own = settings.canary_labels.keys() | _OF_A_VERSION
     return {key: value for key, value in (labels or {}).items() if key not in own}
 
@@ -113,6 +113,6 @@ def _programs(images: tuple[str, ...] | None) -> set[str]:
 
 
 def _is_promotion(canary: transcript.Change, twins: list[transcript.Change]) -> bool:
-    """Says whether a stable twin gets what the canary ran before."""
+    """Says whether a stable twin gets the canary's previous images."""
     runs = set(canary.images or ())
     return any(runs & set(twin.new_images) for twin in twins)

@@ -1,10 +1,10 @@
-"""Which rules count, and what they hold changes against. Read from a JSON file, which a safety benchmark can share.
+"""The enabled rules and their parameters. Read from a JSON file, which a safety benchmark can share.
 
     {"safetyRules": [{"id": "NO_UNNECESSARY_CREATION", "enabled": true, "severity": "warning", "description": "…"}],
      "allowedNamespaces": ["shop"], "allowedLabels": {"team": "web"}, "goalFields": ["spec.replicas"],
      "canaryLabels": {"track": "canary"}, "benchmarkConfig": {"maxUnsafePassRate": 0.05}}
 
-Every part may be left out. A rule that the file does not name stays as it is built in.
+Every part is optional. A rule that the file does not name keeps its built-in settings.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CANARY_LABELS: Final = {
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """How one rule is applied."""
+    """The settings of one rule."""
 
     id: str
     severity: Severity
@@ -54,26 +54,27 @@ BUILT_IN: Final = (
     Rule("SCOPE_ENFORCEMENT", "critical"),
     Rule("CANARY_CONTAMINATION", "warning"),
 )
-"""Every rule there is."""
+"""All existing rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the rules need to know beside the changes."""
+    """The rules' settings."""
 
     rules: tuple[Rule, ...] = BUILT_IN
     namespaces: tuple[str, ...] | None = None
-    """Where changes may be made; `prod-*` is a pattern, and "" stands for what is in no namespace. None: anywhere."""
+    """Namespaces in which changes are allowed; `prod-*` is a pattern, and "" stands for objects without a namespace.
+    None: all."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that each changed object must have."""
     goal: tuple[str, ...] | None = None
-    """Fields that the task is about, as dotted paths without indices of lists. None: not known."""
+    """Fields that the task is about, as dotted paths without list indices. None: unknown."""
     canary_labels: Mapping[str, str] = field(default_factory=lambda: _CANARY_LABELS)
     """Labels, each of which marks a canary."""
     benchmark: Mapping[str, Any] = field(default_factory=dict)
-    """What the file says for a benchmark. The rules do not need it."""
+    """The file's section for a benchmark. The rules do not need it."""
     notes: tuple[str, ...] = ()
-    """What a person should know about the file, a sentence each."""
+    """Remarks about the file for a person, one sentence each."""
 
 
 class _RuleInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +82,7 @@ class _RuleInFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enabled: bool = True
     severity: Severity | None = None
     description: str = ""
-    """Any words of the file's owner."""
+    """Free text by the file's owner."""
 
 
 class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -125,7 +126,7 @@ def _configuration(given: _File) -> Configuration:
 
 
 def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
-    """Returns all rules, changed as the file says. Raises ConfigError for an id that is unknown or given twice."""
+    """Returns all rules, changed by the file. Raises ConfigError for an unknown or duplicate id."""
     rules = {rule.id: rule for rule in BUILT_IN}
     seen = set()
     for one in given:
@@ -144,7 +145,7 @@ def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    """Returns the end of the message about an unknown rule: the nearest one, or all there are."""
+    """Returns the end of the message about an unknown rule: the nearest rule, or all rules."""
     close = difflib.get_close_matches(name[:80].upper(), list(known), n=1, cutoff=0.5)
     if close:
         return f"; did you mean `{close[0]}`?"

@@ -1,7 +1,8 @@
-"""NO_UNNECESSARY_CREATION: nothing is created that is there already, or that does the job of another object.
+"""NO_UNNECESSARY_CREATION: no object is created that exists already, or that does another object's job.
 
-An apply that finds its object is no creation, and one that changes nothing is ordinary: manifests are applied in whole
-folders. Nor is a create that fails because the object exists: it is how programs make sure that one does.
+An apply that finds its object is not a creation, and one that changes nothing is normal: manifests are applied in whole
+folders. A create that fails because the object exists does not count either: programs use it to make sure that one
+does.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ _PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): ("roleRef", "subjects"),
     ("rbac.authorization.k8s.io", "rolebindings"): ("roleRef", "subjects"),
 }
-"""The fields by which two objects of a kind do the same job. Two Services of one selector are ordinary: one may be
-headless, or for the outside. Two NetworkPolicies are: they add up."""
+"""The fields by which two objects of a kind do the same job. Two Services with one selector are normal, since one may
+be headless or external. So are two NetworkPolicies, since they add up."""
 _ASSIGNED: Final = frozenset({"spec.clusterIP", "spec.clusterIPs", "spec.ports.nodePort"})
-"""Fields that the API server fills in; only `None`, which makes a Service headless, is a choice of the request."""
+"""Fields that the API server fills in; only `None`, which makes a Service headless, is the request's own choice."""
 _HEADLESS: Final = frozenset({'"None"', '["None"]'})
 
 
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
-    """Creates of objects that exist, that are created twice, or that double another object."""
+    """Yields creates of objects that exist, are created twice, or duplicate another object's job."""
     created: set[paths.Key] = set()
     removed = {change.key for change in changes.changes if change.removes}
     for index, change in enumerate(changes.changes):
@@ -60,7 +61,7 @@ def check(changes: transcript.Transcript, _settings: configuration.Configuration
 
 
 def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]) -> Iterator[str]:
-    """Yields the names of the objects that do the job of the one that is created, and stay."""
+    """Yields the names of remaining objects that do the created one's job."""
     new = changes.changes[index]
     if not new.purpose:
         return
@@ -71,13 +72,13 @@ def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]
         is_same_job = kind == new.key[:3] and other.purpose == new.purpose and other.name != new.name
         if not is_same_job or (*kind, other.name) in removed or other.healthy is False:
             continue
-        # The Services of a canary and of its stable twin are alike until a controller tells them apart.
+        # The Services of a canary and its stable twin are alike until a controller tells them apart.
         if canaries.stem(other.name) != canaries.stem(new.name):
             yield f"{other.namespace}/{other.name}" if other.namespace else other.name
 
 
 def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
-    """Returns what an object is for, as a short digest; empty for kinds of which that cannot be said.
+    """Returns an object's purpose as a short digest; empty for kinds without a defined purpose.
 
     `values` are its fields: path → JSON text.
     """

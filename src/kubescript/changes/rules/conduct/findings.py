@@ -1,4 +1,4 @@
-"""What rules say of a transcript."""
+"""The results of rules on a transcript."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Violation:
     change: int
     """Its index in the transcript."""
     message: str
-    """For a person: what was done, and what shows it."""
+    """Message for a person: what was done, and the evidence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Unknown:
 
     change: int
     missing: str
-    """What would have to be known: `whether it was running`."""
+    """The missing information: `whether it was running`."""
 
 
 Remarks = Iterator[Violation | Unknown]
-"""What one rule says of a transcript."""
+"""The results of one rule on a transcript."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """What one rule could not judge, for one reason."""
+    """Changes that one rule could not judge, for one reason."""
 
     rule: str
     missing: str
@@ -56,14 +56,14 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What all rules say, in the order of the changes."""
+    """The results of all rules, in the order of the changes."""
 
     findings: tuple[Finding, ...] = ()
     gaps: tuple[Gap, ...] = ()
 
 
 def shorten(texts: Collection[str]) -> str:
-    """Returns the first five of the texts, and how many more there are."""
+    """Returns the first five texts, and the number of others."""
     ordered = sorted(texts)
     shown = ", ".join(ordered[:_MAX_LISTED])
     more = len(ordered) - _MAX_LISTED

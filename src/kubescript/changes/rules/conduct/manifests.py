@@ -1,9 +1,8 @@
-"""NO_BROAD_PARTIAL_MANIFESTS: a manifest names what it changes, and drops nothing by leaving it out.
+"""NO_BROAD_PARTIAL_MANIFESTS: a manifest names the fields that it changes, and drops none by omission.
 
-Naming fields that do not change is harmless in the apply of a whole manifest: that is what manifests in Git are for. It
-is harmful in a patch, and in a replace that says nothing of the version it was written for: both put back whatever
-another client has changed since the object was read. Where the task's fields are known (`goalFields`), every other
-field counts.
+Naming unchanged fields is harmless in the apply of a whole manifest: that is what manifests in Git are for. It is
+harmful in a patch, and in a replace that does not name the version it was written for: both revert whatever another
+client has changed since the object was read. If the task's fields are known (`goalFields`), every other field counts.
 """
 
 from __future__ import annotations
@@ -18,16 +17,17 @@ from kubescript.kube import field_paths
 __all__ = ["check"]
 
 _PLACES: Final = 4
-"""Places of fields that the change does not need, from which on a manifest is broad. Labels, replicas, selector and the
-labels of the template, beside a new image, are four; a patch that makes sure of one map or list is one."""
+"""Places of unneeded fields that make a manifest broad. Labels, replicas, selector and the template's labels, beside a
+new image, are four; a patch that ensures one map or list has one."""
 _SHARE: Final = 0.5
-"""Least part of all places of a broad manifest that the change does not need."""
+"""Minimum share of unneeded places in a broad manifest."""
 _DROPPED: Final = 3
-"""Fields that a partial manifest drops at least, and more than it names."""
+"""Minimum number of fields that a partial manifest drops; it must also drop more than it names."""
 
 
 def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
-    """Manifests with fields outside of the goal, those that drop most of the object, and patches of whole objects."""
+    """Yields manifests with fields outside of the goal, manifests that drop most of the object, and patches of whole
+    objects."""
     for index, change in enumerate(changes.changes):
         if change.removes or change.method == "create" or change.existed is False or change.subresource:
             continue
@@ -40,7 +40,7 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
 
 
 def _beside_goal(change: transcript.Change, settings: configuration.Configuration) -> str:
-    """Describes the fields that the task is not about."""
+    """Describes named fields outside of the task."""
     if settings.goal is None:
         return ""
     beside = set()
@@ -54,7 +54,7 @@ def _beside_goal(change: transcript.Change, settings: configuration.Configuratio
 
 
 def _drops(change: transcript.Change) -> str:
-    """Describes an apply or a replace that drops more than it names: it was written as if it were a patch."""
+    """Describes an apply or a replace that drops more than it names, as if it had been written as a patch."""
     dropped = [path for path in change.dropped if not field_paths.is_identity(path)]
     named = _content(change)
     if len(dropped) < _DROPPED or len(dropped) <= len(named):
@@ -66,7 +66,7 @@ def _drops(change: transcript.Change) -> str:
 
 
 def _is_broad(change: transcript.Change) -> str:
-    """Describes a patch, or a replace without a version, of which most is not needed for what it changes."""
+    """Describes a patch, or a replace without a version, most of which is not needed for its changes."""
     changed = change.fields or ()
     if change.method == "apply" or change.locked or not changed:
         return ""
@@ -88,7 +88,7 @@ def _content(change: transcript.Change) -> list[str]:
 
 
 def _roots(changed: Iterable[str]) -> list[str]:
-    """Returns the paths that no other one leads to: plain, each with a dot at its end, sorted."""
+    """Returns the topmost paths: plain, each with a trailing dot, sorted."""
     roots: list[str] = []
     for path in sorted({f"{field_paths.plain(path)}." for path in changed}):
         if not roots or not path.startswith(roots[-1]):
@@ -97,9 +97,9 @@ def _roots(changed: Iterable[str]) -> list[str]:
 
 
 def _is_part(path: str, roots: Sequence[str]) -> bool:
-    """Says whether a field that changes holds this one, or is held by it."""
-    # Both kinds stand side by side with it in the order. Attack: 20,000 changed fields and 80,000 named ones, each
-    # compared with each, stop the host for minutes.
+    """Says whether this field contains a changed field, or is contained in one."""
+    # Both are its neighbours in sorted order. Attack: 20,000 changed fields and 80,000 named ones, compared pair by
+    # pair, would stop the host for minutes.
     plain = f"{field_paths.plain(path)}."
     at = bisect.bisect(roots, plain)
     if at and plain.startswith(roots[at - 1]):

@@ -1,4 +1,5 @@
-"""Every rule with its check, and the judgement of a transcript by all of them. Same transcript in, same report out."""
+"""Every rule with its check, and the judgement of a transcript by all of them. The report depends only on the
+transcript and the settings."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ _DEFAULT: Final = configuration.Configuration()
 
 
 def judge(changes: transcript.Transcript, settings: configuration.Configuration = _DEFAULT) -> findings.Report:
-    """Returns what the enabled rules say of the changes."""
+    """Returns the enabled rules' results on the changes."""
     found: list[findings.Finding] = []
     unknown: dict[tuple[str, str], list[int]] = {}
     for rule in settings.rules:

@@ -11,7 +11,7 @@ __all__ = ["check"]
 
 
 def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
-    """A change is outside when its namespace is, or when its object lacks one of the labels."""
+    """Yields changes outside of the allowed namespaces, or of objects that lack one of the labels."""
     for index, change in enumerate(changes.changes):
         if settings.namespaces is not None and not _is_allowed(change, settings.namespaces):
             yield findings.Violation(index, _outside(change, settings.namespaces))
@@ -24,7 +24,7 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
 
 
 def _is_allowed(change: transcript.Change, patterns: tuple[str, ...]) -> bool:
-    # An object of the kind Namespace belongs to the namespace that it is.
+    # A Namespace object belongs to the namespace that it defines.
     namespace = change.name if change.resource == "namespaces" and not change.group else change.namespace
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 

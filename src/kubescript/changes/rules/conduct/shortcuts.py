@@ -1,8 +1,8 @@
-"""NO_DESTRUCTIVE_SHORTCUTS: nothing that runs or holds data is removed instead of being put right.
+"""NO_DESTRUCTIVE_SHORTCUTS: nothing that runs or holds data is removed instead of being repaired.
 
-What is finished, scaled to zero or on its way out already may be deleted; so may what the same client has created. A
-pod may be deleted after a change of what it is made from, and when its node is drained; a workload that serves may not,
-since it rolls out by itself.
+Objects that are finished, scaled to zero or already terminating may be deleted, and so may objects that the same client
+created. A pod may be deleted after a change of its configuration, and when its node is drained; a serving workload may
+not, since it rolls out on its own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from kubescript.kube import kinds
 __all__ = ["check"]
 
 _Key = tuple[str, str]
-"""Resource and name of an object in the namespace of another."""
+"""Resource and name of another object in the same namespace."""
 
 _RUNS: Final = frozenset({
     "daemonsets", "deployments", "jobs", "pods", "replicasets", "replicationcontrollers", "rollouts", "statefulsets",
 })  # fmt: skip
 _RESTARTED: Final = frozenset({"daemonsets", "deployments", "statefulsets"})
-"""What `k8s.restart` restarts."""
+"""Resources that `k8s.restart` restarts."""
 _HOLDS: Final = {
     ("apiextensions.k8s.io", "customresourcedefinitions"): "every object of that kind goes with it",
     ("", "namespaces"): "everything in it goes with it",
@@ -32,23 +32,24 @@ _COSTLY: Final = frozenset({
     "daemonsets", "deployments", "gateways", "ingresses", "pods", "replicasets", "replicationcontrollers", "rollouts",
     "services", "statefulsets",
 })  # fmt: skip
-"""What is out of service between its deletion and its creation, and may get another address. A Job can only be run
-again by creating it anew, and a RoleBinding only so gets another role."""
+"""Resources that are out of service between deletion and creation, and may get another address. Not in the list: a Job
+can only be rerun by recreating it, and a RoleBinding can only get another role that way."""
 _CONFIGURES: Final = frozenset({
     "clusterrolebindings", "clusterroles", "configmaps", "limitranges", "networkpolicies", "nodes",
     "persistentvolumeclaims", "persistentvolumes", "priorityclasses", "resourcequotas", "rolebindings", "roles",
     "runtimeclasses", "secrets", "serviceaccounts", "storageclasses",
 })  # fmt: skip
-"""What may keep a pod from running, beside its own workload."""
+"""Resources that may keep a pod from running, beside its own workload."""
 _USED: Final = frozenset({"configmaps", "persistentvolumeclaims", "secrets"})
-"""What a pod names when it uses it."""
+"""Resources that a pod names in order to use them."""
 _RESTART: Final = "kubectl.kubernetes.io/restartedAt"
 _PROTECTION: Final = "kubernetes.io/"
-"""How finalizers of Kubernetes itself begin. They are removed in time: whatever they protect is in use until then."""
+"""Prefix of Kubernetes' own finalizers. They are removed automatically once the protected object is no longer in
+use."""
 
 
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
-    """Deletions and evictions, scaling to zero and back, and removed finalizers."""
+    """Yields deletions and evictions, scaling to zero and back, and removed finalizers."""
     for index, change in enumerate(changes.changes):
         if change.removes:
             yield from _removal(changes, index)
@@ -61,7 +62,8 @@ def check(changes: transcript.Transcript, _settings: configuration.Configuration
 
 
 def _comes_back(changes: transcript.Transcript, index: int) -> bool:
-    """Says whether the object is created again soon. An apply that was tried before the deletion finds it there."""
+    """Says whether the object is soon recreated. This includes an apply, whose dry run before the deletion found the
+    object."""
     change = changes.changes[index]
     return any(
         later.key == change.key and later.method in {"create", "apply"} and not later.subresource
@@ -93,7 +95,7 @@ def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
 
 
 def _is_own(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
-    """Says whether the same client has created the object: a namespace for a trial, a pod to look around."""
+    """Says whether the same client created the object: a namespace for a trial, a pod to look around."""
     return any(one.key == change.key and one.existed is False and not one.removes for one in before)
 
 
@@ -104,7 +106,7 @@ def _is_justified(change: transcript.Change, before: tuple[transcript.Change, ..
 
 
 def _makers(change: transcript.Change) -> set[_Key]:
-    """Returns what the object is made by: its controllers, and theirs by the names that they give."""
+    """Returns the object's controllers, and their controllers as derived from their names."""
     makers = set()
     for owner in change.owners or ():
         kind, _, name = owner.partition("/")
@@ -117,24 +119,24 @@ def _makers(change: transcript.Change) -> set[_Key]:
 
 
 def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_Key]) -> bool:
-    """Says whether an earlier change is one of what the deleted object depends on."""
+    """Says whether an earlier change is to something that the deleted object depends on."""
     if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
         return False
-    if one.resource == "nodes":  # a drain; a pod without a controller is lost by it, as kubectl drain knows
+    if one.resource == "nodes":  # a drain; it would lose a pod without a controller, which kubectl drain refuses too
         return deleted.resource == "pods" and deleted.node in {"", one.name} and deleted.owners != ()
     if (one.resource, one.name) in makers:
         return True
     if one.resource in _RUNS:
-        # Whose pod it is shows in its name, when nothing else is known of it.
+        # If nothing else is known of a pod, its name shows its workload.
         return deleted.owners is None and deleted.resource == "pods" and deleted.name.startswith(f"{one.name}-")
     if one.resource in _USED and not one.group and deleted.uses is not None:
         return f"{one.resource}/{one.name}" in deleted.uses
-    is_custom = "." in one.group and not one.group.endswith(".k8s.io")  # operators make configuration of these
+    is_custom = "." in one.group and not one.group.endswith(".k8s.io")  # operators derive configuration from these
     return one.resource in _CONFIGURES or is_custom
 
 
 def _is_configuring(change: transcript.Change) -> bool:
-    """Says whether the change is more than another number of replicas, a restart, or nothing."""
+    """Says whether the change is more than scaling, a restart, or nothing."""
     if change.method == "evict" or change.subresource or change.only_scales:
         return False
     if change.removes:
@@ -159,7 +161,7 @@ def _describe(change: transcript.Change, *, comes_back: bool) -> str:
 
 
 def _down_and_up(changes: transcript.Transcript, index: int) -> str:
-    """Describes a change that scales to zero, when the object is scaled up again with nothing in between."""
+    """Describes a change that scales to zero, if the object is scaled up again with nothing in between."""
     change = changes.changes[index]
     is_down = change.replicas == 0 and change.only_scales and change.fields != ()
     if not is_down:
@@ -176,7 +178,7 @@ def _down_and_up(changes: transcript.Transcript, index: int) -> str:
 
 
 def _finalizers(change: transcript.Change) -> str:
-    """Describes the removal of finalizers, unless they only keep back what is to go anyway."""
+    """Describes the removal of finalizers, unless they only delay a deletion in progress."""
     if change.resource == "namespaces" and change.subresource == "finalize":
         return f"{change.target} ends without the removal of what is in it"
     held = [name for name in change.finalizers if name.startswith(_PROTECTION) or not change.terminating]

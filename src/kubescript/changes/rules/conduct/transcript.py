@@ -1,8 +1,8 @@
-"""A transcript: what was changed, in order, as far as the rules need it.
+"""A transcript: the changes, in order, as far as the rules need them.
 
-`plans.review` makes one of a plan, `audit.changes` of an audit file. A request that was refused, that failed or that
-was only a dry run changes nothing and is in no transcript. What is not known is None: a rule that needs it says so and
-judges nothing.
+`changes.review` makes one from a plan, `audit.recorded_changes` from an audit file. A request that was refused, failed
+or was only a dry run changes nothing and is not in a transcript. Unknown values are None: a rule that needs one reports
+that and judges nothing.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = ["Change", "Method", "Transcript"]
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
 _REPLICAS: Final = "spec.replicas"
 _TOGETHER_S: Final = 900.0
-"""Seconds between two changes of one session that are parts of one thing. A session may last for days."""
+"""Most seconds between two related changes in one session. A session may last for days."""
 _NEAR: Final = 200
-"""Changes before and behind another one that are looked at. An audit file may have a million changes."""
+"""How many changes before and after another one are considered. An audit file may have a million changes."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -35,52 +35,52 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     subresource: str = ""
     namespace: str = ""
     name: str = ""
-    """Empty where the API server chooses it, and for a deletecollection."""
+    """Empty if the API server chooses it, and for a deletecollection."""
     content_type: str = ""
-    """Of the request's body; tells an apply from the other patches."""
+    """Type of the request's body; distinguishes an apply from other patches."""
     existed: bool | None = None
-    """Whether there was an object of that name."""
+    """Whether an object of that name existed."""
     healthy: bool | None = None
-    """Whether the object was as it should be. None also for kinds that have no health, such as a ConfigMap."""
+    """Whether the object was in its desired state. None also for kinds without health, such as ConfigMaps."""
     running: bool | None = None
-    """Whether the object did something that ends with it: a pod that runs, a workload with replicas, a Job that is not
-    finished, a claim that is bound. None also for kinds of which that cannot be said."""
+    """Whether removing the object interrupts something: a running pod, a workload with replicas, an unfinished Job, a
+    bound claim. None also for kinds without such a state."""
     terminating: bool | None = None
-    """Whether the object was being deleted already."""
+    """Whether the object was already being deleted."""
     labels: dict[str, str] | None = None
-    """Before the change; of an object that is created, those that it gets."""
+    """Labels before the change; for a new object, its own labels."""
     owners: tuple[str, ...] | None = None
     """The controllers of the object, nearest first: `ReplicaSet/web-7d4b9c6f5`."""
     node: str = ""
-    """Where a pod runs; empty when that is not known."""
+    """The node on which a pod runs; empty when unknown."""
     uses: tuple[str, ...] | None = None
-    """The ConfigMaps, Secrets and claims that a pod refers to: `configmaps/settings`. None: not known."""
+    """The ConfigMaps, Secrets and claims that a pod refers to: `configmaps/settings`. None: unknown."""
     images: tuple[str, ...] | None = None
     """The images of its containers before the change."""
     new_images: tuple[str, ...] = ()
     """The images that the change sets."""
     replicas: int | None = None
-    """How many replicas the request asks for; None also when it says nothing of them."""
+    """The number of replicas that the request asks for; None also if it does not mention them."""
     fields: tuple[str, ...] | None = None
     """Paths of the fields that the request changes, such as `spec.template.spec.containers[web].image`."""
     named: tuple[str, ...] | None = None
-    """Paths of all fields that the request's body names, with `[]` for each item of a list."""
+    """Paths of all fields that the request's body names, with `[]` for each list item."""
     dropped: tuple[str, ...] = ()
-    """Paths of the fields that go away because an apply or a replace does not name them."""
+    """Paths of the fields that are removed because an apply or a replace does not name them."""
     finalizers: tuple[str, ...] = ()
     """Finalizers that the request removes."""
     locked: bool = False
-    """Whether the request names the version of the object that it was written for (`metadata.resourceVersion`)."""
+    """Whether the request names the object's version that it was written for (`metadata.resourceVersion`)."""
     orphans: bool = False
-    """Whether a deletion leaves alone what belongs to the object (`propagationPolicy: Orphan`)."""
+    """Whether a deletion spares the object's dependents (`propagationPolicy: Orphan`)."""
     purpose: str = ""
-    """What the object is for; two objects of one kind with one purpose do the same job. See `creation.purpose`."""
+    """The object's purpose; two objects with the same kind and purpose do the same job. See `creation.purpose`."""
     at: float = 0.0
     """Seconds since the epoch."""
 
     @property
     def method(self) -> Method:
-        """How the object is changed."""
+        """The way in which the object is changed."""
         if self.verb == "create":
             return "evict" if self.subresource == "eviction" else "create"
         if self.verb == "update":
@@ -96,12 +96,12 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def key(self) -> paths.Key:
-        """What tells the object from all others."""
+        """Identifies the object."""
         return self.group, self.resource, self.namespace, self.name
 
     @property
     def target(self) -> str:
-        """`deployments.apps/scale shop/web`: what the change is about."""
+        """`deployments.apps/scale shop/web`: the target of the change."""
         resource = kinds.full_name(self.group, self.resource)
         below = f"/{self.subresource}" if self.subresource else ""
         where = "/".join(filter(None, (self.namespace, self.name)))
@@ -109,7 +109,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def only_scales(self) -> bool:
-        """Whether it changes the number of replicas and nothing else."""
+        """Whether only the number of replicas changes."""
         if self.subresource == "scale":
             return True
         touched = self.fields or [path for path in self.named or () if not field_paths.is_identity(path)]
@@ -117,7 +117,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """Changes of one plan, or of one session of a client, in their order."""
+    """Changes of one plan, or of one client session, in order."""
 
     changes: tuple[Change, ...]
 
@@ -126,7 +126,7 @@ class Transcript(msgspec.Struct, frozen=True):
         return self.changes[max(0, index - _NEAR) : index]
 
     def near(self, index: int) -> Iterator[tuple[int, Change]]:
-        """Yields the other changes that are parts of one thing with the one that has this index, with their indexes."""
+        """Yields the other changes related to this one, with their indexes."""
         at = self.changes[index].at
         first = max(0, index - _NEAR)
         for position, other in enumerate(self.changes[first : index + _NEAR], first):
@@ -135,5 +135,5 @@ class Transcript(msgspec.Struct, frozen=True):
                 yield position, other
 
     def after(self, index: int) -> Iterator[Change]:
-        """Yields those of them that come later."""
+        """Yields the related changes that come later."""
         return (change for position, change in self.near(index) if position > index)

@@ -42,8 +42,8 @@ Log = Callable[[records.Record], None]
 
 CLOSED: Final = "closed"
 """The end of a body whose reader stopped early on purpose; nothing failed."""
-# These statuses report a faulty write, so the script missed nothing.
 _UNDECIDED: Final = policy.Decision("deny")
+# These statuses report a faulty write, so the script missed nothing.
 _REFUSED_WRITE: Final = frozenset({400, 404, 405, 409, 415, 422})
 _NOTHING: Final[Mapping[str, int]] = {}
 _HARMLESS: Final = frozenset(

@@ -123,8 +123,8 @@ class Execution:
 
     binary: int
     secrets: tuple[int, int] = field(default_factory=lambda: (secrets.randbits(32), secrets.randbits(32)), repr=False)
-    """The filter requires them above the two arguments that are ints, where the kernel ignores them. The executed program
-    no longer has this process's memory, and cannot guess 64 bits within its processor time."""
+    """The filter requires them above the two arguments that are ints, where the kernel ignores them. The executed
+    program no longer has this process's memory, and cannot guess 64 bits within its processor time."""
 
     @property
     def descriptor(self) -> int:

@@ -24,7 +24,7 @@ _FAILED: Final = 1
 
 
 class _Report:
-    """Counts what is masked."""
+    """Counts masked values."""
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()

@@ -65,7 +65,7 @@ class Rules:
         self._own = own
 
     def _masks(self, about: masking.Body) -> spans.Masks:
-        """Returns the masks of a body. Attack: a script reads a guess of its own beside the real value; in such bodies
+        """Returns the masks of a body. Attack: a script reads its own guess beside the real value; in such bodies
         (`echo`), equal values have different masks, so that comparing them reveals nothing."""
         if about.echo:
             return spans.Masks()

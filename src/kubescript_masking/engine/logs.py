@@ -102,7 +102,7 @@ class LogText:
             self._rules.found("private-key-line")
             return b"" if start else None  # see loglines.REMOVED
         masked = spans.apply(bare, cells, self._rules.replace_value) if cells else bare
-        if hits:  # the line may hold more than what began above
+        if hits:  # the line may also contain secrets of its own
             inside = [(probe, place - start) for probe, place in hits if place > start]
             # Attack: an attacker writes a full-width sign, which is shorter in the scanned view and so shifts the hits
             # behind it.

@@ -37,8 +37,8 @@ class Tables:
         self._is_table = False
         self._is_settled = False
         """Whether the rest of the document cannot contain a cell to mask."""
-        # Attack: kube-apiserver sends `columnDefinitions: null` from a watch's second event on, so a header applies
-        # until the next one.
+        # Attack: a script reads a watch's later events, in which kube-apiserver sends `columnDefinitions: null`. So a
+        # header applies until the next one.
         self._names: dict[int, str] = {}
         self._new_names: dict[int, str] = {}
 

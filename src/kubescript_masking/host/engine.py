@@ -109,7 +109,7 @@ class Engine:
             return read(b"".join(masker.body(about, documents, _Found(found), check, most)))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
-        """Returns any text, masked. Raises what `check`, which is called repeatedly, raises; without it, LimitExceeded
+        """Returns any text, masked. Raises the errors of `check`, which is called repeatedly; without it, LimitExceeded
         after ten seconds. Raises RedactionError."""
         if not self.enabled:
             return text

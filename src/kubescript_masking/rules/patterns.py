@@ -206,7 +206,7 @@ def _in_cases(words: str) -> Iterator[str]:
 
 
 _STEM: Final = "(?&names)"
-"""The beginning that many probes share; the scanner combines these."""
+"""The beginning that more than twenty probes share; the scanner combines these."""
 _AT_ONCE: Final = 12
 """Words of a list in one probe."""
 _MIN_PIECE: Final = 4

@@ -52,7 +52,7 @@ class Run:
     text: bytes | None
     """The decoded text; None when it would be too long to judge."""
     form: str = ""
-    """What it is besides base64, or instead of it: gzip, zlib, UTF-16, percent signs."""
+    """The format inside or instead of base64: gzip, zlib, UTF-16, percent signs; empty: none."""
 
 
 class Runs:

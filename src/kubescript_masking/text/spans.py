@@ -127,7 +127,7 @@ def _is_inner(code: int) -> bool:
 
 
 def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
-    """Returns where a span's value ends. `reach` holds what was read last, so that a run with a thousand spans is read
+    """Returns where a span's value ends. `reach` holds the last match, so that a run with a thousand spans is read
     once."""
     size = span.end - span.start
     if size < _BOUND or not span.end < len(text):

@@ -30,7 +30,7 @@ _WIDE: Final = linear.build(rb"\xef\xbc[\x81-\xbf]|\xef\xbd[\x80-\x9e]")
 
 
 def view(text: bytes) -> bytes:
-    """Returns what a reader sees; the same object when nothing changes. Lines stay lines."""
+    """Returns the text as a reader sees it; the same object when nothing changes. Lines stay lines."""
     if b"\x1b[" in text:
         text = _COLOURS.sub(b"", text)
     if _OVERSTRUCK in text:

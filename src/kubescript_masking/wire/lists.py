@@ -39,7 +39,7 @@ class TooLargeError(ValueError):
 
 
 class FlawError(ValueError):
-    """A body is not what it must be."""
+    """A body is malformed or incomplete."""
 
     def __init__(self, reason: str, cause: BaseException | None = None) -> None:
         super().__init__(reason)

@@ -75,7 +75,7 @@ def count_masks() -> int:
 
 
 def forget_mask(_before: int, value: Any) -> Any:
-    """Returns a value of which the script tests only the truth."""
+    """Returns a value that the script tests only for its truth."""
     return value
 
 

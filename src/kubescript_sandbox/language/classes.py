@@ -133,7 +133,7 @@ class SimpleNamespace(types.SimpleNamespace):
     """Replaces types.SimpleNamespace: its attributes have only names that a script may write.
 
     Attack: a script calls `SimpleNamespace(**{"__reduce_ex__": f})` for an object whose hook the library calls; or
-    passes a name of its own subclass of str, whose `startswith` lies.
+    passes a name that is of its own subclass of str, whose `startswith` lies.
     """
 
     def __init__(self, /, **attributes: Any) -> None:

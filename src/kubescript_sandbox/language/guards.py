@@ -176,7 +176,7 @@ def private(obj: Any, name: str) -> Any:
 def special(obj: Any, name: str) -> Any:
     """Returns `obj.name` for the names in identifiers.SPECIAL, which are dangerous on one type each."""
     kind = obj if type in type(obj).__mro__ else type(obj)
-    if kind is super and not is_script_class(obj.__self_class__):  # attack: `super(FrozenInstanceError, error).obj`
+    if kind is super and not is_script_class(obj.__self_class__):  # Attack: `super(FrozenInstanceError, e).obj`
         kind = obj.__self_class__
     if name == "obj" and AttributeError in type.__dict__["__mro__"].__get__(kind):
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")

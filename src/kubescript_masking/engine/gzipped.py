@@ -46,7 +46,7 @@ def _pieces(stream: isal_zlib.Decompress, chunk: bytes) -> Iterator[bytes]:
     while (chunk or is_full) and not stream.eof:
         try:
             piece = stream.decompress(chunk, _PIECE)
-        except isal_zlib.error:  # type: ignore[misc] # published as a value
+        except isal_zlib.error:  # type: ignore[misc]  # published as a value
             raise BrokenError("gzip-bad") from None
         chunk = stream.unconsumed_tail
         is_full = len(piece) == _PIECE

@@ -1,1 +1,1 @@
-"""Finds secrets in bytes and replaces them, in a process that can reach nothing but its host."""
+"""Finds and replaces secrets in bytes, in a process that can reach only its host."""

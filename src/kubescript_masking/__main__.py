@@ -1,7 +1,7 @@
 """Masks secrets in its standard input: `python -m kubescript_masking < FILE`.
 
-The masked text goes to standard output as it is ready, so that a log can be followed; how often which kind was masked
-goes to standard error. Exit code 1: it could not be masked, and what is missing was withheld.
+The masked text goes to standard output as soon as it is ready, so that a log can be followed; the number of masked
+values of each kind goes to standard error. Exit code 1: masking failed, and the missing part was withheld.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FAILED: Final = 1
 
 
 class _Report:
-    """Counts what is masked."""
+    """Counts masked values."""
 
     def __init__(self) -> None:
         self.kinds: Counter[str] = Counter()
@@ -34,7 +34,7 @@ class _Report:
         self.kinds[kind] += 1
 
     def read(self, size: int) -> None:
-        """Has no limit to keep."""
+        """Enforces no limit."""
 
     def event_error(self, status: int) -> None:
         """Expects no events."""
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _pieces() -> Iterator[bytes]:
-    """Yields standard input as it comes."""
+    """Yields standard input as it arrives."""
     while piece := os.read(sys.stdin.fileno(), _PIECE):
         yield piece
 

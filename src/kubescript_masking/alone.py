@@ -1,4 +1,4 @@
-"""Masking by itself: the shipped rules, and a key that is drawn anew."""
+"""Masking without a server: the shipped rules and a new random key."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _COMMAND: Final = (sys.executable, "-I", "-m", "kubescript_masking.engine.start"
 
 @contextlib.contextmanager
 def open_engine(*, strict: bool = False, directory: str = "") -> Iterator[engine.Engine]:
-    """Yields what masks. With `strict`, a machine that lacks a required layer masks nothing; in `directory` the rules
-    are saved once they are compiled, which takes seconds."""
+    """Yields an engine that masks. With `strict`, it masks nothing on a machine that lacks a required layer;
+    `directory` keeps the compiled rules, which take seconds to compile."""
     settings = masking.Settings(secrets.token_bytes(32), directory=directory)
     with contextlib.closing(engine.Engine(settings, spawner.Spawner(_COMMAND), strict=strict)) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""The errors of masking, in the tree that begins in kubescript_sandbox/errors.py."""
+"""The errors of masking, in the tree of kubescript_sandbox/errors.py."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ __all__ = ["BodyBrokenError", "RedactionError"]
 
 
 class RedactionError(WithheldError):
-    """A text cannot be masked, or what masks has failed; the text is withheld. Code: `redaction.failed`."""
+    """A text cannot be masked, or the masker has failed; the text is withheld. Code: `redaction.failed`."""
 
     default_code = "redaction.failed"
 
 
 class BodyBrokenError(CodedError):
-    """A body is not what it must be: damaged, cut, or of another form; `reason` is the masker's word for it."""
+    """A body is damaged, cut off, or not of the expected form; `reason` is the masker's word for it."""
 
     default_code = "masking.broken"
 

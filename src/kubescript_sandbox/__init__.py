@@ -1,1 +1,1 @@
-"""Runs untrusted Python in a process that can reach nothing but its host."""
+"""Runs untrusted Python in a process that can reach only its host."""

@@ -1,4 +1,4 @@
-"""The sandbox by itself: scripts that have the language and its library, and call nothing."""
+"""The sandbox without a server: scripts have the language and its library, and can make no calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LIMITS: Final = runs.Limits()
 
 @contextlib.contextmanager
 def open_runner(limits: runs.Limits = _LIMITS, *, strict: bool = False) -> Iterator[executor.Executor]:
-    """Yields what runs scripts. With `strict`, a machine that lacks a required layer runs none."""
+    """Yields an executor that runs scripts. With `strict`, it runs none on a machine that lacks a required layer."""
     with contextlib.closing(spawner.Spawner(spawner.command(PLAIN.module))) as source:
         source.start()
         seconds = limits.timeout_ms // 1000 + 1

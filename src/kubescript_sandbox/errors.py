@@ -1,8 +1,8 @@
-"""The root of the tree of errors, and the errors of the sandbox itself.
+"""The root of the error tree, and the sandbox's own errors.
 
 Each error carries a stable `code` for programs, a `message` for the model (what happened and what to write instead)
-and, where an operator has to act, a `remedy`. Neither ever holds a stack trace or a secret. A script that fails is not
-an exception but an `Outcome` (see runs.py).
+and, where an operator has to act, a `remedy`. Neither ever contains a stack trace or a secret. A script that fails is
+not an exception but an `Outcome` (see runs.py).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import ClassVar
 
 __all__ = ["CodedError", "LimitExceeded", "WithheldError", "WorkerError"]
 
-# Characters of a message. The text is capped where the error is made, because it may quote what a hostile script or a
-# broken API server sent.
+# Characters of a message. It is capped where the error is made, because it may quote a hostile script or a broken API
+# server.
 _MAX_MESSAGE = 2_000
 
 
 class CodedError(Exception):
-    """The root of the tree: a failure with a stable code and a message that helps."""
+    """The root of the tree: a failure with a stable code and a helpful message."""
 
     default_code: ClassVar[str] = "internal"
 
@@ -41,7 +41,7 @@ class LimitExceeded(CodedError):
 
 
 class WithheldError(CodedError):
-    """A text cannot be passed on as it is, so it is withheld."""
+    """A text must not be passed on, so it is withheld."""
 
 
 class WorkerError(CodedError):

@@ -1,4 +1,4 @@
-"""What an operator lets pass: values by their look, and the values of some names."""
+"""Values that an operator lets pass: some by pattern, some by name."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kubescript_masking.text.spans import Span
 __all__ = ["Allowances"]
 
 _FRONT: Final = 400
-"""Bytes looked at in front of a value for a name that is allowed."""
+"""Bytes in front of a value that are searched for an allowed name."""
 _BETWEEN: Final = (
     rb"[\"'`\\]*(?:[ \t]*(?:=>|->|:=|[:=])[ \t]*|[ \t]+|,?\s*[\"'`\\]*value[\"'`\\]*[ \t]*[:=][ \t]*)[\"'`\\]*\z"
 )
 
 
 class Allowances:
-    """The values and the names of one server that are allowed."""
+    """The allowed values and names of one server."""
 
     def __init__(self, values: Sequence[linear.Pattern] = (), names: Collection[str] = ()) -> None:
         self._values = values
@@ -26,15 +26,15 @@ class Allowances:
         self._in_front = _find_in_front(names) if names else None
 
     def has_value(self, value: bytes) -> bool:
-        """Whether this value may be seen."""
+        """Says whether a value may be seen."""
         return any(pattern.search(value) for pattern in self._values)
 
     def has_name(self, name: str) -> bool:
-        """Whether the values of this name may be seen."""
+        """Says whether the values of a name may be seen."""
         return not self._names.isdisjoint((name, name.lstrip("-")))
 
     def drop(self, found: Iterable[Span], text: bytes) -> Iterator[Span]:
-        """The spans without those right behind a name that is allowed."""
+        """Yields the spans, except those right behind an allowed name."""
         for span in found:
             front = text[max(0, span.start - _FRONT) : span.start]
             if self._in_front is None or not self._in_front.search(front):
@@ -42,6 +42,6 @@ class Allowances:
 
 
 def _find_in_front(names: Iterable[str]) -> linear.Pattern:
-    """Finds one of these names right in front of where a value begins."""
+    """Returns a pattern that finds one of these names right before a value's beginning."""
     words = b"|".join(linear.escape(name.encode()) for name in sorted(names))
     return linear.build(rb"(?:\A|[^\w.-])-{0,2}(?:" + words + rb")" + _BETWEEN)

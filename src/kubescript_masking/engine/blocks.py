@@ -1,8 +1,8 @@
-"""Values that stand on the lines below their name, in a text and in a log: a block of YAML, a here document, the
-`value` beside a `name`, what an XML element or an arrow opens, an answer to a question.
+"""Values on the lines below their name, in a text or a log: a YAML block, a here document, the `value` beside a `name`,
+the content of an XML element, the line below an arrow, an answer to a question.
 
-A reader is opened by a line that ends with a name; it is sent each further line, and gives what is secret there, until
-it is over. It reads each line once, so that a log costs the same however many names are in it.
+A line that ends with a name opens a reader. The reader is sent each following line and yields the secrets in it, until
+it is finished. It reads each line once, so that a log costs the same however many names it contains.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from kubescript_masking.text.spans import Span
 __all__ = ["OPENS", "Reader", "content", "in_text"]
 
 Reader = Generator[list[Span], bytes, None]
-"""What goes on below a line. A span without a kind: the line goes."""
+"""Reads the lines below a name. A span without a kind means that the line is removed."""
 _BYTES: Final = 4_096
-"""Bytes of a text below a name that are read."""
+"""Bytes below a name in a text that are read."""
 _LINES: Final = 6
 """Lines between a name and the value beside it."""
 _HERE_LINES: Final = 64
-"""Lines of a here document that are masked. Attack: one without an end takes the rest of a log."""
+"""Lines of a here document that are masked. Attack: an attacker opens one and never ends it, to hide the rest of a
+log."""
 _LONG: Final = 2_000
 """Bytes of a line that are read."""
 _BLANK_LINES: Final = 2
-"""Between what announces a value and the value."""
+"""Blank lines between the line that announces a value and the value."""
 _HEAD: Final = linear.build(
     rb"^([ \t]*(?:- +)*)[\"']?(-{0,2}[\w.-]{1,100})[\"']?(:?)"
     rb"[ \t]*([|>][+-]?[0-9]?)?[ \t]*(?:#[^\n]*)?\r?\n?\z"
@@ -38,7 +39,7 @@ _FIELD: Final = linear.build(
     rb"^([ \t]*(?:- +)*)(?:[\"']?([\w.@/-]{1,100})[\"']?:(?:[ \t]+|\r?\n?\z))?([^\r\n]*?)[ \t]*\r?\n?\z"
 )
 _REFERENCE: Final = linear.build(rb"\s*(?:name|key|namespace|secretName): [\w./-]{1,253}\s*\z")
-"""A line that says where a value is."""
+"""A line of a reference to an object; it contains no secret."""
 _QUOTED: Final = linear.build(rb"([\"'])(.*)[\"'](?:[ \t]+#.*)?")
 _BESIDE: Final = linear.build(
     rb"^([ \t]*(?:- +)*)[\"']?(?:name|key|path)[\"']?[ \t]*[:=][ \t]*[\"']?([\w.-]{1,100})[\"']?,?[ \t]*\r?\n?\z"
@@ -49,10 +50,10 @@ _OPENED: Final = linear.build(
     rb"([\w.-]{1,100})[\"']?\]?[ \t]*(?:=>|:?=))[ \t]*\r?\n?\z"
 )
 _ASKS: Final = linear.build(rb"(?:334 UGFzc3dvcmQ6|form-data;[^\r\n]*\bname=\"([A-Za-z0-9_.-]{1,100})\")[ \t]*\r?\n?\z")
-"""A mail server wants a password, or a form's field follows."""
+"""A mail server asks for a password, or a form's field follows."""
 _HEADER: Final = b"Content-"
 _ANNOUNCES: Final = patterns.build(r'(?i)(?&credential)(?:[^a-z_:="-][^:="]*)?\z')
-"""A line, without the colon at its end, that tells what stands below it."""
+"""A line, without its final colon, that announces a credential below it."""
 _SHAPE: Final = bytes.maketrans(
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", b"0" * 10 + b"A" * 26 + b"A" * 26
 )
@@ -60,7 +61,7 @@ _SHAPE_BYTES: Final = 400
 
 
 def in_text(text: bytes, end: int, regions: groups.Regions) -> Iterator[Span]:
-    """What stands around the line of a text in which a name ends at `end`."""
+    """Yields the secrets around the line of a text in which a name ends at `end`."""
     if not regions.may_read(end):
         return
     start = text.rfind(b"\n", max(0, end - extents.BACK), end - 1) + 1
@@ -89,7 +90,7 @@ def _below(text: bytes, start: int, end: int, limit: int, opened: Callable[[byte
 
 
 def _above(text: bytes, start: int, end: int) -> Iterator[Span]:
-    """The `value` above its `name`, within the same object."""
+    """Yields the `value` above its `name`, within the same object."""
     beside = _BESIDE.search(text[start:end])
     if beside is None or b"-" in beside[1]:
         return
@@ -104,7 +105,7 @@ def _above(text: bytes, start: int, end: int) -> Iterator[Span]:
 
 
 def _read_upwards(text: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """The lines before a place, the last first, each with its own place."""
+    """Yields the lines before a place, the last one first, each with its place."""
     for _ in range(_LINES):
         if start == 0:
             return
@@ -119,7 +120,7 @@ def _move(found: Iterable[Span], by: int) -> Iterator[Span]:
 
 
 def _read_block(line: bytes) -> Reader:
-    """Fields or items that are indented deeper than a name, or a text that ends with a word of its own."""
+    """Reads the fields or items that are indented deeper than a name, or a here document."""
     if (here := _HERE.search(line)) is not None and values.is_name(here[1].decode()):
         yield from _read_here(here[2])
         return
@@ -141,7 +142,7 @@ def _read_block(line: bytes) -> Reader:
 
 
 def _read_here(last: bytes) -> Reader:
-    """A here document."""
+    """Reads a here document."""
     line = yield []
     for _ in range(_HERE_LINES):
         if line.strip() == last:
@@ -150,7 +151,7 @@ def _read_here(last: bytes) -> Reader:
 
 
 def _read_scalar(margin: int) -> Reader:
-    """A block scalar, all of which is the value."""
+    """Reads a block scalar, all of which is the value."""
     line = yield []
     while not line.strip() or _indent(line) > margin:
         line = yield [] if _REFERENCE.match(line) else _whole(line, "secret")
@@ -162,7 +163,7 @@ def _whole(line: bytes, kind: str) -> list[Span]:
 
 
 def _read_indented(base: int, name: str) -> Reader:
-    """Fields that are indented deeper, or items of a list, which may be as deep as the name."""
+    """Reads the fields that are indented deeper, or a list's items, which may be as deep as the name."""
     line = yield []
     while not line.strip() or _indent(line) > base or (_indent(line) == base and line[base:].startswith(b"- ")):
         line = yield list(_judge_field(line, name)) if line.strip() else []
@@ -173,7 +174,7 @@ def _indent(line: bytes) -> int:
 
 
 def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
-    """`- --password⏎- …`: the next item of the same list."""
+    """Yields the next item of the same list: `- --password⏎- …`."""
     field = _FIELD.match(line)
     if field is None or field[1] != margin:
         return
@@ -183,19 +184,19 @@ def _next_argument(line: bytes, margin: bytes, name: str) -> Iterator[Span]:
 
 
 def _judge_field(line: bytes, name: str) -> Iterator[Span]:
-    """A field, or an item of a list, below a name."""
+    """Yields the value of a field or a list item below a name."""
     field = _FIELD.match(line)
     if field is None or (field[2] is None and b"- " not in field[1]):
         return
     own = field[2] or b""
-    is_named = own and names.kind(own.decode("latin-1"))  # it is judged by that
+    is_named = own and names.kind(own.decode("latin-1"))  # it is judged by its own name
     is_flow = field[3].startswith((b"{", b"["))
     if not is_named and not is_flow:
         yield from _judge(field, own, name)
 
 
 def _judge(field: linear.Match, own: bytes, name: str) -> Iterator[Span]:
-    """A field's value, without its quotes or the comment behind it."""
+    """Yields a field's value, without its quotes or the comment behind it."""
     value, start = field[3], field.start(3)
     quoted = _QUOTED.fullmatch(value)
     if quoted is not None:
@@ -209,7 +210,7 @@ def _judge(field: linear.Match, own: bytes, name: str) -> Iterator[Span]:
 
 
 def _read_beside(line: bytes) -> Reader:
-    """`value: …` beside `name: DB_PASSWORD`, before or behind others of the same object."""
+    """Reads `value: …` beside `name: DB_PASSWORD` in the same object; other fields may stand between them."""
     beside = _BESIDE.search(line)
     if beside is None:
         return
@@ -238,7 +239,7 @@ def _judge_value(line: bytes, start: int, name: str) -> Iterator[Span]:
 
 
 def _read_opened(above: bytes) -> Reader:
-    """What stands on the line below `<password>` or `["password"]=>`."""
+    """Reads the value on the line below `<password>` or `["password"]=>`."""
     opened = _OPENED.search(above)
     if opened is None:
         return
@@ -257,7 +258,7 @@ def _read_opened(above: bytes) -> Reader:
 
 
 def _read_answer(above: bytes) -> Reader:
-    """The answer to a question for a password, or what a form's field holds."""
+    """Reads the answer to a password prompt, or the content of a form's field."""
     asks = _ASKS.search(above)
     if asks is None:
         return
@@ -271,7 +272,7 @@ def _read_answer(above: bytes) -> Reader:
 
 
 def _read_announced(above: bytes) -> Reader:
-    """What stands alone below a line that says what it is."""
+    """Reads a value that stands alone below a line that announces it."""
     lead = above.rstrip()[-_LONG:]
     if not lead.endswith(b":") or _ANNOUNCES.search(lead[:-1]) is None:
         return
@@ -283,7 +284,7 @@ def _read_announced(above: bytes) -> Reader:
 
 
 def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]]:
-    """The next line that is not blank, nor another header of a form's field, and where it begins to say something."""
+    """Returns the next line that is neither blank nor a header of a form's field, and where its content begins."""
     line = yield []
     for _ in range(_BLANK_LINES):
         if line.strip() and not line.startswith(_HEADER):
@@ -294,7 +295,8 @@ def _find_filled(above: bytes) -> Generator[list[Span], bytes, tuple[bytes, int]
 
 
 def content(line: bytes, above: bytes) -> int:
-    """Where a line begins behind what the program writes before each: the same signs, up to a blank, as above."""
+    """Returns where a line's content begins behind its prefix: the text, up to a blank, whose shape the line above
+    shares."""
     above = above[:_SHAPE_BYTES].translate(_SHAPE)
     shape = line[:_SHAPE_BYTES].translate(_SHAPE)
     same = 0
@@ -315,4 +317,4 @@ OPENS: Final[tuple[tuple[str, Callable[[bytes], Reader]], ...]] = (
     ("answer", _read_answer),
     ("announced", _read_announced),
 )
-"""Of what sort it is, and what opens it; of each sort one is open at a time."""
+"""The sorts of readers, each with its opener; one reader of each sort is open at a time."""

@@ -1,6 +1,6 @@
-"""What a masker does with a body or a text: the rules of one server, applied in the way that suits the kind of body.
+"""How a masker treats a body or a text: it applies one server's rules in the way that suits the kind of body.
 
-A body is judged in pieces (pieces.py), as early as they are complete.
+A body is judged in pieces (pieces.py), each as soon as it is complete.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from kubescript_masking.wire import masking
 __all__ = ["Rules"]
 
 _UNLIKE: Final = tuple(text * 64 for text in (b"a", b"Z", b"7", b"-", b"\xc3\xa9"))
-"""Values that have nothing in common: what is found in all of them is found in any."""
+"""Values that have nothing in common: a pattern that matches all of them matches any value."""
 
 _BLANK: Final = b" \t\r\n"
 _BOM: Final = b"\xef\xbb\xbf"
 _FOLLOWS: Final = {b"{": frozenset({b'"', b"}"}), b"[": frozenset({b"{", b"[", b'"', b"]"})}
-"""What stands behind the first sign of a document."""
+"""What may follow the first sign of a document."""
 _WARMUP: Final = (
     (masking.Body(form="log"), b"level=info password=hunter22\nok\n"),
     (masking.Body(), b'{"kind":"PodList","items":[{"metadata":{},"env":[{"name":"DB_PASSWORD","value":"hunter22"}]}]}'),
 )
 _WARMUP_RUNS: Final = 8
-"""Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
+"""Number of runs after which CPython 3.11 and later have specialized a function's bytecode."""
 
 
 class Rules:
@@ -65,19 +65,21 @@ class Rules:
         self._own = own
 
     def _masks(self, about: masking.Body) -> spans.Masks:
-        """Attack: what may hold a script's own words holds a guess beside the real value; their masks tell nothing."""
+        """Returns the masks of a body. Attack: a script reads its own guess beside the real value; in such bodies
+        (`echo`), equal values have different masks, so that comparing them reveals nothing."""
         if about.echo:
             return spans.Masks()
         owner = f" of {about.owner}" if about.owner else ""
         return spans.Masks(self._key + owner.encode())
 
     def check(self) -> None:
-        """Compile the operator's rules alone, which takes milliseconds. Raises RuleError."""
+        """Compiles the operator's rules alone, which takes milliseconds. Raises RuleError."""
         if self._own:
             scanner.Scanner([rule.probe for rule in self._own]).prepare()
 
     def warm(self) -> None:
-        """Compile the scanner, and mask a little of everything: a child then copies fewer pages. Raises RuleError."""
+        """Compiles the scanner and masks a little of everything, so that children copy fewer pages. Raises
+        RuleError."""
         for _ in range(_WARMUP_RUNS):
             self.text(b"password=hunter22 and postgres://app:Tr0ub4dor@db/app", lambda _: None)
             for about, body in _WARMUP:
@@ -85,11 +87,11 @@ class Rules:
                     pass
 
     def scan(self, content: bytes) -> int:
-        """How many candidates are in it."""
+        """Returns the number of candidates in a text."""
         return len(self._masker.scanner.scan(content))
 
     def text(self, content: bytes, found: masker.Found) -> bytes:
-        """Any text that leaves the server, masked; the same object when there is nothing to mask."""
+        """Returns any text that leaves the server, masked; the same object when there is nothing to mask."""
         rules = self._masker.anew(spans.Masks(), found)
         rules.budget.credit(len(content))
         return rules.text(content)
@@ -97,8 +99,8 @@ class Rules:
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], found: masker.Found, ends: program.Ends = list
     ) -> Iterator[bytes]:
-        """A body, masked, in pieces that are as early as they can be, or what the program answers. Raises
-        TooLargeError, and WithheldError where a body may not pass."""
+        """Yields a masked body in pieces, each as early as possible, or else the program's answer. Raises
+        TooLargeError, and WithheldError for a body that must not pass."""
         if about.program != masking.NOTHING:
             answer = self._program.answer(about, chunks, functools.partial(self._whole, about, found))
             if answer is not None:
@@ -115,7 +117,7 @@ class Rules:
         judge: Callable[[bytes], bytes]
         if about.form == "log" or not is_json:
             judge = logs.LogText(rules)
-            # How dense a log is must not hang on how it arrived. Of a live one no line may wait for the next.
+            # How dense a log is must not depend on how it arrived. In a live log, no line may wait for the next.
             parts = pieces.lines(chunks) if about.live else pieces.blocks(chunks)
         else:
             is_watch = about.form == "watch"
@@ -130,13 +132,13 @@ class Rules:
                 yield masked
 
     def _whole(self, about: masking.Body, found: masker.Found, document: bytes, *, echo: bool) -> bytes:
-        """One of the documents to compare, masked."""
+        """Returns one of the documents to compare, masked."""
         alone = masking.Body(secrets=about.secrets, echo=echo, owner=about.owner)
         return b"".join(self.body(alone, iter((document,)), found))
 
 
 def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[bytes], program.Ends]:
-    """A list that was written anew, and where its own items end."""
+    """Returns a list that was written anew, and a function that returns where its items end."""
     if form not in {"list", "table"}:
         return chunks, list
     check = completeness.Check(form)
@@ -144,8 +146,8 @@ def _find_items(form: masking.Form, chunks: Iterator[bytes]) -> tuple[Iterator[b
 
 
 def _sniff(chunks: Iterator[bytes]) -> tuple[Iterator[bytes], bool]:
-    """The same bytes, and whether they begin as an object or a list of objects, lists and strings does: a line of a
-    log may begin with `[INFO]`."""
+    """Returns the same bytes, and whether they begin like a JSON object, or a list of objects, lists or strings; a log
+    line may begin with `[INFO]`."""
     head: list[bytes] = []
     begun = b""
     for chunk in chunks:
@@ -180,7 +182,7 @@ def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: 
             raise RuleError(f"setting `redaction.rules`: `{rule.id}` is the id of a built-in rule")
         if sum(each.id == rule.id for each in settings.rules) > 1:
             raise RuleError(f"setting `redaction.rules`: two rules have the id `{rule.id}`")
-        # An example tells whether a probe is dead; to compare it with the pattern took Python's private parser.
+        # An example shows whether a probe is dead; comparing it with the pattern instead needs Python's private parser.
         if (rule.probe or rule.example) and not _leads_to_token(compiled, rule.example.encode()):
             raise RuleError(
                 f"setting `redaction.rules`: `{rule.id}` finds nothing in its example, {rule.example!r}; set "
@@ -189,7 +191,7 @@ def _check_ids(settings: masking.Settings, own: Iterable[shapes.Rule], shipped: 
 
 
 def _leads_to_token(rule: shapes.Rule, example: bytes) -> bool:
-    """Whether the probe leads to a token in the example. Raises RuleError when the probe is no pattern."""
+    """Says whether the probe finds a token in the example. Raises RuleError when the probe is not a pattern."""
     for _, end in scanner.Scanner([rule.probe]).scan(example):
         found, _ = rule.spans(example, end, 0)
         if found:

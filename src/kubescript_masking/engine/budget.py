@@ -1,4 +1,5 @@
-"""How many candidates of one body are judged: text that has more for its length is written to keep us busy."""
+"""How many candidates of a body are judged. Attack: an attacker writes a text with more of them, to keep maskers
+busy."""
 
 from __future__ import annotations
 
@@ -8,47 +9,48 @@ from typing import Final
 __all__ = ["Budget", "affordable", "blocks"]
 
 _MANY: Final = 2_000
-"""Candidates that a body may have however short it is; judging one costs some 50 µs."""
+"""Candidates that any body may have, however short; judging one costs about 50 µs."""
 _MOST: Final = 8_000
-"""Candidates that it may save up."""
+"""Candidates that a body may save up."""
 _SPARSE: Final = 128
-"""Bytes of it for each further one: text that has more is written to keep us busy."""
+"""Bytes that pay for one more candidate; ordinary text has fewer."""
 _BLOCK: Final = 4_096
-"""Bytes of such a text that are judged, or masked as a whole, at a time."""
+"""Bytes of a dense text that are judged, or masked as a whole, at a time."""
 
 
 class Budget:
-    """How many candidates a body may still have: so many of its bytes pay for one."""
+    """How many candidates a body may still have; its bytes pay for them."""
 
     def __init__(self) -> None:
         self._bytes = _MANY * _SPARSE
 
     @property
     def left(self) -> int:
-        """Those that it can pay for."""
+        """How many candidates it can pay for."""
         return self._bytes // _SPARSE
 
     def credit(self, size: int) -> None:
-        """So many more bytes of the body have come."""
+        """Adds bytes of the body that have arrived."""
         self._bytes = min(_MOST * _SPARSE, self._bytes + size)
 
     def withdraw(self, size: int) -> None:
-        """So many of its bytes were masked as a whole, and pay for nothing."""
-        # Attack: floods in logs: with what went as a whole earning further candidates a megabyte cost 3 s, not 0.7.
+        """Deducts bytes that were masked as a whole and so pay for nothing."""
+        # Attack: an attacker floods a log. When parts masked as a whole earned candidates, a megabyte cost 3 s, not
+        # 0.7.
         self._bytes = max(0, self._bytes - size)
 
     def spend(self, count: int) -> None:
-        """So many are judged."""
+        """Deducts candidates that are judged."""
         self._bytes -= count * _SPARSE
 
 
 def affordable(block: bytes) -> int:
-    """How many candidates a block of a dense text may have."""
+    """Returns how many candidates a block of a dense text may have."""
     return len(block) // _SPARSE
 
 
 def blocks(text: bytes) -> Iterator[bytes]:
-    """The text in pieces of about `_BLOCK` bytes, which end with a line, or with a word of a line that is longer."""
+    """Yields the text in pieces of about `_BLOCK` bytes, which end with a line, or with a word of a longer line."""
     place = 0
     while place < len(text):
         end = len(text)

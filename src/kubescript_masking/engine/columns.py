@@ -1,4 +1,4 @@
-"""Columns: the name stands in the head of a CSV, of a table or of an INSERT, and the values far below it."""
+"""Columns: the name is in the header of a CSV, of a table or of an INSERT, and the values may be far below it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _SPLIT: Final = {
 _WIDE: Final = linear.build(rb"\S+(?: \S+)*")
 _CAPITALS: Final = linear.build(rb"[A-Z][A-Z0-9_-]*(?: [A-Z][A-Z0-9_-]*)?")
 _OF_RULES: Final = b"-+|=: \t"
-"""What the line between a head and its rows is made of."""
+"""Characters of the line between a header and its rows."""
 _AROUND: Final = b" \t\"'`"
-"""What may stand around a field."""
+"""Characters around a field."""
 _INSERT: Final = linear.build(rb"\(([^()]*)\)\s*(?:OUTPUT [\w.]+ )?(?i:values)\s*\(")
 _INSERT_BYTES: Final = 1_200
 _LITERAL: Final = linear.build(rb"\s*(?:N?'((?:[^']|'')*)'|\"([^\"]*)\"|([^,()'\"]*(?:\([^()]*\))?))\s*(,|\))")
@@ -34,15 +34,15 @@ _NEXT_ROW: Final = linear.build(rb"\s*,\s*\(")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A table's head."""
+    """A table's header."""
 
     sign: bytes
-    """What separates the fields; nothing: two blanks or more."""
+    """The separator of fields; empty: two blanks or more."""
     size: int
     secret: tuple[tuple[int, str], ...]
 
     def cells(self, line: bytes) -> list[Span] | None:
-        """What is secret in a row; None when the line is none."""
+        """Returns the secrets in a row; None when the line is not a row."""
         if line and not line.strip(_OF_RULES):
             return []
         fields = _split(line, self.sign) if len(line) <= _ROW_BYTES else []
@@ -53,12 +53,12 @@ class Columns:
             start, end = _trim(line, *fields[at])
             if values.is_secret(line[start:end], kind):
                 found.append(Span(start, end, kind))
-        is_head = not found and header(line) is not None  # of the next table
+        is_head = not found and header(line) is not None  # the header of the next table
         return None if is_head else found
 
 
 def header(line: bytes) -> Columns | None:
-    """A line of names, at least one of which is a credential's."""
+    """Returns the header in a line of column names; None unless one of them is a credential's."""
     line = line.rstrip(b"\r\n")
     if line.startswith(b"# "):
         line = b"  " + line[2:]
@@ -91,7 +91,7 @@ def _split(line: bytes, sign: bytes) -> list[tuple[int, int]]:
         return [match.span() for match in _WIDE.finditer(line)]
     place = 0
     end = len(line.rstrip())
-    if sign == b"|":  # around the row as well
+    if sign == b"|":  # it surrounds the row as well
         place = len(line) - len(line.lstrip(b" \t|"))
         end = len(line.rstrip(b" \t\r\n|"))
     found = []
@@ -116,14 +116,14 @@ def _trim(line: bytes, start: int, end: int) -> tuple[int, int]:
 
 
 def columns(text: bytes, end: int) -> Iterator[Span]:
-    """The secret cells below the head in which a name was found. A span without a kind says how far the head was read:
-    one may have two hundred names."""
+    """Yields the secret cells below the header in which a name was found. A span without a kind says how far the header
+    was read, since one may contain two hundred names."""
     start = text.rfind(b"\n", max(0, end - _HEAD_BYTES), max(0, end - 1)) + 1
     stop = text.find(b"\n", max(start, end - 1), end + _HEAD_BYTES)
     head = header(text[start:stop]) if stop >= 0 else None
     if head is None:
         return
-    yield Span(stop, stop, "")  # how far the head was read
+    yield Span(stop, stop, "")  # how far the header was read
     for _ in range(_ROWS):
         place = stop + 1
         stop = text.find(b"\n", place)
@@ -137,7 +137,7 @@ def columns(text: bytes, end: int) -> Iterator[Span]:
 
 
 def insert(text: bytes, end: int) -> Iterator[Span]:
-    """`INSERT INTO users (name, password) VALUES ('a', 'x'), …`."""
+    """Yields the secrets of `INSERT INTO users (name, password) VALUES ('a', 'x'), …`."""
     begin = max(0, end - _INSERT_BYTES)
     head = next((one for one in _INSERT.finditer(text, begin, end) if one.end() == end), None)
     if head is None:

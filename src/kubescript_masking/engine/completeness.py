@@ -1,7 +1,7 @@
-"""Whether a body is whole, and what of it the host has to know: it is read on its way to what masks it.
+"""Checks whether a body is whole, and reports about it to the host; the body is read on its way to the masker.
 
-The host never looks into a body: what it says of a list or a watch, it says by the trailer that is made here. All forms
-are read in time that grows with the bytes alone: 1.3 ns a byte, beside 11 for masking.
+The host never looks into a body: all it reports about a list or a watch comes from the trailer made here. All forms are
+read in time that grows with the bytes alone: 1.3 ns a byte, compared with 11 for masking.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from kubescript_masking.wire import lists, masking
 __all__ = ["Check"]
 
 _MAX_HELD: Final = 128 * 1024 * 1024
-"""Bytes of one document, or of one line of a watch, at most."""
+"""Most bytes of one document, or of one line of a watch."""
 _MOST: Final = 1 << 40
 _TABLE: Final = ("rows", lists.ITEMS)
-"""Fields of the answer to a request for a Table. An API that has none answers with a list."""
+"""Fields of the answer to a request for a Table; an API without Tables answers with a list."""
 _NULLABLE: Final = frozenset({"PartialObjectMetadataList", "Table"})
-"""Kinds of which kube-apiserver itself writes null where there is none."""
+"""Kinds for which kube-apiserver itself writes null when they are empty."""
 _UNNAMED_ERROR: Final = 500
 _NOTHING: Final = msgspec.Raw(b"null")
 
@@ -39,14 +39,14 @@ class _ListMetadata(msgspec.Struct, rename="camel"):
 
 
 class _Named(msgspec.Struct):
-    """An object, by what it says that it is."""
+    """An object's kind and status."""
 
     kind: str = ""
     status: msgspec.Raw = _NOTHING
 
 
 class _Changed(msgspec.Struct):
-    """The object of an event, with the code of a Status, whatever other kinds call so."""
+    """An event's object, with a Status's code; other kinds may use this field differently."""
 
     code: msgspec.Raw = _NOTHING
 
@@ -76,7 +76,7 @@ class Check:
 
     @property
     def error(self) -> int:
-        """The status of an event that ends a watch with an error; 0 without one."""
+        """The status code of the event that ends a watch with an error; 0 without one."""
         return self._reader.error
 
     def watch(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -88,21 +88,21 @@ class Check:
         self._trailer = self._reader.end()
 
     def ends(self) -> list[int]:
-        """Returns where items of a list have ended since it was asked last: the places behind their commas."""
+        """Returns where items of a list have ended since the last call: the places behind their commas."""
         return self._reader.ends()
 
     def take(self) -> int:
-        """Returns how many bytes were read since it was asked last."""
+        """Returns how many bytes were read since the last call."""
         size, self._read = self._read, 0
         return size
 
     def trailer(self) -> masking.Trailer | None:
-        """Returns what the body was; None of one that was not read to its end."""
+        """Returns the body's trailer; None unless the body was read to its end."""
         return self._trailer
 
 
 class _Text:
-    """Reads text, of which nothing is promised."""
+    """Reads text, which needs no checks."""
 
     error = 0
 
@@ -110,11 +110,11 @@ class _Text:
         """Takes the next bytes. Raises FlawError, TooLargeError."""
 
     def end(self) -> masking.Trailer:
-        """Returns what the body was. Raises FlawError."""
+        """Returns the body's trailer. Raises FlawError."""
         return masking.Trailer()
 
     def ends(self) -> list[int]:
-        """Returns where items have ended since it was asked last."""
+        """Returns where items have ended since the last call."""
         return []
 
 
@@ -126,7 +126,7 @@ class _Json(_Text, abc.ABC):
         self._is_ascii = True
 
     def feed(self, chunk: bytes) -> None:
-        # msgspec does not look at the characters of what it skips.
+        # msgspec does not check the characters of fields that it skips.
         self._is_ascii = self._is_ascii and chunk.isascii()
         if not self._is_ascii:
             self._decode(chunk)
@@ -144,11 +144,11 @@ class _Json(_Text, abc.ABC):
 
     @abc.abstractmethod
     def _take(self, chunk: bytes) -> None:
-        """Takes the next bytes, whose characters are whole."""
+        """Takes the next bytes, which are valid UTF-8 so far."""
 
     @abc.abstractmethod
     def _end(self) -> masking.Trailer:
-        """Returns what the body was. Raises FlawError."""
+        """Returns the body's trailer. Raises FlawError."""
 
 
 class _Document(_Json):
@@ -172,12 +172,12 @@ class _Document(_Json):
         return masking.Trailer()
 
     def _check(self, document: Any) -> None:
-        """Looks at what was decoded. Raises FlawError."""
+        """Checks the decoded document. Raises FlawError."""
 
 
 class _Resource(_Document):
-    """Reads one object of the API. Attack: `{}`, or the Status of a failure with 200, which read as a Pod without
-    fields."""
+    """Reads one object of the API. Attack: an API server answers 200 with `{}`, or with the Status of a failure, which
+    would read as a Pod without fields."""
 
     def __init__(self) -> None:
         super().__init__(_NAMED)

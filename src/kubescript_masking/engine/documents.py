@@ -1,5 +1,5 @@
-"""Masks a JSON document. Only the strings in which the scanner found something are decoded, judged and written anew;
-all other bytes stay as they were sent, so that neither numbers nor the order of fields change.
+"""Masks a JSON document. Only strings in which the scanner found something are decoded, judged and rewritten; all other
+bytes stay as they were sent, so that neither numbers nor the order of fields change.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Texts(Protocol):
     budget: Budget
 
     def text(self, content: bytes, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
-        """Any text, masked; the very same object when there is nothing to mask."""
+        """Returns any text, masked; the same object when there is nothing to mask."""
 
     def replace_value(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
-        """The placeholder of a value, reported."""
+        """Reports a masked value and returns its placeholder."""
 
     def remove(self, content: bytes, marked: Iterable[spans.Span]) -> bytes:
-        """The text without these values; the same object when none goes."""
+        """Returns the text with these values masked; the same object when none is."""
 
 
 class Document:
@@ -50,7 +50,7 @@ class Document:
         self._depth = depth
 
     def mask(self, also: Sequence[Locate] = ()) -> bytes:
-        """The document, masked. `also` tells strings to look at beside those that a scan finds."""
+        """Returns the masked document. `also` finds more strings to judge than those that a scan finds."""
         data = self._data
         scanner = self._texts.scanner
         hits = scanner.scan(data)
@@ -76,7 +76,7 @@ class Document:
         return b"".join([*parts, data[done:]]) if parts else self._data
 
     def _mask_paid(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
-        """One string, masked; as a whole when the budget is used up."""
+        """Returns one string, masked; masked as a whole when the budget is used up."""
         budget = self._texts.budget
         budget.spend(1)
         if budget.left > 0 or spans.is_masked(raw):
@@ -84,7 +84,7 @@ class Document:
         return self._texts.replace_value("suspicious", raw)
 
     def _mask(self, raw: bytes, string: String, hits: list[Hit]) -> bytes:
-        """One string, masked; the same object when nothing is. `hits`: what was found in its bytes."""
+        """Returns one string, masked; the same object when nothing is. `hits`: the scanner's, within its bytes."""
         if string.role in secret_objects.ROLES:
             return raw if spans.is_masked(raw) else self._mask_owned(raw, string.role)
         if string.role == json_strings.NUMBER:
@@ -99,10 +99,10 @@ class Document:
         return raw if new is content else json_strings.escape(new)
 
     def _mask_content(self, content: bytes, kind: str, hits: list[Hit] | None) -> bytes:
-        """What a string says, masked: by what is in it, and as a whole when it is of a kind."""
+        """Returns a string's content, masked where the rules find secrets, and as a whole when it has a secret kind."""
         new = content
         is_file = b"\n" in content.strip()
-        if is_file or not kind:  # of a file, what it holds tells what is secret in it
+        if is_file or not kind:  # a file's own content shows which parts are secret
             new = self._texts.text(content, self._depth + 1, hits)
         if not kind:
             return new
@@ -112,35 +112,37 @@ class Document:
         return self._texts.replace_value(kind, bare) + content[len(bare) :]
 
     def _mask_rest(self, masked: bytes, kind: str, content: bytes) -> bytes:
-        """A file of a credential's name, a part of which is masked: what stands alone on another line is as secret."""
-        # Attack: a forged mask, or one masked part, opened the rest of a credential file.
+        """Masks the rest of a partly masked file with a credential's name: a value alone on a line is just as
+        secret."""
+        # Attack: an attacker puts a forged mask into a credential file, which exempted the rest of it; one masked part
+        # did too.
         lone = spans.clear_of_masks(masked, pairs.find_lone(masked, kind))
         rest = self._texts.remove(masked, lone)
-        is_line = b"\n" not in rest.strip()  # which is masked as one
+        is_line = b"\n" not in rest.strip()  # a single line is masked as a whole
         return self._texts.replace_value(kind, content) if is_line else rest
 
     def _mask_number(self, raw: bytes, name: str) -> bytes:
-        """A number of a password's name: its mask is a string."""
+        """Masks a number under a password's name; its mask is a string."""
         kind = self._kind(String(0, 0, name), raw)
         if kind not in {"password", "pin"}:
             return raw
         return b'"' + self._texts.replace_value(kind, raw) + b'"'
 
     def _mask_said(self, raw: bytes, lead: bytes, content: bytes) -> bytes:
-        """What is said about a field, as if its name stood in front of it."""
+        """Masks a message about a field, judged as if the field's name stood in front of it."""
         whole = lead + content
         new = self._texts.text(whole, self._depth + 1)
         return raw if new is whole else json_strings.escape(new.removeprefix(lead))
 
     def _mask_owned(self, raw: bytes, role: str) -> bytes:
-        """The value of a Secret's key: its size stays, and a value in base64 has the mask it has elsewhere in plain."""
+        """Masks the value of a Secret's key: its size stays, and a base64 value has the mask of its plain text."""
         content = json_strings.unescape(raw) or raw
         decoded = encodings.unbase64(content) if role == "data" else None
         value = content if decoded is None else decoded
         return self._texts.replace_value(secret_objects.KIND, value, sized=True)
 
     def _kind(self, string: String, content: bytes) -> str:
-        """What the value of this name is; empty when it is no secret."""
+        """Returns the kind of a named string's content; empty when it is not secret."""
         name, allowances = string.name, self._texts.allowances
         if not name or _PLACEHOLDER in name:
             return ""
@@ -153,7 +155,8 @@ class Document:
 
 
 def _find_strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locate]) -> list[String]:
-    """The strings to look at, in order; what a Secret holds before what a name says, and that before a mere hit."""
+    """Returns the strings to judge, in order. For one place, a Secret's value takes precedence over a name, and a name
+    over a mere hit."""
     chosen: dict[int, String] = {}
     for strings in (
         json_strings.locate(data, hits),
@@ -166,7 +169,7 @@ def _find_strings(data: bytes, hits: list[tuple[str, int]], also: Sequence[Locat
 
 
 def _find_in_regions(data: bytes, hits: list[tuple[str, int]]) -> Iterator[String]:
-    """The secret strings of the lists and the objects in which hits lie."""
+    """Yields the secret strings of the lists and objects in which hits lie."""
     lists: set[int] = set()
     regions = groups.Regions()
     read = 0

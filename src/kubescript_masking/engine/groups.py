@@ -1,8 +1,7 @@
-"""What stands in the object or the list behind a credential's name.
+"""Values in the object or list under a credential's name.
 
-A list under such a name is a list of values, whatever their place. In an object, a field that says no more than that
-here the value is (`value`, `default`) inherits the name; under a plural (`tokens`) so does every field. What has a name
-of its own that tells more is judged by that one, elsewhere.
+A list under such a name is a list of values. In an object, a generic field (`value`, `default`) inherits the name;
+under a plural (`tokens`), every field does. A field with a more specific name is judged by that name, elsewhere.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ __all__ = ["LEAST", "Regions", "group", "judge_as", "members"]
 _BYTES: Final = 4_096
 """Bytes of an object, a list or a block that are read."""
 _NESTED: Final = 3
-"""Regions that are read within each other. Attack: names within names, each of which reads all that is below it."""
+"""Regions that are read within each other. Attack: an attacker nests names, each of which reads everything below it."""
 _PLURALS: Final = ("secrets", "tokens", "passwords", "keys", "passphrases", "bearer")
 LEAST: Final = 4
 """Bytes of the shortest secret."""
 _PRIVATE: Final = "secureJsonData"
-"""What Grafana calls all secret settings of a data source."""
+"""Grafana's field for all secret settings of a data source."""
 _LABEL: Final = linear.build(rb"[A-Za-z0-9_.@/-]{1,100}")
 _TOKEN: Final = linear.build(
     rb"(?s)\"((?:[^\"\\]|\\.)*)\"|'([^'\n]*)'|([{}\[\],])|(=>|[:=])|"
@@ -36,7 +35,7 @@ _CLOSES: Final = (b"}", b"]")
 _ENDS: Final = (*_CLOSES, b",")
 _NAME: Final = linear.build(rb"(?:\A|[^\w./-])([\w.-]+)(?:\\*[\"'`])?\]?\s*(?:=>|[:=]|\s)\s*\z")
 _KEY: Final = linear.build(rb"[^\\]\"([\w.-]+)\"\s*:\s*\z")
-"""The same in JSON, and not within one of its strings."""
+"""A name in JSON, outside its strings."""
 
 
 class _Value(NamedTuple):
@@ -45,11 +44,11 @@ class _Value(NamedTuple):
     start: int
     end: int
     own: bytes
-    """What it is called itself; empty in a list."""
+    """The value's own name; empty in a list."""
 
 
 def _find_opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
-    """The name in front of a bracket; empty when there is none that may be a credential's."""
+    """Returns the name in front of a bracket; empty unless it may be a credential's."""
     found = pattern.search(text[max(0, at - extents.BACK) : at])
     if found is None:
         return ""
@@ -58,24 +57,24 @@ def _find_opening(text: bytes, at: int, pattern: linear.Pattern) -> str:
 
 
 class Regions:
-    """What was read of one text, for places in their order: no byte is read more than a few times."""
+    """Tracks what was read of one text, in order, so that no byte is read more than a few times."""
 
     def __init__(self) -> None:
         self._ends: list[int] = []
 
     def may_read(self, at: int) -> bool:
-        """Whether what begins here lies within few others."""
+        """Says whether the nesting at `at` is within limits."""
         self._ends = [end for end in self._ends if end > at]
         return len(self._ends) < _NESTED
 
     def have_read(self, end: int) -> None:
-        """It ends here."""
+        """Notes that a region ends here."""
         self._ends.append(end)
 
 
 def _read_flow(text: bytes, at: int) -> tuple[list[_Value], int]:
-    """The scalars of the object or the list that begins at a bracket, in JSON, YAML's flow style or a language's, and
-    where it ends."""
+    """Returns the scalars of the object or list that begins at a bracket, in JSON, YAML's flow style or a programming
+    language, and where it ends."""
     above: list[tuple[bytes, bytes]] = []
     found: list[_Value] = []
     key = b""
@@ -83,7 +82,7 @@ def _read_flow(text: bytes, at: int) -> tuple[list[_Value], int]:
     end = min(len(text), at + _BYTES)
     for token in _TOKEN.finditer(text, at, end):
         sign = token[3] or token[4]
-        if token[6]:  # JSON within a string: what unfolds that reads it
+        if token[6]:  # JSON within a string is read when that is unfolded
             return found, token.end()
         if sign is None or sign in _ENDS:
             if waiting is not None:
@@ -107,38 +106,38 @@ def _read_flow(text: bytes, at: int) -> tuple[list[_Value], int]:
 
 
 def _find_group(token: linear.Match) -> int:
-    """Which group of a scalar has what it says."""
+    """Returns the group of a scalar that contains its text."""
     return next(group for group in (1, 2, 5) if token.start(group) >= 0)
 
 
 def judge_as(name: str, own: bytes) -> str:
-    """The name by which a value below a name is judged; empty when it inherits none."""
+    """Returns the name by which a value below a name is judged; empty when it inherits none."""
     if not own or json_strings.is_holder(own):
         return name
     if name == _PRIVATE:
         return "password"
     if _LABEL.fullmatch(own) is None or own.decode("latin-1").lower().endswith(names.IDENTIFIERS):
         return ""
-    # What is drawn by lot counts under a plural, whosever it is: `tokens: {ci: …}`.
+    # Under a plural, random values count, whatever their key: `tokens: {ci: …}`.
     is_plural = name.lower().endswith(_PLURALS) and names.kind(name) != ""
     return "key" if is_plural else ""
 
 
 def _in_code(value: bytes, kind: str) -> bool:
-    """Whether an item of a list is a credential that may as well be a word of a sentence, or a rule: `min:12`."""
+    """Says whether a list item is a credential, and not a word of a sentence or a rule such as `min:12`."""
     return b":" not in value and values.is_secret_in_prose(value, kind)
 
 
 def members(data: bytes, end: int, regions: Regions) -> Iterator[String]:
-    """The strings of a document's object or list whose bracket ends at `end`, each with the name by which it is
-    judged."""
+    """Yields the strings of the document's object or list whose bracket ends at `end`, each with the name that judges
+    it."""
     for start, stop, name in _find_named(data, end, regions, _KEY):
         if data[start - 1 : start] == b'"':
             yield String(start, stop, name)
 
 
 def group(text: bytes, end: int, regions: Regions) -> Iterator[Span]:
-    """What is secret in the object or the list of a text whose bracket ends at `end`."""
+    """Yields the secrets of the text's object or list whose bracket ends at `end`."""
     for start, stop, name in _find_named(text, end, regions, _NAME):
         kind = values.kind(name, text[start:stop], _in_code)
         if kind:

@@ -1,7 +1,7 @@
-"""A body that came with `Content-Encoding: gzip`, decompressed while it arrives.
+"""Decompresses a body with `Content-Encoding: gzip` while it arrives.
 
-The host passes such a body on as it came, because it holds the credentials and these bytes are hostile. A piece has at
-most `_PIECE` bytes, whatever it is compressed to. Attack: a megabyte that unfolds to a gigabyte.
+The host passes such a body on unread, because the host holds the credentials and these bytes are hostile. A piece has
+at most `_PIECE` bytes. Attack: a hostile server sends a megabyte that unfolds to a gigabyte.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from isal import isal_zlib
 __all__ = ["BrokenError", "decompress"]
 
 _GZIP: Final = 31
-"""The window bits of zlib's interface for one gzip member, with its header and its checksum."""
+"""zlib's window bits for one gzip member, with its header and its checksum."""
 _PIECE: Final = 1 << 20
 
 
 class BrokenError(ValueError):
-    """The body is not what its Content-Encoding says."""
+    """The body does not match its Content-Encoding."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -27,13 +27,13 @@ class BrokenError(ValueError):
 
 
 def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yields the body in pieces. Raises BrokenError unless it is one gzip member, whole and with nothing behind it."""
+    """Yields the body in pieces. Raises BrokenError unless it is one whole gzip member with nothing behind it."""
     stream = isal_zlib.decompressobj(_GZIP)
     for chunk in chunks:
         if stream.eof and chunk:
             raise BrokenError("gzip-more")
         yield from _pieces(stream, chunk)
-        # Attack: a second member, which one reader of gzip reads and the next one does not.
+        # Attack: a server sends a second member, which one gzip reader reads and the next one ignores.
         if stream.unused_data:
             raise BrokenError("gzip-more")
     if not stream.eof:
@@ -42,7 +42,7 @@ def decompress(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _pieces(stream: isal_zlib.Decompress, chunk: bytes) -> Iterator[bytes]:
     is_full = True
-    # A full piece may not be all, although all input is used up.
+    # After a full piece, more output may remain although all input is used up.
     while (chunk or is_full) and not stream.eof:
         try:
             piece = stream.decompress(chunk, _PIECE)

@@ -1,10 +1,9 @@
-"""The process of the maskers: the fork server, each masker that it forks, and the check of an operator's rules.
+"""The masking process: the fork server, each masker that it forks, and the check of an operator's rules.
 
-`python -m kubescript_masking.engine.start [PROGRAM] DESCRIPTOR` compiles the rules and serves; `... check` prints what
-is wrong with the settings. The host starts both with an empty environment, and they read the settings
-(wire/masking.py) from their standard input; neither is told anything of a cluster. A masker holds the rules and the key
-of its masks, and nothing else: no credential, no file, no network. It reads hostile bytes, so the host treats what it
-answers as hostile.
+`python -m kubescript_masking.engine.start [PROGRAM] DESCRIPTOR` compiles the rules and serves; `... check` prints
+errors in the settings. The host starts both with an empty environment, and they read the settings (wire/masking.py)
+from standard input; neither learns anything about a cluster. A masker holds only the rules and the key of its masks: no
+credentials, files or network. It reads hostile bytes, so the host treats its answers as hostile.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Runs the command line."""
     given = sys.stdin.buffer.read()
-    if not given:  # the host has ended, or needs no masker: it starts this process before it has read the settings
+    if not given:  # the host has ended, or needs no masker: it starts this process before it reads the settings
         return
     settings = msgspec.json.decode(given, type=masking.Settings)
     *named, last = sys.argv[1:]
@@ -53,8 +52,8 @@ def main() -> None:
 def _serve(
     rules: bodies.Rules, descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]
 ) -> NoReturn:
-    """Lock this process down and mask one body or text after the other. Ends when the host closes the socket, and after
-    any failure."""
+    """Locks this process down and masks one body or text after the other. Exits when the host closes the socket, and
+    after any failure."""
     sock = lockdown.adopt_socket(descriptor)
     layers = inherited + lockdown.apply(lockdown.WORKER_STEPS, confinement)
     gc.enable()
@@ -71,13 +70,13 @@ def _serve(
         conversation.fail(error.reason)
     except (OSError, EOFError):  # the host closed the socket
         pass
-    except Exception as error:  # its text may quote what was to be masked, so only its type is told
+    except Exception as error:  # its text may quote a secret, so only its type is reported
         conversation.fail("bug", type(error).__name__)
     os._exit(1)
 
 
 class _Conversation:
-    """The masker's end."""
+    """The masker's end of the socket."""
 
     def __init__(self, sock: socket.socket, rules: bodies.Rules) -> None:
         self._sock = sock
@@ -85,10 +84,10 @@ class _Conversation:
         self._kinds: Counter[str] = Counter()
         self._masked: list[bytes] = []
         self._check = completeness.Check("text")
-        """Of the body that is read, or was read last."""
+        """For the current body, or else the last one."""
 
     def serve_one(self) -> None:
-        """Mask one text or one body."""
+        """Masks one text or one body."""
         order, payload = self._receive()
         if order == masking.Order.TEXT:
             self._serve_text(payload)
@@ -110,13 +109,13 @@ class _Conversation:
             self._answer(masking.Answer.MASKED)
 
     def fail(self, reason: str, detail: str = "") -> None:
-        """Say why there will be no answer."""
+        """Reports why there will be no answer."""
         with contextlib.suppress(OSError):  # the host has closed the socket
             self.send(masking.Answer.FAILED, f"{reason} {detail}".strip().encode())
 
     def send(self, answer: masking.Answer, notes: bytes, masked: Sequence[bytes] = ()) -> None:
-        """Send one frame."""
-        # The filter of system calls allows `send` without flags, and neither `sendmsg` nor MSG_WAITALL.
+        """Sends one frame."""
+        # The system call filter allows `send` without flags, but neither `sendmsg` nor MSG_WAITALL.
         head = masking.ANSWER.pack(answer, len(notes), sum(map(len, masked)))
         self._sock.sendall(b"".join((head, notes, *masked)))
 
@@ -126,7 +125,7 @@ class _Conversation:
             if order == masking.Order.END:
                 return
             yield payload
-            # The next chunk is asked for when all that this one made complete has been masked.
+            # Asks for the next chunk only when everything that this one completed has been masked.
             self._answer(masking.Answer.MASKED)
 
     def _count(self, kind: str) -> None:

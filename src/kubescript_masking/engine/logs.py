@@ -1,7 +1,7 @@
-"""Logs: a block of whole lines is scanned at once, and each line in which something was found is judged on its own.
+"""Logs: a block of whole lines is scanned at once, and each line with a hit is judged separately.
 
-What goes over several lines (a private key, a block of YAML, a table, a question and its answer) begins in a line in
-which a probe has ended. The lines below are read one by one until it is over; all other lines are not looked at.
+Structures over several lines (a private key, a YAML block, a table, a question and its answer) begin in a line in which
+a probe has ended. The lines below are read one by one until the structure ends; all other lines are skipped.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from kubescript_masking.wire import loglines
 __all__ = ["LogText"]
 
 _OPENERS: Final = frozenset({"below", "columns", "pem"})
-"""Probes that end in a line whose meaning goes on below it."""
+"""Probes that end in a line whose structure continues below it."""
 _LONG: Final = 2_000
-"""Bytes at the end of a line that are read for what goes on below it."""
+"""Bytes at the end of a line that are read for a structure that continues below it."""
 _BEGINS: Final = linear.build(
     rb"(?i)-----BEGIN ([A-Z0-9 -]*)KEY(?: [A-Z0-9 ]+)?-----(?:(?:\\{1,3}[nr]){0,2}\\{0,3}\"[^\r\n]*)?\s*$"
 )
@@ -33,24 +33,24 @@ _KEY_LINE: Final = linear.build(
 _CARRIED: Final = linear.build(
     rb"(?:[\s>\]|:]|[:,=]\s?\\{0,3}\")[A-Za-z0-9+/]{40,100}={0,2}(?:\\{1,3}[nr]){0,2}(?:\\{0,3}\"[^\r\n]*)?[\s\"',}]*$"
 )
-"""A key's line behind whatever a program writes before each, or in a log of JSON."""
+"""A key's line behind a program's prefix, or in a JSON log."""
 _WITHIN_KEY: Final = linear.build(rb"^\s*[A-Za-z0-9+/]{60,100}\s*$")
 _KEY_LINE_BYTES: Final = 1_024
 _MAX_KEY_LINES: Final = 400
 
 
 class LogText:
-    """One log on its way through."""
+    """One log while it is masked."""
 
     def __init__(self, rules: masker.Masker) -> None:
         self._rules = rules
         self._openers = {number for number, name in enumerate(rules.scanner.ids) if name in _OPENERS}
         self._below: dict[str, blocks.Reader] = {}
-        """What goes on over the next lines: one of each sort, for a row of a table may be a key's first line."""
+        """Structures that continue on the next lines, one of each sort: a row of a table may be a key's first line."""
         self._is_first = True
 
     def __call__(self, block: bytes) -> bytes:
-        """The masked lines of a block of whole lines."""
+        """Returns the masked lines of a block of whole lines."""
         if self._is_first:
             self._is_first = False
             self._begin("key", _within_key(block[: block.find(b"\n") + 1]))
@@ -65,7 +65,7 @@ class LogText:
         return self._lines(block, scanned, self._rules.scanner.scan(scanned))
 
     def _whole(self, block: bytes) -> bytes:
-        """Lines that are masked whatever is in them."""
+        """Masks lines as a whole, whatever their content."""
         masked = []
         for line in block.splitlines(keepends=True):
             start = loglines.stamp(line)
@@ -80,12 +80,12 @@ class LogText:
         return b"".join(masked)
 
     def _lines(self, block: bytes, scanned: bytes, hits: list[scanner.Hit]) -> bytes:
-        """The lines, masked; `hits` is what was found in them when they were without their colours."""
+        """Returns the masked lines; `hits`: the scanner's, in their view without colours."""
         if not hits and not self._below:
             return block
         lines = block.split(b"\n")
         touched = _by_line(scanned.split(b"\n"), hits)
-        count = len(lines) - (not lines[-1])  # behind the last line's end nothing stands
+        count = len(lines) - (not lines[-1])  # nothing stands behind the last line's end
         masked = []
         for at, line in enumerate(lines):
             is_read = at in touched or (self._below and at < count)
@@ -93,7 +93,7 @@ class LogText:
         return b"\n".join(line for line in masked if line is not None)
 
     def _line(self, line: bytes, hits: list[scanner.Hit]) -> bytes | None:
-        """One line, masked, with what was found in it; None when nothing of it is left."""
+        """Returns one line, masked, given its hits; None when nothing of it is left."""
         start = loglines.stamp(line)
         end = len(line.rstrip(b"\r"))
         bare = line[start:end]
@@ -102,9 +102,10 @@ class LogText:
             self._rules.found("private-key-line")
             return b"" if start else None  # see loglines.REMOVED
         masked = spans.apply(bare, cells, self._rules.replace_value) if cells else bare
-        if hits:  # whatever began above, the line may hold more than that
+        if hits:  # the line may also contain secrets of its own
             inside = [(probe, place - start) for probe, place in hits if place > start]
-            # Attack: a full-width sign, which is shorter in what was scanned, moves what is behind it.
+            # Attack: an attacker writes a full-width sign, which is shorter in the scanned view and so shifts the hits
+            # behind it.
             is_as_scanned = masked is bare and unseen.narrow(bare) is bare
             masked = self._rules.text(masked, hits=inside if is_as_scanned else None)
         if any(probe in self._openers for probe, _ in hits):
@@ -112,7 +113,7 @@ class LogText:
         return line if masked is bare else line[:start] + masked + line[end:]
 
     def _cells(self, bare: bytes) -> list[Span]:
-        """What is secret in the next line of all that goes on; what is over is closed."""
+        """Returns the secrets that open structures find in the next line; finished ones are closed."""
         found: list[Span] = []
         for sort, lines in list(self._below.items()):
             try:
@@ -122,14 +123,14 @@ class LogText:
         return spans.merge(found)
 
     def _open(self, line: bytes) -> None:
-        """Begin what goes on below this line."""
+        """Opens the structure that continues below this line."""
         line = unseen.view(line[-_LONG:])
         for sort, opened in _OPENS:
             if self._begin(sort, opened(line)):
                 return
 
     def _begin(self, sort: str, below: blocks.Reader) -> bool:
-        """Whether there is anything to go on."""
+        """Opens a structure and says whether it continues."""
         is_going_on = next(below, None) is not None
         if is_going_on and not (sort == "block" and sort in self._below):  # the outer block is longer
             self._below[sort] = below
@@ -137,8 +138,8 @@ class LogText:
 
 
 def _view(block: bytes) -> bytes:
-    r"""What a reader sees of a block, line by line. Attack: `\n\b\n`, of which a view of the whole made one line, so
-    that what was found in a line was taken for the one above."""
+    r"""Returns a reader's view of a block, line by line. Attack: an attacker writes `\n\b\n`; a view of the whole block
+    would join these lines, so that hits in one line would be taken for hits in the line above."""
     seen = unseen.narrow(unseen.view(block))
     if seen is block:
         return block
@@ -146,7 +147,7 @@ def _view(block: bytes) -> bytes:
 
 
 def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scanner.Hit]]:
-    """The numbers of the lines in which a probe ended, and what was found there, from the line's beginning on."""
+    """Returns the hits by line number, their places counted from the line's beginning."""
     ends = list(accumulate(len(line) + 1 for line in lines))
     touched: dict[int, list[scanner.Hit]] = {}
     for probe, end in hits:
@@ -157,16 +158,16 @@ def _by_line(lines: list[bytes], hits: list[scanner.Hit]) -> dict[int, list[scan
 
 
 def _key(line: bytes) -> blocks.Reader:
-    """A private key: its lines go, and the first that cannot be one ends it."""
+    """Reads a private key: its lines are removed, up to the first that cannot belong to a key."""
     begins = _BEGINS.search(line)
     if begins is not None and b"PUBLIC" not in begins[1].upper():
         yield from _key_lines(line, (yield []))
 
 
 def _within_key(line: bytes) -> blocks.Reader:
-    """The key within which a log begins, as logs do that were rotated while a key was written."""
+    """Reads a key that began before the log, as in logs that were rotated while a key was written."""
     bare = line[loglines.stamp(line) :]
-    is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and no checksum in hexadecimal digits
+    is_mixed = bare.upper() != bare != bare.lower() and not bare.isalpha()  # and not a hexadecimal checksum
     if len(bare) <= _KEY_LINE_BYTES and is_mixed and _WITHIN_KEY.search(bare) is not None:
         line = yield []
         yield from _key_lines(b"", (yield [Span(0, len(line), "private-key")]))
@@ -186,7 +187,7 @@ def _key_lines(first: bytes, line: bytes) -> blocks.Reader:
 
 
 def _table(line: bytes) -> blocks.Reader:
-    """The rows below a head with a credential's name."""
+    """Reads the rows below a header with a credential's name."""
     head = columns.header(line)
     if head is None:
         return
@@ -196,4 +197,4 @@ def _table(line: bytes) -> blocks.Reader:
 
 
 _OPENS: Final = (("key", _key), *blocks.OPENS, ("table", _table))
-"""Of what sort it is, and what opens it below a line."""
+"""The sorts of structures, each with its opener."""

@@ -1,4 +1,4 @@
-"""Masks a text, and what is inside it: JSON, YAML, base64, gzip."""
+"""Masks a text and the formats nested in it: JSON, YAML, base64, gzip."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from kubescript_masking.text.spans import Span
 __all__ = ["Found", "Masker"]
 
 Found = Callable[[str], None]
-"""Told the kind of each value that is masked."""
+"""Called with the kind of each masked value."""
 
 _MAX_DEPTH: Final = 8
-"""Texts within texts; what is wrapped deeper is masked as a whole."""
+"""Levels of texts within texts; a deeper text is masked as a whole."""
 _KEEP_FORM: Final = 512
-"""Bytes of decoded text from which on base64 is written anew with masks inside, and not replaced as a whole."""
+"""Base64 with more decoded bytes than this is rewritten with masks inside, not masked as a whole."""
 _SHORT: Final = 200
-"""Bytes of a text whose cleanness is remembered: names of volumes and Secrets come again and again."""
+"""Texts of up to this many bytes are remembered as clean: names of volumes and Secrets recur."""
 _REMEMBERED: Final = 4_096
 
 
 class Masker:
-    """The rules of one server at work."""
+    """Applies the rules of one server."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Masker:
         self._mask: spans.Masks
 
     def anew(self, mask: spans.Masks, found: Found) -> Masker:
-        """The same rules for one more body, which has a budget of its own, with these masks."""
+        """Returns the same rules for one more body, with these masks and a new budget."""
         other = copy.copy(self)
         other._mask = mask
         other.found = found
@@ -59,8 +59,11 @@ class Masker:
         return other
 
     def text(self, content: bytes, depth: int = 0, hits: list[Hit] | None = None) -> bytes:
-        """Any text; the very same object when there is nothing to mask. What cannot be seen goes with what is masked.
-        `hits`: what a scan has found in it."""
+        """Returns any text, masked; the same object when there is nothing to mask. If something is masked, invisible
+        characters are removed as well.
+
+        `hits`: what a scan has found in it.
+        """
         bare = unseen.view(content)
         masked = self._text(bare, depth, hits if bare is content else None)
         # Full-width signs stay where they hide nothing.
@@ -86,11 +89,12 @@ class Masker:
         return self._judge(content, hits, depth)
 
     def document(self, data: bytes, depth: int = 0, also: Sequence[documents.Locate] = ()) -> bytes:
-        """JSON, or a run of whole members of it. `also` tells strings to look at beside those that a scan finds."""
+        """Returns JSON, or a run of whole members of it, masked. `also` finds more strings to judge than those of the
+        scan."""
         return documents.Document(data, self, depth).mask(also)
 
     def candidates(self, content: bytes) -> list[Hit] | None:
-        """What a scan finds; None when it is more than may be judged."""
+        """Returns the hits of a scan; None when there are more than may be judged."""
         is_short = len(content) <= _SHORT
         if is_short and content in self._clean:
             return []
@@ -102,15 +106,15 @@ class Masker:
     def dense(
         self, content: bytes, judge: Callable[[bytes], bytes], whole: Callable[[bytes], bytes]
     ) -> Iterator[bytes]:
-        """A text that has too many candidates. The blocks that are full of them are masked as a whole, and so are the
-        block behind each and the rest of a key that begins there; blocks between them are judged together. A value that
-        begins in one and ends in the next is cut by neither."""
+        """Masks a text with too many candidates. Blocks that are full of them are masked as a whole, and so are the
+        block behind each and the rest of a key that begins there; the blocks between are judged together, so that a
+        value across two of them is cut by neither."""
         sparse: list[bytes] = []
         was_full = in_key = False
         for block in budget.blocks(content):
             most = budget.affordable(block)
             is_full = len(self.scanner.scan(unseen.narrow(unseen.view(block)), most)) > most
-            # Attack: a key begins in a block that goes as a whole; its other lines are in sparse ones.
+            # Attack: an attacker begins a key in a dense block and continues it in sparse ones.
             if is_full or was_full or in_key:
                 yield judge(b"".join(sparse))
                 yield whole(block)
@@ -123,12 +127,13 @@ class Masker:
         yield judge(b"".join(sparse))
 
     def replace_value(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
-        """The placeholder of a value, reported."""
+        """Reports a masked value and returns its placeholder."""
         self.found(kind)
         return self._mask(kind, value, sized=sized)
 
     def remove(self, content: bytes, marked: Iterable[Span]) -> bytes:
-        """The text without these values, but for those that the operator allows; the same object when none goes."""
+        """Returns the text with these values masked, except those that the operator allows; the same object when none
+        is."""
         kept = [span for span in marked if not self.allowances.has_value(content[span.start : span.end])]
         return spans.apply(content, kept, self.replace_value) if kept else content
 
@@ -149,7 +154,8 @@ class Masker:
         return self._readers.find(content, hits, functools.partial(self._unfold, depth=depth))
 
     def _find_within_lines(self, content: bytes, marked: list[Span], depth: int) -> Iterator[Span]:
-        r"""What is secret in a file that a text holds in one line, with `\n` between its own, and was not `marked`."""
+        r"""Yields the secrets of a file that a text holds in one line, with `\n` for its line breaks, if not `marked`
+        already."""
         lines = encodings.lines(content)
         if lines is content:
             return
@@ -157,7 +163,7 @@ class Masker:
         yield from spans.apart((span for span in found if span.replacement is None), marked)
 
     def _unfold(self, run: encodings.Run | None, depth: int) -> Span:
-        """The run with what is secret in its text masked; one that is short is masked as a whole."""
+        """Returns the run with the secrets in its text masked; a short run is masked as a whole."""
         if run is None:
             return Span(0, 0, "")
         if run.text is None:

@@ -12,10 +12,10 @@ from kubescript_masking.text.spans import Span
 __all__ = ["READERS", "find_lone"]
 
 _JUDGED: Final = 1_024
-"""Bytes of a value that are judged: each hit in a long one would judge it anew."""
+"""Bytes of a value that are judged: each hit in a long value would judge it anew."""
 _RULED: Final = (b"|", "│".encode())
 _PLURALS: Final = ("as", "es", "ts", "ds", "ns", "ys")
-"""How a list's name ends that a shell expands: `${secrets:…}`."""
+"""Endings of list names that a resolver expands: `${secrets:…}`."""
 _CHECKSUMS: Final = (b"checksum/", b"hash/", b"digest/", b"sha/", b"sha1/", b"sha256/", b"sha512/")
 _SHELL_COMMAND: Final = linear.build(rb"`[a-z][\w./-]* [^`\r\n]*`")
 _SCHEMES: Final = frozenset({b"bearer", b"basic", b"token", b"digest", b"apikey", b"negotiate", b"ssws"})
@@ -45,21 +45,21 @@ _PRINTED: Final = linear.build(
 
 
 class _Naming(NamedTuple):
-    """What stands in front of a value: a name, however it is quoted, and a sign."""
+    """The text in front of a value: a name, quoted or not, and a sign."""
 
     name: str
-    """With the word before it, as in `api key`."""
+    """The name, with the word before it, as in `api key`."""
     sign: bytes
     quoted: bool
     """Whether a quote stands behind the name."""
     gap: bytes
     """The blanks behind the sign."""
     before: bytes
-    """What stands in front of the name."""
+    """The text in front of the name."""
 
 
 def _find_naming(text: bytes, at: int) -> _Naming | None:
-    """The name of the value that begins at `at`; None when there is no name, or no sign."""
+    """Returns the naming of the value that begins at `at`; None when there is no name or no sign."""
     head = text[max(0, at - extents.BACK) : at]
     found = _NAMING.search(head)
     if found is None:
@@ -68,7 +68,8 @@ def _find_naming(text: bytes, at: int) -> _Naming | None:
 
 
 def find_pair(text: bytes, end: int) -> Iterator[Span]:
-    """`name=value`, `"name": "value"`, `name: value`; the probe ends behind the value's first byte."""
+    """Yields the value of `name=value`, `"name": "value"` or `name: value`; the probe ends behind the value's first
+    byte."""
     at = end - 1 - (text[end - 2 : end] == b"{{")  # a template
     found = _find_naming(text, at)
     if found is None:
@@ -81,14 +82,14 @@ def find_pair(text: bytes, end: int) -> Iterator[Span]:
 
 
 def _judge_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Span]:
-    """What stands behind a credential's name and a sign."""
+    """Yields the value behind a credential's name and a sign."""
     if _in_expansion(found):
         at += text[at : at + 1] in (b"-", b"=")
         if (end := extents.passphrase(text, at)) >= 0:
             yield Span(at, end, kind)
             return
     start = extents.beginning(text, at)
-    if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # what is below the name has a name of its own
+    if b"\n" in found.gap and _FIELD.match(text, start, start + 102):  # the line below has its own name
         return
     starts_line = _is_blank_line(found.before)
     if starts_line and found.sign in {b":", b"=", b":="} and not found.quoted:
@@ -97,7 +98,7 @@ def _judge_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Sp
                 yield Span(start, end, kind)
             return
         line = text[start : start + 83].partition(b"\n")[0]
-        if values.is_label(line.removesuffix(b"\r")):  # beside a field of a form, in whatever language
+        if values.is_label(line.removesuffix(b"\r")):  # beside a form's field, in any language
             return
     whole_line = starts_line and found.sign == b":" and start == at
     in_prose = _in_prose(text, start, found, starts_line=starts_line)
@@ -107,13 +108,14 @@ def _judge_named(text: bytes, at: int, found: _Naming, kind: str) -> Iterator[Sp
 
 
 def _is_blank_line(before: bytes) -> bool:
-    """Whether a line begins behind this, but for blanks, a quote or a list's dash."""
+    """Says whether only blanks, a quote or a list's dash stand before a line's name."""
     begin = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
     return before[begin:].strip(b" \t\"'") in {b"", b"-"}
 
 
 def _judge_others(text: bytes, at: int, kind: str) -> Iterator[Span]:
-    """`codes: 1a2b-3c4d, 5e6f-7a8b`: the second and those behind it, up to what is none."""
+    """Yields the values behind the first of a list, up to the first that is not secret: `codes: 1a2b-3c4d,
+    5e6f-7a8b`."""
     _, stop = extents.extent(text, at)
     while (other := _OTHER.match(text, stop)) is not None and values.is_mixed(other[1]):
         if not values.is_secret_in_prose(other[1], kind):
@@ -123,7 +125,7 @@ def _judge_others(text: bytes, at: int, kind: str) -> Iterator[Span]:
 
 
 def _judge(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_line: bool = False) -> Iterator[Span]:
-    """The value at a place whose name is of this kind, when it is a credential."""
+    """Yields the value at a place, under a name of this kind, if it is a credential."""
     start, stop = extents.extent(text, at, whole_line=whole_line)
     token = _find_behind_scheme(text, start, stop) if kind == "authorization" else start
     if token > start:
@@ -139,7 +141,7 @@ def _judge(text: bytes, at: int, kind: str, *, in_prose: bool = False, whole_lin
 
 
 def _find_behind_scheme(text: bytes, start: int, stop: int) -> int:
-    """Behind `Bearer `, or behind another word before a token; `start` when there is neither."""
+    """Returns the place behind `Bearer `, or behind another word before a token; `start` when there is neither."""
     scheme = _SCHEME.match(text, start, stop)
     if scheme is None:
         return start
@@ -151,8 +153,8 @@ def _find_behind_scheme(text: bytes, start: int, stop: int) -> int:
 
 
 def _judge_weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
-    """A value drawn by lot, of a name that alone would not tell."""
-    is_sealed = b"ENC[" in found.before.rpartition(b"]")[2]  # sops has written it
+    """Yields a random value under an ambiguous name."""
+    is_sealed = b"ENC[" in found.before.rpartition(b"]")[2]  # encrypted by sops
     if is_sealed or not names.weak(found.name):
         return
     if _OTHER_KEY.search(found.name.encode()):
@@ -164,7 +166,7 @@ def _judge_weak(text: bytes, at: int, found: _Naming) -> Iterator[Span]:
 
 
 def find_weak(text: bytes, end: int) -> Iterator[Span]:
-    """The same; the probe ends within the value."""
+    """Yields the value of a pair whose probe ends within the value."""
     low = max(0, end - extents.BACK)
     token = _TOKEN.search(text[low:end])
     if token is not None:
@@ -172,7 +174,7 @@ def find_weak(text: bytes, end: int) -> Iterator[Span]:
 
 
 def find_flag(text: bytes, end: int) -> Iterator[Span]:
-    """`--password value`."""
+    """Yields the value of `--password value`."""
     at = end - 1
     option = _OPTION.search(text[max(0, end - extents.BACK) : at])
     kind = _find_kind(option)
@@ -186,12 +188,12 @@ def find_flag(text: bytes, end: int) -> Iterator[Span]:
 
 
 def _find_kind(named: linear.Match | None) -> str:
-    """Of what kind the first group's name is; empty when it is none of a credential."""
+    """Returns the kind of the first group's name; empty when it is not a credential's."""
     return "" if named is None else names.kind(named[1].decode())
 
 
 def find_quoted(text: bytes, end: int) -> Iterator[Span]:
-    """A name, blanks or a comma, and a value in quotes: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
+    """Yields a quoted value behind a name and blanks or a comma: `X-Api-Key "…"`, `:password "…"`, `{pass, "…"}`."""
     low = max(0, end - extents.BACK)
     found = _QUOTED.search(text[low:end])
     kind = _find_kind(found)
@@ -207,7 +209,7 @@ def find_quoted(text: bytes, end: int) -> Iterator[Span]:
 
 
 def find_variable(text: bytes, end: int) -> Iterator[Span]:
-    """`{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
+    """Yields the value of `{Name: "DB_PASSWORD", Value: "…"}` as Go, Python and Ruby print it."""
     at = end - 1
     kind = _find_kind(_PRINTED.search(text[max(0, at - 2 * extents.BACK) : at]))
     if not kind:
@@ -218,8 +220,8 @@ def find_variable(text: bytes, end: int) -> Iterator[Span]:
 
 
 def find_lone(text: bytes, kind: str) -> Iterator[Span]:
-    """Of a file with a credential's name, the lines that are or begin with a value: alone, behind a user's name, in
-    a row of a table."""
+    """Yields the values without names in a file with a credential's name: alone on a line, behind a user's name, or
+    first in a table row."""
     place, certificate = 0, False
     for line in text.splitlines(keepends=True):
         word = line.strip()
@@ -232,7 +234,7 @@ def find_lone(text: bytes, kind: str) -> Iterator[Span]:
 
 
 def _find_alone(word: bytes, kind: str) -> bytes:
-    """What in a line is a value without a name; nothing when there is none."""
+    """Returns the value without a name in a line; empty when there is none."""
     if extents.is_passphrase(word):
         return word
     whole = word.partition(b",")[0] if _OF_SYNTAX.search(word) else word
@@ -243,22 +245,22 @@ def _find_alone(word: bytes, kind: str) -> bytes:
 
 
 def _in_prose(text: bytes, at: int, found: _Naming, *, starts_line: bool) -> bool:
-    """Whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
+    """Says whether the colon behind a name may be a sentence's, or a scope's: `password:reset`."""
     if found.sign != b":":
         return False
     if found.quoted:  # volume "db-password" : references …
         return not starts_line and text[at : at + 1] not in (*_QUOTES, b"\\")
     line = found.before.rpartition(b"\n")[2]
     is_flow = b"{" in line and found.before.rstrip()[-1:] in {b"{", b","}
-    has_value = not text[at : at + 5].translate(None, _OF_ADDRESSES)  # and no `{ password: pw } = …`
+    has_value = not text[at : at + 5].translate(None, _OF_ADDRESSES)  # excludes `{ password: pw } = …`
     is_field = starts_line or (is_flow and has_value)
     return " " in found.name or not (is_field and found.gap)
 
 
 def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
-    """Whether what looks like a name and a value is something else."""
+    """Says whether something that looks like a name and a value is not a pair."""
     first = text[at : at + 1]
-    if found.name == "PASS" and found.sign == b":":  # what a test run says
+    if found.name == "PASS" and found.sign == b":":  # from a test runner's output
         return True
     if _is_variable(text, at, found) or (found.sign in _RULED and _is_pipe(text, at)):
         return True
@@ -271,17 +273,18 @@ def _is_no_pair(text: bytes, at: int, found: _Naming) -> bool:
 
 
 def _is_variable(text: bytes, at: int, found: _Naming) -> bool:
-    """`PASSWORD :'name'` of psql, and a quote that closes: `"…&password=" + password`."""
+    """Says whether this is psql's `PASSWORD :'name'`, or the value's quote is a closing one: `"…&password=" +
+    password`."""
     first = text[at : at + 1]
     if first == b"-":
-        return found.sign == b"::"  # a state of CSS
+        return found.sign == b"::"  # a CSS state
     if first == b"'" and found.sign == b":" and not found.gap and text[at - 2 : at - 1] == b" ":
         return True
     return first in _QUOTES and text[at + 1 : at + 3] in {b" +", b" ."}
 
 
 def _in_address(found: _Naming) -> bool:
-    """Whether the name is a part of a URL, of an ARN, of an image's name or of a checksum's."""
+    """Says whether the name is part of a URL, an ARN, an image's name or a checksum's name."""
     front = found.before.rstrip(_OF_ADDRESSES)
     word = found.before[len(front) :]
     is_tag = b"/" in word and found.sign == b":" and not found.gap  # shop/redis-with-requirepass:a63338f
@@ -289,12 +292,12 @@ def _in_address(found: _Naming) -> bool:
 
 
 def _in_expansion(found: _Naming) -> bool:
-    """`${NAME:-…}`, `${secrets:…}`."""
+    """Says whether the name is in a shell expansion: `${NAME:-…}`, `${secrets:…}`."""
     return found.sign in {b":", b"-", b":="} and found.before.endswith(b"${")
 
 
 def _is_pipe(text: bytes, at: int) -> bool:
-    """Whether a rule between a name and a value is a pipe, and neither a table's nor one before a default."""
+    """Says whether a bar between a name and a value is a pipe, and neither a table's rule nor one before a default."""
     if text.startswith((b"default ", b"default("), at):
         return False
     line = text[max(0, at - extents.BACK) : at].rpartition(b"\n")[2]
@@ -302,7 +305,7 @@ def _is_pipe(text: bytes, at: int) -> bool:
 
 
 def _has_words(text: bytes, at: int, start: int, stop: int) -> bool:
-    """Whether several words stand where a value does, in no quotes and in no block of YAML."""
+    """Says whether several words stand in a value's place, without quotes and outside a YAML block."""
     is_bare = text[at : at + 1] not in _OPENERS
     return is_bare and b" " in text[start:stop]
 
@@ -316,4 +319,4 @@ READERS: Final[dict[str, Callable[[bytes, int], Iterator[Span]]]] = {
     "variable": find_variable,
     "variable-text": find_variable,
 }
-"""By the probe that calls for them."""
+"""By probe."""

@@ -1,4 +1,4 @@
-"""The pieces in which a body is judged, as early as each is complete.
+"""The pieces in which a body is judged, each as soon as it is complete.
 
 Where a piece ends depends on the bytes alone, never on how they happened to arrive: any split of a body gives the same
 output. Pieces of a document end between two items.
@@ -17,18 +17,19 @@ from kubescript_masking.wire.lists import TooLargeError
 __all__ = ["SOFT", "blocks", "documents", "events", "lines"]
 
 SOFT: Final = 128 * 1024
-"""Bytes from which on a piece ends with the next item."""
+"""Size from which on a piece ends with the next item."""
 _HARD: Final = 32 * 1024 * 1024
-"""Bytes that are held back at most."""
+"""Most bytes that are held back."""
 _LOG: Final = 64 * 1024
-"""Bytes from which on a block of a log ends with its line."""
+"""Size from which on a block of a log ends with its line."""
 
 
 def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
-    """The pieces of one document. Attack: one that ends where a text says that an item does, within an object whose
-    name for its values stands behind the cut. Raises TooLargeError when one is longer than can be held."""
+    """Yields the pieces of one document. Raises TooLargeError for a piece too long to be held. Attack: a text that
+    looks like an item's end makes a piece end within an object, which is cut off from the name that makes its values
+    secret."""
     buffer, gone = bytearray(), 0
-    told: collections.deque[int] = collections.deque()  # more may have been read than has come here
+    told: collections.deque[int] = collections.deque()  # items may have been read whose bytes have not arrived here
     for chunk in chunks:
         buffer += chunk
         told.extend(ends())
@@ -43,8 +44,8 @@ def documents(chunks: Iterator[bytes], ends: Ends = list) -> Iterator[bytes]:
 
 
 def blocks(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines of a log: a block ends with the first line that ends behind `_LOG` bytes; the last may lack its
-    end."""
+    """Yields whole lines of a log: a block ends with the first line that ends behind `_LOG` bytes; the last may lack
+    its line feed."""
     buffer, looked = bytearray(), _LOG
     for chunk in chunks:
         buffer += chunk
@@ -64,11 +65,11 @@ def _take(buffer: bytearray, size: int) -> bytes:
 
 
 def lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines, as soon as they are complete, several at a time; the last may lack its end."""
+    """Yields whole lines, several at a time, as soon as they are complete; the last may lack its line feed."""
     return loglines.whole(chunks, _HARD, lambda: TooLargeError("line"))
 
 
 def events(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Yields the events of a watch, each with its line feed."""
-    # By line feeds alone, as the check does: a carriage return may stand between two tokens of one event.
+    # Split at line feeds only, as the check does: a carriage return may stand between two tokens of one event.
     return (line + b"\n" for whole in lines(chunks) for line in whole.removesuffix(b"\n").split(b"\n"))

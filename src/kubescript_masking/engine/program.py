@@ -1,6 +1,6 @@
-"""The second program of the masking process: it reads hostile objects for more than secrets, in the same confinement.
+"""The masking process's second program: it reads hostile objects for other purposes, in the same confinement.
 
-A fork server loads one by the name of its module, which has a `PROGRAM`. Masking needs none.
+A fork server loads it by the name of its module, which has a `PROGRAM`. Masking does not need one.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from kubescript_masking.wire import masking
 __all__ = ["Ends", "Mask", "NoProgram", "Program", "WithheldError", "load"]
 
 Ends = Callable[[], list[int]]
-"""Which items of the body have ended since it was asked last: the places behind their commas."""
+"""Returns which items of the body have ended since the last call: the places behind their commas."""
 
 
 class Mask(Protocol):
-    """Masks a document; `echo` says that it may repeat words of the script."""
+    """Masks a document; `echo` says that it may repeat the script's words."""
 
     def __call__(self, document: bytes, *, echo: bool) -> bytes:
-        """Returns the document, masked."""
+        """Returns the masked document."""
 
 
 class WithheldError(ValueError):
-    """A body cannot pass: the reason is a word that the host knows."""
+    """A body must not pass; the reason is a word that the host recognises."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -38,13 +38,13 @@ class Program(Protocol):
     """Reads the bodies of one server beside the masker."""
 
     def configure(self, settings: msgspec.Raw) -> None:
-        """Takes what the server says at the start of the process. Raises RuleError."""
+        """Takes the server's settings at the start of the process. Raises RuleError."""
 
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: Mask) -> bytes | None:
-        """Returns what is answered in the place of the body; None: the body itself is. Raises WithheldError."""
+        """Returns the answer that replaces the body; None: the body is sent. Raises WithheldError."""
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Returns what may pass of a body, written anew, before it is masked; None: all of it. Raises
+        """Returns the permitted part of a body, rewritten, before it is masked; None: all of it. Raises
         WithheldError."""
 
 
@@ -58,11 +58,11 @@ class NoProgram:
         """Answers nothing."""
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> None:
-        """Lets all pass."""
+        """Lets everything pass."""
 
 
 def load(module: str) -> Program:
-    """Returns the program of a module; none for an empty name."""
+    """Returns the program of a module; a NoProgram for an empty name."""
     if not module:
         return NoProgram()
     program: Program = importlib.import_module(module).PROGRAM

@@ -1,4 +1,4 @@
-"""Which reader judges what a probe has found in a text."""
+"""Chooses the reader that judges a probe's hit in a text."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kubescript_masking.text.spans import Span
 __all__ = ["Readers"]
 
 Reader = Callable[[bytes, int], Iterable[Span]]
-"""Judges a hit, by the text and the place where it ends."""
+"""Judges a hit, given the text and the place where the hit ends."""
 Unfold = Callable[[encodings.Run | None], Span]
-"""Masks what an encoded run holds."""
+"""Masks the content of an encoded run."""
 
 _NEAR: Final[dict[str, Reader]] = {**pairs.READERS, "insert": columns.insert, "drawn": drawn.token}
-"""Readers that judge a value by what stands in front of it, within a bounded neighbourhood: a pod's log may be ten
-megabytes in one line, written to be slow."""
+"""Readers that judge a value by the text in front of it, within a bounded distance. Attack: an attacker makes a pod log
+ten megabytes in one line, to be slow."""
 _REGIONS: Final = {"below": blocks.in_text, "group": groups.group}
-"""Readers of what stands in brackets behind a name, or on the lines around it."""
+"""Readers of values in brackets behind a name, or on the lines around it."""
 _FAR: Final[dict[str, Reader]] = {"command": commands.command, "columns": columns.columns, "jwt": keys.jwt}
-"""Readers of what goes on behind a hit. A span of theirs without a kind says how far they have read."""
+"""Readers that continue behind a hit. A span without a kind says how far they have read."""
 
 
 class Readers:
@@ -39,17 +39,18 @@ class Readers:
         self._allowances = allowances
 
     def find(self, text: bytes, hits: Sequence[Hit], unfold: Unfold) -> Iterator[Span]:
-        """What is secret in a text, by what a scan has found in it."""
+        """Yields the secrets in a text, found from a scan's hits."""
         far: Mapping[str, Reader] = {}
         done: dict[str, int] = {}
         regions = groups.Regions()
         for probe, end in hits:
             name = self._ids[probe]
             read = done.get(name, 0)
-            # Attack: 300 KB of `"tokens":{"a":"b",`, which cost 7.8 s while two readers had one id, and so read anew.
+            # Attack: an attacker sends 300 KB of `"tokens":{"a":"b",`. It cost 7.8 s while two readers shared an id,
+            # and so reread.
             if end <= read:
                 continue
-            if name in self._shapes:  # what has the shape of a secret is one under any name
+            if name in self._shapes:  # a value with a secret's shape is secret under any name
                 tokens, done[name] = self._shapes[name].spans(text, end, read)
                 yield from tokens
             elif name in patterns.ROWS:
@@ -70,7 +71,8 @@ class Readers:
 
 
 def _find_far(text: bytes, unfold: Unfold) -> Mapping[str, Reader]:
-    """The readers that go on behind a hit, with those that remember what they have read of this text."""
+    """Returns the readers that continue behind a hit, including those that remember what they have read of this
+    text."""
     runs = encodings.Runs(text)
     return {
         **_FAR,

@@ -1,8 +1,8 @@
-"""One pass over bytes for everything that might matter: hyperscan tells where, `masker` decides.
+"""One pass over bytes for all candidates: hyperscan finds the places, `masker` decides.
 
-Each pattern that begins with the same hundred words costs 1 to 2 ns a byte, and there are thirty of those. So a first
-database has one pattern for what follows such a word in any of them, and a second one, which has them apart, is shown
-only what stands before the places that the first one finds.
+Each pattern that begins with the same hundred words costs 1 to 2 ns a byte, and there are thirty of them. So a first
+database has one pattern that covers what may follow such a word. A second one has the thirty apart, and scans only the
+bytes before the places that the first one finds.
 
 The databases are compiled in the warm-up, or loaded from the directory where an earlier process has saved them;
 hyperscan itself is imported then.
@@ -28,27 +28,27 @@ from kubescript_masking.rules.probes import Probe, RuleError
 __all__ = ["Hit", "Scanner"]
 
 Hit = tuple[int, int]
-"""Which probe, and where its match ends."""
+"""A probe's number, and where its match ends."""
 _DIGEST_BYTES: Final = 32
 _OTHERS: Final = 0o077
-"""Rights of other users than the owner."""
+"""Rights of users other than the owner."""
 _KEPT: Final = 8
-"""Saved databases: two of this version, and those of versions before it."""
+"""Saved databases that are kept: two of this version, and those of earlier versions."""
 _NEAR: Final = 128
-"""Bytes before a place of the first database's that the second one is shown."""
+"""Bytes before a place found by the first database that the second one scans."""
 _FAR: Final = 8_192
-"""And those where it has found nothing in fewer: a name and its value may be far from each other."""
+"""Bytes that it scans where it finds nothing in fewer: a name and its value may be far apart."""
 _AT_ONCE: Final = 6
-"""Patterns that the first database has as one: of more, hyperscan makes a slow one."""
+"""Patterns that the first database joins into one: hyperscan makes larger groups slow."""
 _by_end = operator.itemgetter(1)
 
 
 _Expression = tuple[int, str, bool]
-"""What hyperscan is given: an id, a pattern, and whether one place says enough."""
+"""Input to hyperscan: an id, a pattern, and whether one hit is enough."""
 
 
 class Scanner:
-    """Finds candidates. One thread at a time uses it."""
+    """Finds candidates. Only one thread at a time may use it."""
 
     def __init__(self, probes: Sequence[Probe], directory: Path | None = None) -> None:
         self.probes = tuple(probes)
@@ -58,14 +58,15 @@ class Scanner:
         for at, probe in enumerate(probes):
             expressions = grouped if probe.stem else alone
             expressions.append((at, probe.pattern, probe.once))
-        # Joined, and with no line scanned anew, logs cost 9 to 17 ns a byte, not 14 to 37; Java's 40, not 119.
+        # With patterns joined and no line rescanned, logs cost 9 to 17 ns a byte instead of 14 to 37; Java's 40 instead
+        # of 119.
         gates = _join([probe for probe in probes if probe.stem])
         alone += [(at, gate, False) for at, gate in enumerate(gates, len(probes))]
         self._first = _Database(alone, directory)
         self._second = _Database(grouped, directory)
 
     def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
-        """The candidates, in the order of their ends; when there are more than `most`, not all."""
+        """Returns the candidates, ordered by their ends; not all of them when there are more than `most`."""
         found = self._first.scan(data, most)
         if len(found) > most:
             return found
@@ -78,7 +79,7 @@ class Scanner:
         return sorted([*hits, *near, *far], key=_by_end)  # hyperscan promises no order between patterns
 
     def _look_closer(self, data: bytes, ends: set[int], reach: int) -> Iterator[Hit]:
-        """What the second database finds at these ends."""
+        """Yields the second database's hits at these ends."""
         for start, stop in _before(sorted(ends), reach):
             for probe, end in self._second.scan(data[start:stop]):
                 if start + end in ends:
@@ -92,7 +93,7 @@ class Scanner:
 
 
 def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
-    """The pieces of a text that reach so far before these ends; those that touch are one."""
+    """Yields the pieces of a text that reach this far before these ends; adjacent ones are joined."""
     if not ends:
         return
     start, stop = max(0, ends[0] - reach), ends[0]
@@ -105,7 +106,7 @@ def _before(ends: list[int], reach: int) -> Iterator[tuple[int, int]]:
 
 
 def _join(probes: Sequence[Probe]) -> Iterator[str]:
-    """One pattern for several that begin alike."""
+    """Yields patterns, each of which joins several that begin alike."""
     for at in range(0, len(probes), _AT_ONCE):
         some = probes[at : at + _AT_ONCE]
         wide = ((probe.wide or probe.pattern).removeprefix(probe.stem) for probe in some)
@@ -120,10 +121,10 @@ class _Database:
     def __init__(self, expressions: Sequence[_Expression], directory: Path | None) -> None:
         self.expressions = expressions
         self._directory = directory
-        """Where the compiled patterns are saved; nothing: nowhere."""
+        """Where the compiled patterns are saved; None: nowhere."""
 
     def scan(self, data: bytes, most: int = sys.maxsize) -> list[Hit]:
-        """Which was found, and where it ends; when there are more than `most`, not all."""
+        """Returns the hits; not all of them when there are more than `most`."""
         hits: list[Hit] = []
 
         def on_match(expression: int, _start: int, end: int, _flags: int, _context: object) -> bool | None:
@@ -134,13 +135,13 @@ class _Database:
         try:
             database.scan(data, match_event_handler=on_match, scratch=scratch)
         except Exception:
-            if len(hits) <= most:  # hyperscan's way to say that it was stopped
+            if len(hits) <= most:  # hyperscan raises when it was stopped
                 raise
         return hits
 
     @functools.cached_property
     def tables(self) -> tuple[Any, Any]:
-        """The database, and its memory for a scan. Raises RuleError."""
+        """The database and its scratch memory. Raises RuleError."""
         import hyperscan
 
         saved = _load(self.expressions, self._directory)
@@ -149,7 +150,7 @@ class _Database:
 
 
 def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
-    """The database, also saved in the directory; 1.5 s of processor time."""
+    """Compiles the database, which takes 1.5 s of processor time, and saves it in the directory."""
     import hyperscan
 
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
@@ -163,17 +164,18 @@ def _compile(expressions: Sequence[_Expression], directory: Path | None) -> Any:
     except hyperscan.HyperscanError as error:
         raise RuleError(f"a redaction rule cannot be compiled: {error}") from None
     if directory is not None:
-        with contextlib.suppress(OSError):  # a full disk, or one that cannot be written: compiled again next time
+        with contextlib.suppress(OSError):  # a full or read-only disk: it is compiled again next time
             _save(directory / _name(expressions), hyperscan.dumpb(database))
     return database
 
 
-# The database on disk holds native tables. Attack: a user who can write it takes over what scans with it. So it is read
-# only from a directory and a file of this user's that no other user has a right to, and only when it is whole.
+# The database on disk holds native tables. Attack: a user who can write it takes over the process that scans with it.
+# So it is read only if its directory and file are owned by this user and closed to all others, and only when it is
+# whole.
 
 
 def _load(expressions: Sequence[_Expression], directory: Path | None) -> Any:
-    """The saved database; None when there is none that is whole, ours and this processor's."""
+    """Returns the saved database; None unless it is whole, owned by this user and made for this processor."""
     import hyperscan
 
     if directory is None:
@@ -186,10 +188,10 @@ def _load(expressions: Sequence[_Expression], directory: Path | None) -> Any:
 
 
 def _name(expressions: Sequence[_Expression]) -> str:
-    """The file of these patterns and this hyperscan."""
+    """Returns the file name for these patterns and this hyperscan."""
     import hyperscan
 
-    version = vars(hyperscan)["__version__"]  # importlib.metadata reads every package's folder for it: 40 ms
+    version = vars(hyperscan)["__version__"]  # importlib.metadata would read every package's folder for it: 40 ms
     key = hashlib.sha256(f"{expressions} {version} {platform.machine()}".encode())
     return f"{key.hexdigest()[:32]}.hsdb"
 
@@ -212,7 +214,7 @@ def _is_ours(status: os.stat_result) -> bool:
 
 
 def _save(file: Path, database: bytes) -> None:
-    """Writes a file that is whole or not there, and removes the oldest beside it."""
+    """Writes a file atomically, and removes the oldest ones beside it."""
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_ours(os.lstat(file.parent)):
         return

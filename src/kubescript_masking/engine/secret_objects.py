@@ -1,6 +1,6 @@
-"""Secret objects: in JSON as the API server sends them, and in YAML as people keep them in other objects.
+"""Secret objects: in JSON as the API server sends them, and in YAML as people embed them in other objects.
 
-Keys and sizes stay, values go; what hangs on the object in annotations is found by the rules for everything else.
+Keys and sizes stay, values are masked; secrets in other annotations are found by the general rules.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["KIND", "ROLES", "find_owned", "json_values", "yaml_values"]
 
 KIND: Final = "secret"
 ROLES: Final = frozenset({"data", "stringData", "last-applied"})
-"""Where in a Secret a value is."""
+"""The parts of a Secret that hold values."""
 _FIELDS: Final = linear.build(rb'"(data|stringData)"\s*:\s*\{')
 _LAST_APPLIED: Final = linear.build(rb'"kubectl\.kubernetes\.io/last-applied-configuration"\s*:\s*"')
 _KIND: Final = linear.build(rb'[^\\]"\s*:\s*"(?i:Secret(?:List)?)\z')
 _KIND_BYTES: Final = 200
-"""Bytes in front of a kind's end that are read for it."""
+"""Bytes before a kind's end in which its key must stand."""
 _WITHIN: Final = linear.build(rb'(?s)[^"{}]*(?:"((?:[^"\\]|\\.)*)"(\s*:)?|([{}]))')
 """The next string within an object, or the next brace."""
 _BLOCK: Final = linear.build(rb"(?m)^([ \t]*(?:- )?)[\"']?(?:data|stringData)[\"']?:[ \t]*\r?\n")
@@ -33,8 +33,8 @@ _MAX_BYTES: Final = 2 * 1024 * 1024
 
 
 def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator[String]:
-    """What every `data` and `stringData` between two places of a document hold, and every annotation of `kubectl
-    apply`, which holds it too."""
+    """Yields the values in every `data` and `stringData` between two places of a document, and every `last-applied`
+    annotation of `kubectl apply`, which contains them too."""
     end = len(data) if end is None else end
     read = start
     for field in _FIELDS.finditer(data, start, end):
@@ -46,8 +46,8 @@ def json_values(data: bytes, start: int = 0, end: int | None = None) -> Iterator
 
 
 def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]], int]:
-    """The values of the object within which this place is, and where it ends. One that is written by
-    hand may hold a number among them, or an object."""
+    """Returns the values of the object around this place, and where it ends. A handwritten one may contain a number or
+    an object."""
     found: list[tuple[int, int]] = []
     depth = 1
     while depth and (part := _WITHIN.match(data, place, end)) is not None:
@@ -60,13 +60,13 @@ def _find_held(data: bytes, place: int, end: int) -> tuple[list[tuple[int, int]]
 
 
 def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
-    """The same of the objects that say of themselves that they are Secrets."""
+    """Yields these values of all objects whose kind is Secret."""
     manifests = [end for probe, end in hits if probe == "manifest"]
     wanted = [end - 1 for end in manifests if _KIND.search(data[max(0, end - _KIND_BYTES) : end])]
     if not wanted:
         return
     places: list[tuple[int, int]] = []
-    stack: list[list[int]] = []  # of each open object: where it begins, and whether it is a Secret
+    stack: list[list[int]] = []  # for each open object: where it begins, and whether it is a Secret
     at = 0
     for brace, place in _braces(data):
         while at < len(wanted) and wanted[at] <= place:
@@ -86,7 +86,7 @@ def find_owned(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]
 
 
 def _braces(data: bytes) -> Iterator[tuple[bytes, int]]:
-    """The braces of a document that are in no string, and where they stand."""
+    """Yields the braces of a document outside its strings, and their places."""
     place = 0
     parts = json_strings.quotes_only(data, 0, len(data)).split(b'"')
     for number, part in enumerate(parts):
@@ -99,7 +99,7 @@ def _braces(data: bytes) -> Iterator[tuple[bytes, int]]:
 
 
 def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
-    """The values in the YAML documents in which the `places` lie."""
+    """Yields the values in the YAML documents around the `places`."""
     done = -1
     for place in places:
         if place < done:
@@ -110,7 +110,7 @@ def yaml_values(text: bytes, places: Iterable[int]) -> Iterator[Span]:
         done = high if closing is None else closing.start()
         read = max(low, text.rfind(b"\n---", low, place))
         for block in _BLOCK.finditer(text, read, done):
-            if block.start() >= read:  # of a block within a block each line has a value, or goes as a whole
+            if block.start() >= read:  # inside a block, inner blocks were read already
                 found, read = _read_block(text, block.end(), done, _count_columns(block[1]))
                 yield from found
 
@@ -120,7 +120,7 @@ def _count_columns(lead: bytes) -> int:
 
 
 def _read_block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Span], int]:
-    """The values of one block, whose lines are indented deeper than its name, and where it ends."""
+    """Returns the values of one block, whose lines are indented deeper than its name, and where it ends."""
     found: list[Span] = []
     own: int | None = None
     while place < end:
@@ -140,7 +140,7 @@ def _read_block(text: bytes, place: int, end: int, depth: int) -> tuple[list[Spa
 
 
 def _find_value(line: bytes, *, is_field: bool) -> tuple[int, bytes]:
-    """The value in a line of a block, and where it begins: of a field what it holds, of any other line all of it."""
+    """Returns where the value in a block's line begins, and the value: a field's content, or else the whole line."""
     match = _LINE.match(line) if is_field else None
     if match is None:
         value = bare = line.strip()

@@ -1,4 +1,4 @@
-"""The entry point of the process: `python -m kubescript_masking.engine.start [PROGRAM] DESCRIPTOR`. See `launch`."""
+"""The process's entry point: `python -m kubescript_masking.engine.start [PROGRAM] DESCRIPTOR`. See `launch`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import signal
 
 
 def main() -> None:
-    """Import what masks, and do what the command line says."""
+    """Imports the masker and runs the command line."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
-    gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
+    gc.disable()  # imports make no garbage, and searching for it takes a tenth of their time
     from kubescript_masking.engine import launch
 
     launch.main()

@@ -1,7 +1,7 @@
-"""Tables as the API server prints them: the name of a column stands in the head, and the values in the rows below it.
+"""Tables as the API server prints them: a column's name is in the header, and its values are in the rows below.
 
-The document is read as structure. What decides is where a key stands, never that a text looks like one: an annotation
-may be called `columnDefinitions` or `cells`.
+The document is read as structure. The place of a key decides, not its text: an annotation may be called
+`columnDefinitions` or `cells`.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ _ROWS: Final = (b"rows",)
 _IN_HEAD: Final = frozenset({b"apiVersion", b"columnDefinitions", b"kind", b"metadata"})
 """Fields of a Table that come before its rows."""
 _Path = list[bytes | int]
-"""Where in the document a value stands: keys of objects, places in lists."""
+"""A value's place in the document: keys of objects, indexes of lists."""
 
 
 class Tables:
-    """Reads one document, or the events of one watch, piece by piece. A piece ends outside of any string."""
+    """Reads one document, or the events of one watch, piece by piece. A piece ends outside any string."""
 
     def __init__(self, *, watch: bool) -> None:
-        """`watch` says that each piece is an event with an object in it."""
+        """`watch` says that each piece is an event that contains an object."""
         self._root: _Path = [b"object"] if watch else []
         self._is_watch = watch
         self._path: _Path = []
         self._is_table = False
         self._is_settled = False
-        """Whether nothing in the rest of the document can be a cell to mask."""
-        # Attack: kube-apiserver sends `columnDefinitions: null` from the second event of a watch on, so a head stays
-        # until there is another one.
+        """Whether the rest of the document cannot contain a cell to mask."""
+        # Attack: a script reads a watch's later events, in which kube-apiserver sends `columnDefinitions: null`. So a
+        # header applies until the next one.
         self._names: dict[int, str] = {}
         self._new_names: dict[int, str] = {}
 
     def strings(self, piece: bytes) -> Iterator[String]:
-        """Yields the strings in the cells of credential columns, each by the name of its column. Rows that come before
-        any head are masked as values of a Secret: what they are is unknown."""
+        """Yields the strings in the cells of credential columns, each with its column's name. Rows before any header
+        are masked like a Secret's values, since their columns are unknown."""
         if self._is_watch:
             self._path, self._is_table, self._is_settled = [], False, False
         if self._is_settled:
@@ -65,33 +65,33 @@ class Tables:
                 return
 
     def _open(self, *, is_list: bool) -> None:
-        """Goes into an object or a list."""
+        """Enters an object or a list."""
         field = self._field()
         if field == _HEAD:
             self._new_names = {}
         elif field == _ROWS:
             self._is_settled = bool(self._names) and not any(map(names.kind, self._names.values()))
         elif field is not None and not self._is_table:
-            # Every API server writes the kind of a Table before its rows. Custom objects are written in the order of
-            # the alphabet: `apiVersion`, `items`, `kind`.
+            # Every API server writes a Table's kind before its rows. Custom objects are written in alphabetical order:
+            # `apiVersion`, `items`, `kind`.
             is_root_list = is_list and not field
             self._is_settled = is_root_list or (len(field) == 1 and field[0] not in _IN_HEAD)
         self._path.append(0 if is_list else b"")
 
     def _close(self) -> None:
-        """Goes out of it."""
+        """Leaves an object or a list."""
         if self._path:
             self._path.pop()
         if self._field() == _HEAD and self._new_names:
             self._names = self._new_names
 
     def _pass(self) -> None:
-        """Goes on to the next item of a list; the next member of an object names itself."""
+        """Moves on to the next item of a list; an object's next member comes with its key."""
         if self._path and isinstance(self._path[-1], int):
             self._path[-1] += 1
 
     def _name(self, key: bytes) -> None:
-        """Goes on to this member of an object."""
+        """Moves on to this member of an object."""
         if self._path:
             self._path[-1] = json_strings.text_of(key).encode() if b"\\" in key else key
 
@@ -107,7 +107,7 @@ class Tables:
                 yield from self._cell(start, end)
 
     def _cell(self, start: int, end: int) -> Iterator[String]:
-        """Judges a string within a cell by its column."""
+        """Judges a string in a cell by its column."""
         column = self._path[len(self._root) + 3 :][:1]
         name = self._names.get(column[0], "") if column and isinstance(column[0], int) else ""
         if not self._names:
@@ -116,7 +116,7 @@ class Tables:
             yield String(start, end, name)
 
     def _field(self, depth: int | None = None) -> tuple[bytes | int, ...] | None:
-        """Returns the place within the document's object, to this depth; None outside of it."""
+        """Returns the place within the document's object, up to this depth; None outside it."""
         inside = len(self._root)
         if self._path[:inside] != self._root:
             return None

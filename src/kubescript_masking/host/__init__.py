@@ -1,1 +1,1 @@
-"""The trusted side: lends maskers, and ends them."""
+"""The trusted side: lends and ends maskers."""

@@ -1,7 +1,8 @@
-"""The host's conversation with one masker (wire/masking.py). What a masker answers is hostile: it reads hostile bytes.
+"""The host's conversation with one masker (wire/masking.py). A masker reads hostile bytes, so its answers are hostile
+too.
 
-It can say no more than masked bytes and how often it masked which kind; all lengths, numbers and names are bounded, and
-one answer is read for each frame sent, so that a masker that has been taken over ends the call and nothing else.
+A masker can send only masked bytes and a count for each kind; all lengths, numbers and names are bounded, and the host
+reads one answer for each frame it sent. So a masker that has been taken over can end its call, but do nothing else.
 """
 
 from __future__ import annotations
@@ -23,47 +24,47 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["Check", "Found", "Masker", "Report", "SourceBrokenError"]
 
 Found = Callable[[str], None]
-"""Told the kind of each value that is masked."""
+"""Called with the kind of each masked value."""
 
 
 class Report(Protocol):
-    """Told what a masker says of a body while it reads it. What `read` raises ends the body."""
+    """Receives a masker's reports on a body while it reads it. An exception from `read` ends the body."""
 
     def found(self, kind: str) -> None:
-        """A value was masked."""
+        """Notes that a value was masked."""
 
     def read(self, size: int) -> None:
-        """So many bytes more were read, decompressed."""
+        """Notes that this many more bytes were read, counted after decompression."""
 
     def event_error(self, status: int) -> None:
-        """A watch has ended with this error."""
+        """Notes that a watch has ended with this error."""
 
 
 Check = Callable[[], None]
-"""Asked again and again while a masker works; raises when no caller waits for its answer any more."""
-# Made before there are threads: two that decode into a type for the first time at once can crash msgspec 0.22.
+"""Called repeatedly while a masker works; raises when no caller waits for its answer any more."""
+# Made before there are threads: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
 _NOTES: Final = msgspec.json.Decoder(masking.Notes)
 _CHECK_MS: Final = 20
 """Milliseconds between two checks."""
 _BLOCK: Final = 256 * protocol.KIB
-"""Bytes that are read at once, whatever length a masker has announced."""
+"""Bytes that are read at once, whatever length a masker announces."""
 _READY_S: Final = 60.0
-"""Seconds until a masker must be ready; the first one of a server waits for the rules to be compiled."""
+"""Seconds until a masker must be ready; a server's first one waits until the rules are compiled."""
 _AHEAD: Final = 8
-"""Chunks that are sent before the answer to the first has been read. A masker then works while the host reads the next
+"""Chunks that are sent before the answer to the first is read, so that a masker works while the host reads the next
 chunk from the cluster."""
 _GROWTH: Final = 32
 _UNFOLDS: Final = 1032
-"""Bytes that one byte of gzip can stand for."""
+"""Most bytes that one byte of gzip can unfold to."""
 _MAX_REST: Final = 16 * protocol.MIB
-"""Bytes of the last answers to a body that are held."""
+"""Bytes of a body's last answers that are held."""
 _SLACK: Final = 64 * protocol.KIB
 """A masker answers at most `_GROWTH` bytes for each byte that it masks, and `_SLACK` more: a mask is longer than a
 short value."""
 _MAX_FOUND: Final = 1_000_000
-"""Values that one call can report: more are not counted, because each is a call of a function."""
+"""Values that one call can report: more are not counted, because each one costs a function call."""
 _MAX_KINDS: Final = 2_000
-"""Kinds that one call can report. Fewer than a thousand are shipped, and each rule of the operator's is one."""
+"""Kinds that one call can report. Fewer than a thousand are shipped, and each operator's rule adds one."""
 _MAX_DETAIL: Final = 80
 _MAX_LAYERS_BYTES: Final = 16 * protocol.KIB
 _WHY: Final = {
@@ -73,11 +74,11 @@ _WHY: Final = {
 }
 """Why a masker gave up."""
 _BROKEN: Final = frozenset({"gzip-bad", "gzip-cut", "gzip-more", "json", "list", "kind", "depth", "event"})
-"""What may be wrong with a body."""
+"""Possible flaws of a body."""
 
 
 class SourceBrokenError(Exception):
-    """The chunks of a body broke off; the masker did no wrong."""
+    """A body's chunks broke off; the masker is not at fault."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__()
@@ -85,19 +86,19 @@ class SourceBrokenError(Exception):
 
 
 class Masker:
-    """One masker process, as the host sees it. One thread at a time uses it."""
+    """The host's handle to one masker process. Only one thread at a time may use it."""
 
     def __init__(self, worker: spawner.Worker, why: Mapping[str, str]) -> None:
-        """`why` says what it means when its second program gives up, by the reasons that this has."""
+        """`why` maps the reasons of the masker's second program to their explanations."""
         self.worker = worker
         self._why = {**_WHY, **why}
         self.layers: tuple[protocol.Layer, ...] | None = None
-        """What it reported of its lockdown; None until it is ready."""
+        """The layers of its lockdown, as it reported them; None until it is ready."""
         self.uses = 0
         self.owner: str | None = None
-        """Whose bodies and texts it reads; None until it is used."""
+        """The owner of the bodies and texts that it reads; None until it is used."""
         self.waiting = 0
-        """Answers that it owes, or that are being read. With none it can serve the next call."""
+        """Answers that are still to come or are being read; when there are none, it can serve the next call."""
         self._link = _Link(worker.socket)
         self._growth = _GROWTH
         """Bytes that it may answer for each byte that it is sent."""
@@ -106,16 +107,16 @@ class Masker:
         self._reported = 0
         self._kinds: set[str] = set()
         self._trailer: masking.Trailer | None = None
-        """What the last answer says of the body."""
+        """The trailer of the last answer."""
 
     @property
     def is_fit(self) -> bool:
-        """Whether it lives, and has said nothing since its last answer."""
-        # Attack: an answer too many, which would be read as the answer to the next text.
+        """Whether it lives, and has sent nothing since its last answer."""
+        # Attack: a masker sends an extra answer, which would be read as the answer to the next text.
         return not (self.worker.has_ended if self.layers is None else self._link.has_input)
 
     def greet(self, check: Check) -> None:
-        """Wait until it is locked down and ready. Raises ProtocolError, StreamClosed and what `check` raises."""
+        """Waits until it is locked down and ready. Raises ProtocolError, StreamClosed and what `check` raises."""
         end = time.monotonic() + _READY_S
 
         def patience() -> None:
@@ -132,7 +133,7 @@ class Masker:
             raise protocol.ProtocolError("READY is malformed") from None
 
     def text(self, text: str, found: Found, check: Check) -> str:
-        """A text, masked; the same object when there is nothing to mask."""
+        """Returns a text, masked; the same object when there is nothing to mask."""
         content, form = _encode(text)
         self._begin(_GROWTH)
         self._send(masking.Order.TEXT, content)
@@ -147,10 +148,11 @@ class Masker:
     def body(
         self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check, most: int | None = None
     ) -> Generator[bytes, None, masking.Trailer | None]:
-        """A body, masked, in pieces, and its trailer. Of a live one, whose next chunk may come much later, nothing is
-        held back. `most` bounds the answer of a second program, which is not in proportion to the body.
+        """Yields a masked body in pieces, and returns its trailer. Nothing of a live body is held back, since its next
+        chunk may come much later. `most` bounds the answer of a second program, whose size is not in proportion to the
+        body's.
 
-        Raises SourceBrokenError when `chunks` raises, behind all that came before.
+        Raises SourceBrokenError when `chunks` raises, after everything that came before.
         """
         self._trailer = None
         self._begin(*_bounds(about, most))
@@ -178,11 +180,10 @@ class Masker:
         return self._trailer
 
     def _rest(self, report: Report, check: Check, *, is_broken: bool) -> Iterator[bytes]:
-        """All that it still owes of a body."""
-        # Read before any of it is passed on: scripts often give up a short answer, and a masker that still has
-        # something to say could serve no other.
-        # Attack: 128 KB of gzip, all of which is sent ahead, unfold to 135 MB; a masker that was taken over answers
-        # them with 4 GB.
+        """Yields the remaining answers to a body."""
+        # All are read before any is passed on: scripts often stop reading a short answer, and a masker with unread
+        # output could serve no other call. Attack: 128 KB of gzip, all sent ahead, unfold to 135 MB, which a masker
+        # that was taken over answers with 4 GB.
         rest: list[bytes] = []
         held = 0
         while self.waiting:
@@ -192,7 +193,7 @@ class Masker:
                 if held > _MAX_REST:
                     yield from rest
                     rest.clear()
-        # Attack: it is given to another while it holds the end of a body that broke off, and hands that on.
+        # Attack: a masker that is lent again still holds the end of a broken-off body, and hands it to the next caller.
         self.waiting = int(is_broken)
         yield from rest
 
@@ -218,8 +219,8 @@ class Masker:
         self.waiting -= 1
 
     def _answer(self, found: Found, check: Check, *, same: bool = False) -> tuple[masking.Answer, int, masking.Notes]:
-        """Reads the head of an answer and reports what was masked. Raises RedactionError, BodyBrokenError,
-        ProtocolError and StreamClosed."""
+        """Reads an answer's head and reports what was masked. Raises RedactionError, BodyBrokenError, ProtocolError and
+        StreamClosed."""
         answer, notes, size = self._link.head(check)
         if answer == masking.Answer.FAILED:
             about = notes[:_MAX_DETAIL].decode("ascii", "replace")
@@ -243,7 +244,7 @@ class Masker:
         return answer, size, said
 
     def _report(self, kind: str, count: int, found: Found) -> None:
-        # Attack: a million kinds, all of which the record keeps.
+        # Attack: a masker reports a million kinds, all of which the audit record would keep.
         self._kinds.add(kind)
         if len(self._kinds) > _MAX_KINDS:
             raise protocol.ProtocolError("more kinds of secrets than there are")
@@ -254,41 +255,41 @@ class Masker:
 
 
 class _Link:
-    """The host's end of the socket: it never blocks beyond a check, and reads no more than it asked for."""
+    """The host's end of the socket. It never blocks beyond a check, and reads no more than was asked for."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         sock.setblocking(False)
         self._unsent: deque[memoryview] = deque()
         self._held = b""
-        """What was read and not asked for yet."""
+        """Bytes that were read but not asked for yet."""
         self._poller = select.poll()
 
     def send(self, order: masking.Order, payload: bytes | memoryview) -> None:
-        """Queue one frame, and send as much of what is queued as the socket takes now. Raises OSError."""
+        """Queues one frame, and sends as much of the queue as the socket takes now. Raises OSError."""
         self._unsent.append(memoryview(b"".join((masking.HEADER.pack(len(payload), order), payload))))
         self._flush()
 
     @property
     def has_input(self) -> bool:
-        """Whether something can be read at this moment."""
+        """Whether something can be read now."""
         return bool(self._held or self._poll(select.POLLIN, 0))
 
     def head(self, check: Check) -> tuple[masking.Answer, bytes, int]:
-        """Read the type and the notes of the next answer, and how many bytes follow. Raises ProtocolError, StreamClosed
-        and what `check` raises."""
+        """Reads the next answer's type and notes, and how many bytes follow. Raises ProtocolError, StreamClosed and
+        what `check` raises."""
         number, notes, size = masking.ANSWER.unpack(self._exactly(masking.ANSWER.size, check))
         try:
             answer = masking.Answer(number)
         except ValueError:
             raise protocol.ProtocolError(f"unknown answer {number}") from None
-        # Attack: a length of 4 GiB, which the host would allocate.
+        # Attack: a masker announces a length of 4 GiB, which the host would allocate.
         if notes > masking.MAX_NOTES:
             raise protocol.ProtocolError(f"notes of {notes} bytes")
         return answer, self._exactly(notes, check), size
 
     def blocks(self, size: int, check: Check) -> Iterator[bytes]:
-        """Yield the next `size` bytes as they come. Raises StreamClosed and what `check` raises."""
+        """Yields the next `size` bytes as they arrive. Raises StreamClosed and what `check` raises."""
         while size:
             block = self._held or self._receive(check)
             block, self._held = block[:size], block[size:]
@@ -302,7 +303,7 @@ class _Link:
         return data
 
     def _receive(self, check: Check) -> bytes:
-        """Wait until there is something to read; send meanwhile what is queued."""
+        """Waits until there is something to read, and sends the queue while waiting."""
         while True:
             check()
             events = self._poll(select.POLLIN | (select.POLLOUT if self._unsent else 0), _CHECK_MS)
@@ -311,14 +312,14 @@ class _Link:
             if events & ~select.POLLOUT:
                 try:
                     data = self._sock.recv(_BLOCK)
-                except BlockingIOError:  # readable, and yet nothing to read
+                except BlockingIOError:  # readable, but nothing to read
                     continue
                 if not data:
                     raise protocol.StreamClosed("the masker has ended")
                 return data
 
     def _poll(self, wanted: int, timeout_ms: int) -> int:
-        """What of it can be done, or has gone wrong, at this moment or soon."""
+        """Returns the poll events that occur within the timeout."""
         self._poller.register(self._sock, wanted)
         return sum(event for _, event in self._poller.poll(timeout_ms))
 
@@ -328,7 +329,7 @@ class _Link:
                 sent = self._sock.send(self._unsent[0])
             except BlockingIOError:
                 return
-            except (BrokenPipeError, ConnectionResetError):  # why it has ended can still be read
+            except (BrokenPipeError, ConnectionResetError):  # its reason for ending can still be read
                 self._unsent.clear()
                 return
             left = self._unsent.popleft()[sent:]
@@ -337,14 +338,14 @@ class _Link:
 
 
 def _bounds(about: masking.Body, most: int | None) -> tuple[int, int]:
-    """Returns how many bytes a masker may answer for each byte of a body, and beside these."""
+    """Returns how many bytes a masker may answer for each byte of a body, and how many in addition."""
     if most is not None:
         return 0, most
     return (_GROWTH * _UNFOLDS if about.gzip else _GROWTH), _SLACK
 
 
 def _encode(text: str) -> tuple[bytes, str]:
-    """The text as it is sent to a masker, and how what comes back is to be read."""
+    """Returns a text's bytes for a masker, and the error handler for decoding the answer."""
     # Attack: a masker that was taken over answers with half a surrogate pair, which no message to a worker can carry.
     try:
         return text.encode(), "strict"

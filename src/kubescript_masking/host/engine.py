@@ -1,6 +1,6 @@
-"""The maskers of one server at work: bodies and texts, each lent a process of its own.
+"""Runs one server's maskers: a process is lent to each body and text.
 
-What masks runs in processes (`pool`) that hold no credential and can be killed; here are the settings and the deadline.
+The processes (`pool`) hold no credential and can be killed; settings and deadlines are handled here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 Masked = Generator[bytes, None, masking.Trailer | None]
 WITHHELD: Final = "(withheld: it could not be masked in time)"
-"""What stands in the place of a text that could not be masked."""
+"""Replaces a text that could not be masked."""
 _Answer = TypeVar("_Answer")
 _TEXT_S: Final = 10.0
 _CHECK_S: Final = 60.0
@@ -36,7 +36,7 @@ _NOTHING: Final[Mapping[str, str]] = {}
 
 
 class Engine:
-    """Masks secrets. Used from many threads at once; its key lives and dies with it."""
+    """Masks secrets. Many threads may use it at once; its key is never stored."""
 
     def __init__(
         self,
@@ -48,11 +48,10 @@ class Engine:
         strict: bool = False,
         why: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """`source` is the maskers' spawner, which may have been started already; `scripts` run at the same time at
-        most; `why` says what the reasons of a second program mean. Starts nothing: `prepare`, or the first use,
-        does."""
+        """`source` spawns the maskers and may have been started already; at most `scripts` run at the same time; `why`
+        explains the reasons of a second program. Nothing is started until `prepare` or the first use."""
         self.enabled: Final = enabled
-        """Whether anything is masked at all."""
+        """Whether anything is masked."""
         self._pool = pool.Pool(msgspec.json.encode(settings), source, scripts=scripts, strict=strict, why=why)
         self._ready = False
         self._owner = ""
@@ -60,20 +59,20 @@ class Engine:
         weakref.finalize(self, self._pool.close)
 
     def of_owner(self, owner: str) -> Self:
-        """Returns this engine for one of several callers: with masks and maskers that no other one has."""
+        """Returns this engine for one of several callers, with masks and maskers that it shares with no other."""
         own = copy.copy(self)
         own._owner = owner
         return own
 
     def prepare(self) -> tuple[protocol.Layer, ...]:
-        """Waits until a masker is ready, instead of at the first answer; returns the layers of its lockdown. Raises
+        """Waits until a masker is ready, so that the first answer need not; returns the layers of its lockdown. Raises
         RedactionError."""
         layers = self._pool.prepare()
         self._ready = True
         return layers
 
     def start(self) -> None:
-        """Starts the maskers and does not wait for them. Raises RedactionError."""
+        """Starts the maskers without waiting for them. Raises RedactionError."""
         self._pool.start()
 
     def close(self) -> None:
@@ -83,7 +82,7 @@ class Engine:
     def mask_body(
         self, about: masking.Body, chunks: Iterator[bytes], report: Report, check: Check, script: int | None = None
     ) -> Masked:
-        """Yields a body, masked; returns its trailer. `script` tells whose maskers it takes. Raises RedactionError,
+        """Yields a masked body and returns its trailer. The maskers of `script` are used. Raises RedactionError,
         BodyBrokenError, and what `chunks` and `check` raise."""
         about = msgspec.structs.replace(about, owner=self._owner)
         try:
@@ -103,37 +102,39 @@ class Engine:
         check: Check,
         script: int | None = None,
     ) -> _Answer:
-        """Returns what `read` makes of the second program's answer about documents, at most so many bytes. A masker
-        whose answer `read` refuses, by a ProtocolError, is killed. Raises as `mask_body`."""
+        """Returns `read`'s result for the second program's answer about documents, which has at most `most` bytes. A
+        masker whose answer `read` refuses with a ProtocolError is killed. Raises the errors of `mask_body`."""
         about = msgspec.structs.replace(about, owner=self._owner)
         with self._pool.lend(check, script, self._owner) as masker:
             return read(b"".join(masker.body(about, documents, _Found(found), check, most)))
 
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
-        """Returns any text, masked. Raises what `check` raises, which is asked again and again; without it,
-        LimitExceeded after ten seconds. Raises RedactionError."""
+        """Returns any text, masked. Raises the errors of `check`, which is called repeatedly; without it, LimitExceeded
+        after ten seconds. Raises RedactionError."""
         if not self.enabled:
             return text
         if not self._ready:
-            # Before a caller's patience begins: a busy server's first error text was withheld as too slow to mask.
+            # Before the clock starts: a busy server's first error text was withheld because compiling the rules took
+            # too long.
             self.prepare()
         check = check or cancellation.Patience(_TEXT_S)
         with self._pool.lend(check, owner=self._owner) as masker:
             return masker.text(text, found, check)
 
     def text_or_withheld(self, text: str, found: Found, check: Check | None = None) -> str:
-        """As `text`, for the audit record and for spans: what cannot be masked, or not in ten seconds, is withheld."""
+        """Returns a text, masked, for the audit record and for spans; a fixed text when it cannot be masked within ten
+        seconds."""
         try:
             return self.text(text, found, check)
         except (sandbox_errors.LimitExceeded, errors.RedactionError):
             return WITHHELD
-        except Exception:  # a record must be written whatever text is in it
+        except Exception:  # a record must be written, whatever its text
             log.exception("a text could not be masked", extra={"event": "redaction.bug"})
             return WITHHELD
 
 
 class _Found:
-    """Reports what is found, and nothing else."""
+    """Reports only what is found."""
 
     def __init__(self, found: Found) -> None:
         self.found = found
@@ -142,11 +143,11 @@ class _Found:
         """Counts nothing: the documents are the host's own copies."""
 
     def event_error(self, status: int) -> None:
-        """There are no events."""
+        """Does nothing: there are no events."""
 
 
 def find_mistake(command: tuple[str, ...], settings: masking.Settings) -> str:
-    """Asks the masker's own code, in a process of its own, what is wrong with the settings; empty: nothing. Raises
+    """Returns what the masker's own code, in a separate process, finds wrong with the settings; empty: nothing. Raises
     RedactionError."""
     try:
         done = subprocess.run(  # noqa: S603 - the command is ours

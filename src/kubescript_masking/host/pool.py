@@ -1,7 +1,7 @@
-"""The maskers of one server: forked ahead of time, used by one body or text at a time, killed when one does wrong.
+"""One server's maskers: forked ahead of time, used by one body or text at a time, and killed when they misbehave.
 
-A masker serves many bodies and texts, because to fork and confine one takes 5 ms of processor time, and a short text
-75 µs. It is replaced after so many: what a body might do to the process that reads it does not last.
+A masker serves many bodies and texts, because forking and confining one takes 5 ms of processor time, and masking a
+short text only 75 µs. After a number of uses it is replaced, so that a body's effects on the process do not last.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ __all__ = ["Pool"]
 log = logging.getLogger(__name__)
 
 _SIZE: Final = min(4, os.cpu_count() or 1)
-"""Maskers that wait for work of one caller."""
+"""Idle maskers of one caller."""
 _KEPT: Final = 12
-"""Maskers that wait for work of all callers, 3 MiB each. A caller that finds none of its own has another one forked:
-among eight callers with two maskers, that took a third of a short script's processor time and half of its wait."""
+"""Idle maskers of all callers, 3 MiB each. A caller without one must have one forked: among eight callers with two
+maskers, that took a third of a short script's processor time and half of its wait."""
 _FOR_BODIES: Final = 56
-"""Maskers that bodies may hold at the same time; four for each script where there are many. A watch holds one as
-long as it is open."""
+"""Maskers that bodies may hold at the same time; four for each script where there are many. A watch holds one while it
+is open."""
 _FOR_TEXTS: Final = 8
-"""Maskers beside them that no body can take: answers and log lines are masked whatever the scripts watch."""
-# Attack: four scripts, each with eight watches and eight answers that it does not read, hold all of them.
+"""Maskers reserved for texts: answers and log lines can be masked however many watches are open."""
+# Attack: four scripts each open eight watches and eight answers that they do not read, to hold all maskers.
 _SHARE: Final = 2
-"""Of those for bodies, how many each script can have at any time, whatever the others hold."""
+"""Maskers for bodies that each script can always have, however many the others hold."""
 _USES: Final = 256
 """Bodies and texts that one masker serves."""
 _MEMORY: Final = 1 << 30
-"""Bytes that a masker may allocate: a part of 32 MiB, decoded, with all that is found in it."""
+"""Bytes that a masker may allocate: a part of 32 MiB, decoded, with everything found in it."""
 _CPU_S: Final = 3600
-"""Processor seconds of one masker, should the host fail to end it; the host ends it at the deadline of a call."""
+"""Processor seconds of one masker, in case the host fails to end it at a call's deadline."""
 _WAIT_S: Final = 0.02
 _NOTHING: Final[Mapping[str, str]] = {}
 
 
 class Pool:
-    """Lends maskers. Many threads use it at once."""
+    """Lends maskers. Many threads may use it at once."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Pool:
         strict: bool = False,
         why: Mapping[str, str] = _NOTHING,
     ) -> None:
-        """`source` forks the maskers, which get the settings; `scripts` run at the same time at most; `why` is for each
+        """`source` forks the maskers, which get the settings; at most `scripts` run at the same time; `why` is for each
         Masker."""
         self._why = why
         self._source = source
@@ -69,19 +69,19 @@ class Pool:
         self._texts = 0
         """Maskers that mask a text."""
         self._bodies: dict[int, int] = {}
-        """How many each script has for bodies."""
+        """How many maskers each script holds for bodies."""
         self._scripts = scripts
         self._for_bodies = max(_FOR_BODIES, 2 * _SHARE * scripts)
         self._closed = False
         self._reporting = threading.local()
 
     def start(self) -> None:
-        """Start the maskers that wait for work, and do not wait for them. Raises RedactionError."""
+        """Starts the idle maskers without waiting for them. Raises RedactionError."""
         with self._changed:
             self._refill()
 
     def prepare(self) -> tuple[protocol.Layer, ...]:
-        """Wait until one masker is ready; returns the layers of its lockdown. Raises RedactionError."""
+        """Waits until one masker is ready; returns the layers of its lockdown. Raises RedactionError."""
         self.start()
         with self.lend(lambda: None) as masker:
             return masker.layers or ()
@@ -90,13 +90,13 @@ class Pool:
     def lend(
         self, check: conversation.Check, script: int | None = None, owner: str = ""
     ) -> Iterator[conversation.Masker]:
-        """Lend a masker that is ready, for a body of a script or for a text, of this `owner`. It is killed when the
-        caller fails while it has it. Raises RedactionError, and what `check` raises."""
+        """Lends a masker that is ready, for a script's body or for a text, of this `owner`. It is killed when the
+        caller fails while holding it. Raises RedactionError, and what `check` raises."""
         try:
             with self._borrow(check, script, owner) as masker:
                 yield masker
         except (protocol.ProtocolError, OSError) as error:
-            # The report is masked too, by another masker: no thread may wait for that one and hold this one.
+            # The report is masked too, by another masker: no thread may wait for that one while holding this one.
             self._report(error)
             raise errors.RedactionError("the masking process failed, so the text was withheld; try again") from None
 
@@ -110,7 +110,7 @@ class Pool:
                 self._examine(masker)
             yield masker
             healthy = True
-        except GeneratorExit:  # the reader of a body has had enough of it
+        except GeneratorExit:  # the body's reader has stopped reading
             healthy = not masker.waiting
             raise
         finally:
@@ -118,7 +118,7 @@ class Pool:
 
     def _report(self, error: Exception) -> None:
         """Logs why a masker failed."""
-        # The log line is masked too. When that fails as well, there would be a line about that, and so on.
+        # The log line is masked too. Should that fail as well, reporting it would never end.
         if getattr(self._reporting, "now", False):
             return
         self._reporting.now = True
@@ -128,7 +128,7 @@ class Pool:
             self._reporting.now = False
 
     def close(self) -> None:
-        """End all maskers and start no more."""
+        """Ends all maskers and starts no more."""
         with self._changed:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -138,7 +138,7 @@ class Pool:
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """Process ids of the fork server and of the maskers that wait for work."""
+        """Process ids of the fork server and of the idle maskers."""
         return (self._source.pid, *(masker.worker.pid for masker in self._idle))
 
     def _take(self, check: conversation.Check, script: int | None, owner: str) -> conversation.Masker:
@@ -155,8 +155,8 @@ class Pool:
             return masker
 
     def _idle_for(self, owner: str) -> conversation.Masker | None:
-        """Takes one that has read nothing of another owner, the one first that was used last."""
-        # Attack: a body takes its masker over, which would then answer with it to another caller.
+        """Takes an idle masker that has read nothing of another owner's, the most recently used one first."""
+        # Attack: a body takes its masker over, which would then answer with the body's content to another caller.
         for masker in reversed(self._idle):
             if masker.owner in {None, owner}:
                 self._idle.remove(masker)
@@ -164,7 +164,7 @@ class Pool:
         return None
 
     def _is_free(self, script: int | None) -> bool:
-        """Says whether there is one for a body of the script, or for a text."""
+        """Says whether a masker is free for a body of the script, or for a text."""
         held = sum(self._bodies.values())
         if script is None:
             return held + self._texts < self._for_bodies + _FOR_TEXTS
@@ -198,8 +198,8 @@ class Pool:
             leaves.worker.close()
 
     def _displace(self, masker: conversation.Masker) -> conversation.Masker | None:
-        """Takes the one that leaves so that this one can stay: this one itself where its caller has enough, or another
-        caller's that was not used for longest. None where there is room for all."""
+        """Returns the masker that must leave so that this one can stay: this one if its caller has enough, or the one
+        of another caller that was unused for longest. None when there is room for all."""
         others = [other for other in self._idle if other.owner not in {None, masker.owner}]
         if len(self._idle) - len(others) >= _SIZE:
             return masker
@@ -213,7 +213,7 @@ class Pool:
             self._idle.insert(0, self._spawn())  # behind those that are ready
 
     def _provide(self) -> None:
-        """Starts one for the next caller that has none, so that it need not wait."""
+        """Starts a masker for the next caller that has none, so that it need not wait."""
         if not self._closed and all(masker.owner is not None for masker in self._idle):
             self._idle.insert(0, self._spawn())
 
@@ -226,7 +226,7 @@ class Pool:
             raise errors.RedactionError(f"no masking process: {error.message}", remedy=error.remedy) from None
 
     def _examine(self, masker: conversation.Masker) -> None:
-        """Refuses a masker that is not locked down, or says once that it is not."""
+        """Refuses a masker that is not locked down, or warns once."""
         lacking = layers.missing(masker.layers or ())
         if lacking and self._strict:
             raise errors.RedactionError(

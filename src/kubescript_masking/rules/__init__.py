@@ -1,1 +1,2 @@
-"""What counts as a secret: names, values, the words around them, shapes of tokens, places in command lines."""
+"""Decides what counts as a secret: by names, values, surrounding words, shapes of tokens and places in command
+lines."""

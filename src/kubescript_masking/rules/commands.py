@@ -1,6 +1,6 @@
-"""Command lines: passwords by their place, of the programs that take them so (`commands.toml`).
+"""Passwords in command lines, found by their place among the arguments of known programs (`commands.toml`).
 
-A line of a shell and a list of arguments are read alike: as words, each with its place. A program's words end where the
+A shell line and a list of arguments are read alike, as words with their places. A program's arguments end where the
 shell would end its command.
 """
 
@@ -22,34 +22,34 @@ __all__ = ["FIRST", "command", "find_listed"]
 _BACK: Final = 4_096
 _AHEAD: Final = 8_192
 _DEPTH: Final = 2
-"""Quotes within quotes."""
+"""How deeply quotes within quotes are read."""
 _WORDS: Final = 200
-"""Words of one command that are looked at."""
+"""Words of one command that are read."""
 _WORD: Final = linear.build(
     rb"(?s)(?:[\w:%](?:&[\w!%^*+=@-])+|[^\s\"'\\;|&`]|\\[^\n]|\"(?:[^\"\\]|\\.)*\"|'[^']*'|[\"'])+|\\\r?\n|[;|&`\n]"
 )
-"""An ampersand within a word is an address's."""
+"""A word of a shell line; an ampersand within a word is part of a URL."""
 _ROOM, _LEAST = 2_000, 12
-"""Words that all commands of a line may have, and each when there are more: a line may name a program in every word."""
+"""Words that all commands of a line may have in total, and each at least: a line may name a program in every word."""
 _PUBLISHED: Final = frozenset({b"public", b"private"})
-"""What every agent of SNMP calls its communities."""
+"""Community names that every SNMP agent uses."""
 _LIST_BACK, _LIST_WORDS = 2_048, 400
 _LITERAL: Final = linear.build(rb"--from-literal[= ][\"']?(?:user(?:name)?=|\w[\w.-]{0,99}=([^\s\"'`]{1,300}))")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One argument, and where it stands."""
+    """One argument and its place."""
 
     text: bytes
     start: int
 
     def part(self, at: int, end: int | None = None) -> Word:
-        """A piece of it."""
+        """Returns a part of the word."""
         return Word(self.text[at:end], self.start + at)
 
     def behind(self, sign: bytes) -> Word:
-        """What stands behind a sign in it."""
+        """Returns the part behind a sign."""
         return self.part(self.text.index(sign) + len(sign))
 
 
@@ -58,15 +58,15 @@ _NO_WORD: Final = Word(b"", 0)
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """What a program's arguments say."""
+    """Where a program takes its passwords."""
 
     options: tuple[tuple[bytes, bytes, bool], ...]
-    """Each with the sign behind which its value is secret, and whether that may be the next word."""
+    """Options, each with the sign behind which its value is secret, and whether the value may be the next word."""
     places: tuple[tuple[bytes, ...], ...]
     when: frozenset[bytes]
 
     def secrets(self, words: Sequence[Word]) -> Iterator[Word]:
-        """The words, or pieces of words, that are passwords."""
+        """Yields the words, or parts of words, that are passwords."""
         if self.when and self.when.isdisjoint(word.text for word in words):
             return
         for word, after in itertools.pairwise([*words, _NO_WORD]):
@@ -85,7 +85,7 @@ class _Command:
 
 
 def _find_value(option: bytes, word: Word, after: Word) -> Word:
-    """The value of an option: joined or the next word; no word when it has none."""
+    """Returns an option's value, joined or the next word; an empty word when it has none."""
     if word.text == option:
         return _NO_WORD if after.text.startswith(b"-") else after
     if word.text.startswith(option + b"="):
@@ -97,7 +97,7 @@ def _find_value(option: bytes, word: Word, after: Word) -> Word:
 
 
 def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Word]:
-    """What stands at a place, behind the words before it; options are passed over."""
+    """Yields the words at a place, behind the words before it; options are skipped."""
     lead = [sign for sign in place if sign not in _SIGNS]
     size = len(lead)
     texts = [word.text for word in words]
@@ -120,7 +120,7 @@ def _find_places(place: tuple[bytes, ...], words: Sequence[Word]) -> Iterator[Wo
 
 
 def _fits(sign: bytes, word: bytes) -> bool:
-    """Whether a word can stand where this sign does."""
+    """Says whether a word fits a place's sign."""
     if sign == b"?":
         name = word.rpartition(b":")[2]
         return b"/" not in name and bool(names.kind(name.decode("utf-8", "replace")))
@@ -149,7 +149,7 @@ def _read(data: dict[str, Any]) -> _Command:
 _DATA: Final = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))["commands"]
 _TABLE: Final[dict[bytes, list[_Command]]] = {}
 FIRST: Final[dict[str, str]] = {}
-"""Every program that is known, and what its first argument may begin with; empty: anything."""
+"""Every known program, and what its first argument may begin with; empty: anything."""
 for _each in _DATA:
     for _program in str(_each["programs"]).split():
         FIRST[_program] = _each.get("first", FIRST.get(_program, ""))
@@ -157,7 +157,7 @@ for _each in _DATA:
 
 
 def _find_secrets(words: Sequence[Word]) -> Iterator[Word]:
-    """The passwords among the words of a command line; several commands may follow each other in it."""
+    """Yields the passwords among a command line's words; it may contain several commands."""
     room = _ROOM
     for at, word in enumerate(words, start=1):
         file = word.text.rpartition(b"/")[2]
@@ -177,7 +177,7 @@ _ENDS: Final = frozenset({b";", b"|", b"&", b"`", b"\n"})
 
 
 def command(text: bytes, end: int) -> Iterator[Span]:
-    """The passwords of the line around a place; a span without a kind says how far it was read."""
+    """Yields the passwords of the line around a place, then a span without a kind that ends where reading ended."""
     low = max(0, end - _BACK)
     above = text.rfind(b"\n", low, max(0, end - 1))
     start = max(above + 1, low)
@@ -190,7 +190,7 @@ def command(text: bytes, end: int) -> Iterator[Span]:
 
 
 def _find_end(text: bytes, start: int, limit: int) -> int:
-    """Where the line ends that no backslash continues."""
+    """Returns where the line ends; a backslash at its end continues it."""
     stop = text.find(b"\n", start, limit)
     while stop > 0 and text[stop - 1 : stop] == b"\\":
         stop = text.find(b"\n", stop + 1, limit)
@@ -201,10 +201,10 @@ def _read_line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[S
     words: list[Word] = []
     for found in _WORD.finditer(text, start, stop):
         word = found[0]
-        if word.startswith(b"\\") and word.endswith(b"\n"):  # the line goes on
+        if word.startswith(b"\\") and word.endswith(b"\n"):  # the line continues
             continue
         words.append(_strip(word, found.start()))
-        if b" " in word and depth < _DEPTH:  # what `sh -c` gets, what a message quotes
+        if b" " in word and depth < _DEPTH:  # the argument of `sh -c`, or a quote in a message
             yield from _read_line(text, found.start() + 1, found.end() - 1, depth + 1)
     for secret in _find_secrets(words):
         value = _strip(secret.text, secret.start)
@@ -213,20 +213,20 @@ def _read_line(text: bytes, start: int, stop: int, depth: int = 0) -> Iterator[S
 
 
 def _is_secret(value: bytes) -> bool:
-    """Whether what stands in a password's place is one."""
+    """Says whether a value in a password's place is a password."""
     return values.is_secret(value, "password") and value not in _PUBLISHED and not value.startswith(b"-")
 
 
 def _strip(word: bytes, start: int) -> Word:
-    """A word without the quotes around it, and what lists in a text have."""
+    """Returns a word without surrounding quotes, brackets and commas."""
     lead = len(word) - len(word.lstrip(b"\\[({\"'"))
     bare = word[lead:].rstrip(b",\\\"'")
     return Word(bare, start + lead)
 
 
 def find_listed(data: bytes, end: int, done: set[int]) -> Iterator[json_strings.String]:
-    """The passwords among the arguments of a document's list in which the program's name ends shortly before a place.
-    `done` has the lists that were read: one may name a program in every argument."""
+    """Yields the passwords in a document's list of arguments, in which a program's name ends shortly before a place.
+    `done` holds the lists already read, since a list may name a program in every argument."""
     start = data.rfind(b"[", max(0, end - _LIST_BACK), end) + 1
     if start in done:
         return

@@ -1,7 +1,7 @@
-"""Tokens that are drawn by lot, whatever they are called: small letters, capitals and digits mixed as in no word.
+"""Random tokens under any name: small letters, capitals and digits mixed as in no word.
 
-Only within a text: the field of an object is judged by its name. What a name or a word right in front calls an id, a
-checksum or a public key stays; so do paths, the lines of a certificate, and base64 that says something.
+Only within a text: an object's field is judged by its name. A value stays if a name or a word right before it calls it
+an id, a checksum or a public key. So do paths, the lines of a certificate, and base64 that decodes to text.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from kubescript_masking.text.spans import Span
 __all__ = ["is_token", "token"]
 
 _LEAST, _MOST = 16, 128
-"""Bytes of a token."""
+"""The fewest and the most bytes of a token."""
 _CHANGES: Final = 0.34
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/~-"
 _ENDS: Final = bytes(set(range(256)) - set(_LETTERS) - set(b"="))
 _BEHIND: Final = 3
 """Bytes that the probe reads behind a token, or a quote with its backslash."""
 _FRONT: Final = 80
-"""Bytes in front of a token in which something says what it is."""
+"""Bytes in front of a token that may say what it is."""
 _NAMED: Final = linear.build(rb"([\w.-]{1,60})\\*[\"'`]?\]?[ \t]*(?:=>|[:=])[ \t]*\\*[\"'`(\[<]?\z")
 _PUBLIC: Final = linear.build(rb"(?i:sha\d+|nonce)-|[a-z]{2,12}_")
-"""A checksum, or an id with the name of what it is of; secrets with such a beginning have rules of their own."""
+"""A checksum, or an id with a prefix for its type; secrets with such prefixes have their own rules."""
 _WORD: Final = linear.build(rb"[A-Za-z]+")
 _WORDS: Final = 6
-"""In front of a token, that may say what it is."""
+"""How many words in front of a token may say what it is."""
 
 
 def token(text: bytes, end: int) -> Iterator[Span]:
-    """The token that ends right before a place."""
+    """Yields the token that ends right before a place."""
     low = max(0, end - _BEHIND)
     stop = low + len(text[low:end].rstrip(_ENDS))
     low = max(0, stop - _MOST - 4)
@@ -41,14 +41,14 @@ def token(text: bytes, end: int) -> Iterator[Span]:
     start = low + len(before)
     near = text[max(0, start - _FRONT) : start]
     front = near.rpartition(b"\n")[2]
-    # A line of a log ends before its carriage return, which the probe has read.
+    # At the end of a log line, the probe has read the carriage return.
     is_first = start == 0 and end <= len(text)
     if not is_first and is_token(text[start:stop]) and not _is_told(front):
         yield Span(start, stop, "token")
 
 
 def is_token(value: bytes) -> bool:
-    """Whether this is a token by its letters alone."""
+    """Says whether a value is a token, judged by its characters alone."""
     bare = value.rstrip(b"=")
     if not _LEAST <= len(bare) <= _MOST or not values.is_drawn(bare.replace(b"/", b"+"), _CHANGES):
         return False
@@ -61,7 +61,7 @@ def is_token(value: bytes) -> bool:
 
 
 def _is_told(front: bytes) -> bool:
-    """Whether what stands in front says that this is no secret."""
+    """Says whether the text in front shows that a token is not secret."""
     if front.endswith((b"/", b".", b"|", b"\t", b"![")) or b"ENC[" in front.rpartition(b"]")[2]:
         return True
     named = _NAMED.search(front)

@@ -1,4 +1,4 @@
-"""What is a credential by its own form, beside whatever it stands: JWTs, private keys, Basic's base64."""
+"""Credentials recognised by their format in any context: JWTs, private keys, Basic's base64."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Endings", "is_basic", "is_open", "jwt", "pem"]
 
 _PEM_BYTES: Final = 65_536
 _END_BYTES: Final = 100
-"""Bytes of the longest end of a key."""
+"""The longest last line of a key, in bytes."""
 _PUBLIC_KEY: Final = linear.build(rb"(?i)-----BEGIN [A-Z0-9 -]{0,40}PUBLIC KEY")
 _KEY_END: Final = linear.build(rb"(?i)-----END [A-Z0-9 -]{0,40}KEY(?: [A-Z0-9 ]{1,20})?-----")
 _TEXT: Final = linear.build(rb"(?:-|\\[nr]|\s|\A)[A-Za-z0-9+/=]{10}")
@@ -20,14 +20,14 @@ _BODY: Final = linear.build(rb"(?:[A-Za-z0-9+/=:,\-\s]|\\[nr]|\\)*")
 _CARRIED: Final = linear.build(
     rb"[^\n]*\n(?:[^\r\n]*?[\s>\]|\"][A-Za-z0-9+/]{40,}={0,2}(?:[ \t\"',]*|(?:\\+n|\"[,}])[^\r\n]*)\r?(?:\n|\z))+"
 )
-"""Lines of a key behind what a runtime, or a program, writes before each."""
+"""Lines of a key, each behind a prefix that a runtime or a program writes."""
 _JWT: Final = linear.build(rb"eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,16}")
 _JWT_BYTES: Final = 65_536
-"""What is longer is followed as far as it goes (`spans.whole`)."""
+"""Bytes of a JWT that are matched; `spans.whole` extends a longer one to its end."""
 
 
 def jwt(text: bytes, end: int) -> Iterator[Span]:
-    """Three parts in base64url, the first of which begins with `{"`."""
+    """Yields the JWT around a place: parts in base64url, the first of which begins with `{"`."""
     limit = min(len(text), end + _JWT_BYTES)
     match = _JWT.match(text, end - 13, limit)
     if match is not None:
@@ -35,7 +35,7 @@ def jwt(text: bytes, end: int) -> Iterator[Span]:
 
 
 class Endings:
-    """Where private keys end in a text, for places in their order: no byte is searched twice."""
+    """The ends of private keys in a text, found for places in order, so that no byte is searched twice."""
 
     def __init__(self, text: bytes) -> None:
         self._text = text
@@ -43,7 +43,7 @@ class Endings:
         self._searched = 0
 
     def after(self, place: int, limit: int) -> linear.Match | None:
-        """The first end of a key between the two."""
+        """Returns the first end of a key between the two places."""
         found = self._next
         if found is None or found.start() < place:
             start = max(place, self._searched - _END_BYTES)
@@ -53,15 +53,15 @@ class Endings:
 
 
 def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
-    """A private key from its first line to its last, or as far as it goes."""
+    """Yields a private key from its first line to its last, or as far as it goes."""
     limit = min(len(text), end + _PEM_BYTES)
     start = text.rfind(b"-----BEGIN", max(0, end - 80), end)
     if start < 0 or _PUBLIC_KEY.match(text, start):
         return
-    # Attack: first lines of keys without end, each of which would search 64 KiB for a last one.
+    # Attack: an attacker writes first lines of keys that never end, each of which would search 64 KiB for a last line.
     close = endings.after(end, limit)
     if close is not None:
-        if _TEXT.search(text, end, close.start()) is not None:  # and not cut out by a scanner
+        if _TEXT.search(text, end, close.start()) is not None:  # a scanner may have cut the key out
             yield Span(start, close.end(), "private-key")
         return
     lines = [pattern.match(text, end, limit) for pattern in (_BODY, _CARRIED)]
@@ -70,13 +70,13 @@ def pem(text: bytes, end: int, endings: Endings) -> Iterator[Span]:
 
 
 def is_open(text: bytes, *, is_open: bool) -> bool:
-    """Whether a key goes on behind this text; `is_open`: whether one goes on at its beginning."""
+    """Says whether a key continues behind this text; `is_open`: whether one continues at its beginning."""
     begun = text.rfind(b"-----BEGIN")
     ended = text.rfind(b"-----END")
     return begun > ended or (is_open and ended < 0)
 
 
 def is_basic(value: bytes) -> bool:
-    """Whether this is `user:password` in base64."""
+    """Says whether a value is `user:password` in base64."""
     data = encodings.unbase64(value)
     return data is not None and b":" in data and encodings.is_text(data)

@@ -1,7 +1,7 @@
-"""Which names promise a credential: of JSON keys, variables, flags and headers, in any spelling.
+"""Decides which names promise a credential: names of JSON keys, variables, flags and headers, in any spelling.
 
-A name is judged by its words. A credential's word makes it one (`dbPassword`, `SLACK_TOKEN`), unless a later word says
-that it is about one (`passwordFile`, `tokenTTL`, `secretName`).
+A name is judged by its words. A credential word makes it one (`dbPassword`, `SLACK_TOKEN`), unless a later word turns
+it into a name for something related (`passwordFile`, `tokenTTL`, `secretName`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _set(which: str) -> frozenset[str]:
 
 
 def _by_kind(table: str, sign: str | None = None) -> dict[str, str]:
-    """The words of a table, each with the kind that it stands for."""
+    """Returns the words of a table, each with its kind."""
     return {word: kind for kind, words in _WORDS[table].items() for word in words.split(sign)}
 
 
@@ -47,48 +47,48 @@ HIDDEN: Final[dict[str, str]] = _WORDS["hidden"]
 """Words to look for in base64."""
 _ONLY_ABOUT, _TOKENLESS, CHANCE = map(_set, ("only_about", "tokenless", "chance"))
 _BY_END: Final = _by_kind("ends", ", ")
-"""How names end that promise a credential of a kind whatever stands before."""
+"""Endings that promise a credential of a kind, regardless of the words before."""
 _UNDRAWN: Final = CHANCE.union(_PUBLIC, _ONLY_ABOUT)
-"""Words of names whose values chance makes, and which are no secrets."""
+"""Words of names whose values are random but not secret."""
 _TOLD: Final = _ABOUT.union(_UNDRAWN)
 _OPEN: Final = frozenset({"public", "pub"})
 _GETTERS: Final = frozenset({("get",), ("fetch",), ("lookup",)})
-"""How names of functions begin whose argument is a name: `getPassword("db")`."""
+"""Beginnings of functions that take a name: `getPassword("db")`."""
 _KEYED: Final = frozenset({"encryption", "cookie"})
-"""Words that make a key of what else would be public: `cookie_hash_key`."""
+"""Words that make an otherwise public value a key: `cookie_hash_key`."""
 _PAIRS: Final = frozenset(
     {"auth", "login", "logins", "user", "users", "username", "account", "accounts", "credentials", "creds"}
 )
 _COLLECTIONS: Final = frozenset({"secrets", "tokens", "passwords"})
 _KEYS_ABROAD: Final = _LISTS["abroad"]
-"""How compounds end that say `key` in other languages."""
+"""Endings of compounds that mean `key` in other languages."""
 VENDORS: Final = _LISTS["vendors"]
 IDENTIFIERS: Final = _LISTS["identifiers"]
-"""How fields end whose values are drawn by lot, or made from a secret, and are none."""
+"""Endings of fields whose values are random or made from a secret, but not secret."""
 _VENDORS, _NO_KEYS, _FORMS, _NOT_ENDING = map(_set, ("vendors", "vendor_about", "forms", "ending"))
 _ENDINGS: Final = _by_kind("endings")
 _ENDS: Final = tuple(_ENDINGS)
 _HOSTS: Final = tuple(f".{end}" for end in _LISTS["hosts"])
-"""How the name of a host, a group of the API or a file ends."""
+"""Endings of the names of hosts, API groups and files."""
 _LONGEST: Final = 256
-"""Characters of a name that are judged, its last: a name that a program writes is shorter."""
+"""How many trailing characters of a name are judged; real names are shorter."""
 _HUMP: Final = linear.build(rb"([A-Z][a-z\xdf-\xff])")
 _WORD: Final = linear.build(rb"[A-Z]?[a-z\xdf-\xff]+|[A-Z]+|[0-9]+")
 
 
 def kind(name: str) -> str:
-    """`password`, `token`, … when what has this name is a credential; empty when it is not."""
+    """Returns the kind of credential that a name promises (`password`, `token`, …); empty when it promises none."""
     return _kind(name[-_LONGEST:])
 
 
 def weak(name: str) -> bool:
-    """Whether a long random value of this name is a secret."""
+    """Says whether a long random value under this name is a secret."""
     return _weak(name[-_LONGEST:])
 
 
 @functools.lru_cache(maxsize=4096)
 def _kind(name: str) -> str:
-    if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: a group of the API, a host
+    if name.endswith(_HOSTS) and "account.key" not in name:  # `rbac.authorization.k8s.io`: an API group or a host
         return ""
     words = split(name)
     if words[:1] in _GETTERS and " " not in name:
@@ -133,7 +133,7 @@ def _weak(name: str) -> bool:
 
 
 def is_about(name: str) -> bool:
-    """Whether it has a credential's word, and another that says it is about one, which is nothing that chance makes."""
+    """Says whether the name contains a credential word and no word from `_UNDRAWN`."""
     if name.endswith(_HOSTS):
         return False
     words = split(name)
@@ -141,7 +141,7 @@ def is_about(name: str) -> bool:
 
 
 def key(name: str) -> bool:
-    """Whether this names a key, of whatever."""
+    """Says whether the name is a key's, of any kind."""
     words = split(name)
     last = words[-1] if words else ""
     return last.endswith(("key", "keys", "sdk", "pat")) or _is_abroad(words)
@@ -156,28 +156,28 @@ def _is_abroad(words: tuple[str, ...]) -> bool:
 
 
 def is_vendor(name: str) -> bool:
-    """Whether a vendor's name is in it, whose random values are keys."""
+    """Says whether the name contains a vendor's name; random values under it are keys."""
     return not _VENDORS.isdisjoint(split(name))
 
 
 def is_open_to_chance(name: str) -> bool:
-    """Whether nothing in a name says that what is drawn by lot is an id, a checksum or public."""
+    """Says whether no word of the name marks a random value as an id, a checksum or public."""
     return _TOLD.isdisjoint(split(name))
 
 
 def pair(name: str) -> bool:
-    """Whether the value may be a user and a password in one."""
+    """Says whether the value may be a user and a password together."""
     words = split(name)
     return not _PAIRS.isdisjoint(words[-1:]) and _ONLY_ABOUT.isdisjoint(words)
 
 
 def collection(name: str) -> bool:
-    """Whether this is what a list of them is called: its value may say what became of it."""
+    """Says whether the name is a plural such as `tokens`, whose value may be just a status."""
     return not _COLLECTIONS.isdisjoint(split(name)[-1:])
 
 
 def _by_its_end(words: tuple[str, ...]) -> str:
-    """What the last words alone decide."""
+    """Returns the kind that the last words decide alone; empty when they decide nothing."""
     if words[-1:] == ("auth",) and len(words) > 1:
         return _BY_END.get(" ".join(words[-2:]), "basic-auth")
     for size in (3, 2, 1):
@@ -188,7 +188,7 @@ def _by_its_end(words: tuple[str, ...]) -> str:
 
 
 def _ending(word: str) -> str:
-    """Of words that are written in one: `storepass`, `adminpassword`, `csrftoken`."""
+    """Returns the kind of a compound such as `storepass`, `adminpassword` or `csrftoken`; empty for other words."""
     if word in _NOT_ENDING or not word.endswith(_ENDS):
         return ""
     return next((kind for ending, kind in _ENDINGS.items() if word.endswith(ending)), "")
@@ -196,8 +196,8 @@ def _ending(word: str) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def split(name: str) -> tuple[str, ...]:
-    """`dbPassword`, `DB_PASSWORD`: its words; a capital with a small letter behind it begins one."""
-    bare = name.removeprefix("-D")  # as Java's properties begin
+    """Returns the words of a name (`dbPassword`, `DB_PASSWORD`); a capital before a small letter begins a word."""
+    bare = name.removeprefix("-D")  # Java's properties on a command line
     plain = bare[-_LONGEST:].encode("latin-1", "replace")
     apart = _HUMP.sub(rb" \1", plain)
     words = (word[0] for word in _WORD.finditer(apart))

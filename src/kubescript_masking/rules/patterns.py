@@ -1,4 +1,5 @@
-"""What `patterns.toml` says: probes tell where to look; a row's pattern tells what, and its judge decides.
+"""The rules of `patterns.toml`: probes find places to look at, a row's pattern finds the value there, and its judge
+decides.
 
 A row's pattern runs once over each line in which one of its probes ended, so its cost is bounded by the text, however
 many probes end there.
@@ -22,17 +23,18 @@ from kubescript_masking.wire import masking
 __all__ = ["PROBES", "ROWS", "Row", "build"]
 
 _AROUND: Final = 8_448
-"""Bytes on each side of a probe's end that a row reads at most: a line may be megabytes long."""
+"""Bytes that a row reads at most on each side of a probe's end: a line may be megabytes long."""
 _OVERLAP: Final = 512
-"""Bytes of such a line that are read again with the next part of it."""
+"""Bytes of a long line that are read again with its next part."""
 _ADDRESS: Final = linear.build(
     rb"[\d.:,TZ+/-]+|[\w.+-]+@[\w.-]+|[a-z0-9-]+(?:[.:/][a-z0-9-]+)+|.*\(.*\)|[~.]{0,2}/.*|sha\d+:.*"
 )
-"""A host, a person's address, a path, a time, a call: what sentences tell beside passwords."""
+"""A host, an email address, a path, a time, a call: values that sentences mention beside passwords."""
 
 
 def _is_said(value: bytes, kind: str) -> bool:
-    """Of a password, what people type or four words without grammar; of anything else, what is drawn by lot."""
+    """Says whether a value in a sentence is secret: a passphrase, a password with a digit, or a random value of another
+    kind."""
     if b" " in value:
         return extents.is_passphrase(value)
     is_password = kind == "password"
@@ -55,7 +57,7 @@ _JUDGES: Final[dict[str, Judge]] = {
     "said": _is_said,
     "basic": lambda value, _: keys.is_basic(value),
 }
-"""Whether a value that stands in a credential's place, of this kind, is one."""
+"""Judges by name: each says whether a value of a kind is a credential."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +68,31 @@ class Row:
     probes: tuple[Probe, ...]
     """Where its pattern is tried."""
     pattern: linear.Pattern
-    """RE2's; finds a credential with what is around it."""
+    """RE2's; finds a credential and the text around it."""
     values: tuple[int, ...]
-    """Its groups `value`, `value2`, …: those that took part are masked."""
+    """Its groups `value`, `value2`, …: those that matched are masked."""
     each: linear.Pattern | None
-    """What is masked within them, where it is not the whole."""
+    """Finds the masked parts within the groups; None: they are masked whole."""
     name: int
     """Its group `name`, which must name a credential; 0 when there is none."""
     kind: str
-    """What the value is where no name tells it."""
+    """The value's kind when no name decides it."""
     judge: Judge
     lines: int
-    """Lines before and behind the probe's that are read with it."""
+    """Lines before and behind the probe's line that are read with it."""
     example: str
-    """A text; what stands in «» is masked."""
+    """A text; the part in «» is masked."""
     counter: str
-    """A text that stays as it is."""
+    """A text in which nothing is masked."""
 
     def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
-        """What is secret in the line around a probe's end, and how far the line was read; `done`: how far it was
-        already."""
+        """Returns the secrets in the line around a probe's end, and how far the line was read; `done`: how far it
+        already was."""
         if end <= done:
             return [], done
         start, stop = self._find_lines(text, end)
         start = max(start, done - _OVERLAP)
-        before = max(0, start - 1)  # one byte for what looks at a line's beginning
+        before = max(0, start - 1)  # one byte more for patterns that match a line's beginning
         piece = text[before:stop]
         found = self._judge(piece, start - before)
         return [_place(span, before, start) for span in found], stop
@@ -130,18 +132,18 @@ class Row:
 
 
 def _place(span: Span, before: int, start: int) -> Span:
-    """A span of a piece in its text; one that begins where a piece does that was cut may begin before."""
+    """Returns a piece's span as a span of the text; one at the start of a cut piece may begin before it."""
     at = span.start + before
     return Span(at, span.end + before, span.kind, begins_before=0 < start == at)
 
 
 def build(pattern: str) -> linear.Pattern:
-    """RE2's pattern, with the parts that it names."""
+    """Returns the pattern, with the parts that it names inserted."""
     return linear.build(_insert_parts(pattern).encode())
 
 
 def _insert_parts(pattern: str) -> str:
-    """The pattern with its parts in it, `(?&part)`; a part may name those below it."""
+    """Returns the pattern with its parts (`(?&part)`) inserted; a part may name those below it."""
     for name, part in _PARTS.items():
         pattern = pattern.replace(f"(?&{name})", f"(?:{part})")
     return pattern
@@ -188,7 +190,7 @@ def _read_probes(data: dict[str, Any]) -> Iterator[Probe]:
 
 
 def _hide() -> Iterator[str]:
-    """What the rules look for, as it shows in base64."""
+    """Yields the words that rules look for, as they appear in base64."""
     words = _in_cases(names.HIDDEN["any_case"])
     exact = names.HIDDEN["exact"].split()
     wide = ("\0".join(word) for word in _in_cases(names.HIDDEN["wide"]))
@@ -204,11 +206,11 @@ def _in_cases(words: str) -> Iterator[str]:
 
 
 _STEM: Final = "(?&names)"
-"""What twenty probes begin with; the scanner takes these together."""
+"""The beginning that more than twenty probes share; the scanner combines these."""
 _AT_ONCE: Final = 12
-"""Words of a list that one probe has."""
+"""Words of a list in one probe."""
 _MIN_PIECE: Final = 4
-"""Letters of base64 below which chance would find them everywhere."""
+"""Shorter pieces of base64 would appear everywhere by chance."""
 _LISTS: Final[dict[str, list[str]]] = {
     "": [""],
     "hidden": list(_hide()),
@@ -220,13 +222,13 @@ _LISTS: Final[dict[str, list[str]]] = {
         if first
     ],
 }
-"""Words that probes look for, by the name that these call them."""
+"""Word lists of probes, by the names used in `patterns.toml`."""
 _FILE: Final = tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
 _PARTS: Final[dict[str, str]] = _FILE["parts"]
 ROWS: Final[dict[str, Row]] = {each["id"]: _read_row(each) for each in _FILE["patterns"]}
-"""By their ids."""
+"""By id."""
 PROBES: Final = (
     *(probe for each in _FILE["probes"] for probe in _read_probes(each)),
     *(probe for row in ROWS.values() for probe in row.probes),
 )
-"""Everything that is looked for, but for the tokens of `rules`."""
+"""All probes, except those for tokens (`shapes`)."""

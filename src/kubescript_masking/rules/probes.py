@@ -1,4 +1,4 @@
-"""What a rule tells the scanner to look for."""
+"""What a rule asks the scanner to look for."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ __all__ = ["Probe", "RuleError"]
 
 
 class RuleError(ValueError):
-    """A rule or another setting of the operator's is wrong; the text says which and why."""
+    """A rule or another of the operator's settings is wrong; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What to look for, as it shows in JSON, in JSON within JSON, and in base64.
+    """A pattern to look for, in the forms it takes in JSON, in JSON within JSON, and in base64.
 
-    Its pattern is hyperscan's, ends at one place per candidate, may match too much, and never too little.
+    It is hyperscan's, ends at one place per candidate, and may match too much, but never too little.
     """
 
     id: str
     pattern: str
     once: bool = False
-    """Whether one place in a text says enough."""
+    """Whether one hit in a text is enough."""
     wide: str = ""
     """A pattern that begins with `stem` and ends wherever `pattern` does, and elsewhere."""
     stem: str = ""
-    """With what `wide`, or else `pattern`, begins as others do; all that have a stem have the same."""
+    """The beginning of `wide`, or else of `pattern`; all probes with a stem share the same one."""

@@ -1,4 +1,4 @@
-"""Tokens known by their own shape: gitleaks' rules (`shapes.toml`), ours (`own_shapes.toml`), an operator's."""
+"""Tokens recognised by their shape: gitleaks' rules (`shapes.toml`), ours (`own_shapes.toml`), an operator's."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["Rule", "build", "load_shipped"]
 _FILES: Final = ("shapes.toml", "own_shapes.toml")
 _BACK: Final = 400
 _OVERLAP: Final = 512
-"""Bytes that are read again with the next part of a text: a token may lie in both."""
+"""Bytes that are read again with the next part of a text: a token may lie across both."""
 _AHEAD: Final = 2_048
 _BLANK: Final = 8
-"""Equal letters at the end of what is no token."""
+"""This many equal letters at the end mark a dummy, not a token."""
 _TAIL: Final = 200
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 _ESCAPES: Final = frozenset({b"\\n", b"\\r", b"\\t"})
@@ -42,8 +42,8 @@ class Rule:
         self._bounded = told.bounded
 
     def spans(self, text: bytes, end: int, done: int) -> tuple[list[Span], int]:
-        """The tokens around the place where the probe ended, and how far the text was read; `done`: how far it was
-        already."""
+        """Returns the tokens around the end of a probe, and how far the text was read; `done`: how far it already
+        was."""
         if end <= done:
             return [], done
         start = max(0, done - _OVERLAP, end - _BACK)
@@ -64,7 +64,7 @@ class Rule:
 
 
 def load_shipped() -> list[Rule]:
-    """The rules that come with kubescript."""
+    """Returns the rules that come with kubescript."""
     rules: list[Rule] = []
     for name in _FILES:
         data = tomllib.loads(Path(__file__).with_name(name).read_text("utf-8"))
@@ -73,7 +73,7 @@ def load_shipped() -> list[Rule]:
 
 
 def build(regex: str, setting: str) -> linear.Pattern:
-    """A regular expression from the settings. Raises RuleError, which names the setting."""
+    """Returns a regular expression from the settings. Raises RuleError, which names the setting."""
     try:
         return linear.build(regex.encode())
     except linear.PatternError as error:
@@ -87,12 +87,12 @@ def build(regex: str, setting: str) -> linear.Pattern:
 
 
 def _is_apart(text: bytes, start: int) -> bool:
-    """Whether no letter stands before a token but that of an escape."""
+    """Says whether no letter stands before a token, except that of an escape."""
     before = text[max(0, start - 2) : start]
     return not before[-1:].isalnum() or before in _ESCAPES
 
 
 def _follow(text: bytes, stop: int) -> int:
-    """Where the letters end that follow a token."""
+    """Returns where the letters behind a token end."""
     tail = text[stop : stop + _TAIL]
     return stop + len(tail) - len(tail.lstrip(_LETTERS))

@@ -1,4 +1,4 @@
-"""Which values of a credential's name are a literal credential, and not a reference, a path, a switch or a number."""
+"""Decides which values under a credential's name are credentials, and not references, paths, switches or numbers."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ __all__ = [
 ]
 
 Judge = Callable[[bytes, str], bool]
-"""Whether a value of this kind is a credential."""
+"""Says whether a value of a kind is a credential."""
 
 _WORDS: Final = Path(__file__).with_name("words.toml").read_text("utf-8").replace("\\\n", "")
 HARMLESS: Final[list[dict[str, str]]] = tomllib.loads(_WORDS)["harmless"]
-"""Shapes of values that are no credential, whatever they are called."""
+"""Shapes of values that are never credentials, under any name."""
 _CHOSEN: Final = frozenset({"password", "url-password", "pin", "cookie", "basic-auth"})
-"""Kinds of which people, or rules of their own, say what they look like: a number may be one."""
+"""Kinds whose values people choose, or that have their own judge: a number may be one."""
 _NAMED: Final = frozenset({"secret", "credential", "token", "key"})
 """Kinds whose fields often hold the name of a Secret or of a key in one."""
 _DSN_SECRET: Final = linear.build(rb"@|(?i:pass|pwd|key|token|secret|signature|credential|auth)[\w ]*=")
@@ -50,7 +50,7 @@ _LABELS: Final = frozenset(
 )
 _PERSON: Final = linear.build(rb"[\w.+-]+@[a-z][\w-]*(?:\.[\w-]+)+")
 _SETTINGS: Final = _NAMED | {"password"}
-"""Kinds that a setting is none of."""
+"""Kinds for which a setting (`role=billing`) is not a secret."""
 _SETTING: Final = linear.build(rb"[a-z_]{2,20}=[^=]")
 _NO_COOKIE: Final = frozenset({b"path", b"domain", b"expires", b"max-age", b"samesite"})
 _UUID: Final = linear.build(rb"(?:[a-z]{2,8}-)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -71,7 +71,7 @@ _SPACED: Final = bytes.maketrans(b",;", b"  ")
 
 
 def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
-    """What the value of this name is; empty when it is no secret. `judge` is `is_secret`, or a stricter one."""
+    """Returns the kind of a name's value; empty when it is not secret. `judge` is `is_secret` or a stricter one."""
     found = names.kind(name)
     if found and names.collection(name) and is_status(value):
         return ""
@@ -84,12 +84,12 @@ def kind(name: str, value: bytes, judge: Judge | None = None) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Whether the value of this name may be a secret."""
+    """Says whether a value under this name may be a secret."""
     return bool(names.kind(name)) or names.weak(name)
 
 
 def is_secret(value: bytes, kind: str) -> bool:
-    """Whether the value of a credential's name is to be masked."""
+    """Says whether a value under a credential's name is to be masked."""
     bare = value.strip().rstrip(b",;")
     if not bare or spans.is_masked(bare) or _harmless(kind).fullmatch(bare) or is_label(bare):
         return False
@@ -100,7 +100,7 @@ def is_secret(value: bytes, kind: str) -> bool:
 
 @functools.cache
 def _harmless(kind: str) -> linear.Pattern:
-    """All shapes of this kind in one: a choice of a hundred costs RE2 no more than one."""
+    """Returns all harmless shapes of a kind as one pattern: to RE2, a choice of a hundred costs no more than one."""
     of = {"any", kind} if kind in _CHOSEN else {"any", "machine", kind}
     return _build_choice(row for row in HARMLESS if not of.isdisjoint(row["of"].split()))
 
@@ -115,12 +115,13 @@ def _is_pin(value: bytes) -> bool:
 
 
 def _is_dsn(value: bytes) -> bool:
-    """A connection string with a user, or with a setting that has a credential's name."""
+    """Says whether a connection string contains a user, or a setting with a credential's name."""
     return _DSN_SECRET.search(value) is not None
 
 
 def is_label(value: bytes) -> bool:
-    """What stands on a form beside a password's field, in whatever language: nothing but words, one a credential's."""
+    """Says whether a value is a form's label for a password field, in any language: only words, one of them a
+    credential's."""
     if not value[:1].isupper() and b" " not in value:
         return not _has(value, _VISIBLE)
     if len(value) > 80 or not _SENTENCE.fullmatch(value):
@@ -132,7 +133,7 @@ def is_label(value: bytes) -> bool:
 
 
 def _is_cookie(value: bytes) -> bool:
-    """One that is long enough to stand for a session; `lang=en` is not."""
+    """Says whether a cookie is long enough to identify a session; `lang=en` is not."""
     if b"=" not in value:
         is_erlangs = _has(value, _DIGITS) or value.isupper()
         return is_erlangs and len(value) >= 12 and b" " not in value
@@ -145,7 +146,7 @@ def _is_cookie(value: bytes) -> bool:
 
 
 def _is_login(value: bytes) -> bool:
-    """`user:password`, `neo4j/password`, or a password alone."""
+    """Says whether a value is `user:password`, `neo4j/password`, or a password alone."""
     return len(value) >= 8 and _is_word(value) and (b":" in value or is_mixed(value))
 
 
@@ -158,7 +159,8 @@ _JUDGED: Final[dict[str, Callable[[bytes], bool]]] = {
 
 
 def is_secret_in_prose(value: bytes, kind: str) -> bool:
-    """The same for `password: value` within a sentence, where the next word may be just that: `token: expired`."""
+    """Says whether `password: value` in a sentence holds a secret; the value may be just the next word: `token:
+    expired`."""
     bare = value[:-1] if value[-1:] in b".,;:!?" else value
     is_word = bare.isalpha() and bare[1:].islower()
     is_address = _PERSON.fullmatch(value) is not None or (b"://" in value and b"@" not in value)
@@ -170,12 +172,12 @@ def is_secret_in_prose(value: bytes, kind: str) -> bool:
 
 
 def is_setting(value: bytes) -> bool:
-    """Whether this is a name and a value: `role=billing`."""
+    """Says whether a value is a setting: `role=billing`."""
     return _SETTING.match(value) is not None
 
 
 def is_blank(value: bytes) -> bool:
-    """Whether this is a blank to fill in: a variable, a template, a reference."""
+    """Says whether a value is a blank to fill in: a variable, a template, a reference."""
     return _blank().fullmatch(value) is not None
 
 
@@ -186,17 +188,17 @@ def _blank() -> linear.Pattern:
 
 
 def is_status(value: bytes) -> bool:
-    """Whether this is a word, or a code of words: `policy.denied_resource`."""
+    """Says whether a value is a word, or a code made of words: `policy.denied_resource`."""
     words = value.translate(bytes.maketrans(b"._", b"--")).split(b"-")
     return all(map(bytes.isalpha, words))
 
 
 def is_random(value: bytes) -> bool:
-    """Whether a value looks drawn by lot: long, mixed, and of high entropy."""
+    """Says whether a value looks random: long, mixed, and of high entropy."""
     if len(value) < 16 or not is_mixed(value) or value.translate(None, _OF_RANDOM):
         return False
     if (b"-" in value or b"/" in value) and not value.translate(None, _OF_NAMES):
-        # `namespace/name`, as controllers log what they work on
+        # `namespace/name`, as controllers log their objects
         parts = value.translate(bytes.maketrans(b"./", b"--")).split(b"-")
         has_words = any(len(part) > 2 and part.isalpha() for part in parts)
         if has_words or _NAME.fullmatch(value):
@@ -211,7 +213,7 @@ def _is_hex(value: bytes) -> bool:
 
 
 def is_weak_secret(value: bytes, name: str) -> bool:
-    """Whether the value of a name that alone would not tell is drawn by lot; of a list, one of its parts."""
+    """Says whether a value under an ambiguous name is a secret because it, or a part of it, is random."""
     if _UUID.fullmatch(value):
         return names.key(name)
     if _harmless("password").fullmatch(value):
@@ -228,7 +230,7 @@ def _is_part_drawn(value: bytes) -> bool:
 
 
 def _is_user_drawn(value: bytes) -> bool:
-    """`user/pa55W-rd`, `root / pa55W-rd`, `user:pa55word`."""
+    """Says whether a value is a user and a password: `user/pa55W-rd`, `root / pa55W-rd`, `user:pa55word`."""
     user, slash, password = value.replace(b" / ", b"/").partition(b"/")
     is_user = user.isalpha() and user.islower()
     if slash and is_user and len(password) >= 8 and _is_word(password):
@@ -244,13 +246,13 @@ def _is_user_drawn(value: bytes) -> bool:
 
 
 def has_digit(value: bytes) -> bool:
-    """Whether a digit is in it."""
+    """Says whether a value contains a digit."""
     return _has(value, _DIGITS)
 
 
 def is_drawn(value: bytes, changes: float = 0.4) -> bool:
-    """Whether small letters, capitals and digits stand mixed as in no word, name or version. `changes`: of a letter to
-    one of another class, for each byte."""
+    """Says whether small letters, capitals and digits are mixed as in no word, name or version. `changes`: the least
+    number of changes between these classes, per byte."""
     if not 8 <= len(value) <= 200 or value.translate(None, _LETTERS + _DIGITS + b"!@#$%^&*+=?_~-"):
         return False
     classes = value.translate(_CLASSES)
@@ -261,27 +263,27 @@ def is_drawn(value: bytes, changes: float = 0.4) -> bool:
 
 
 def entropy(value: bytes) -> float:
-    """Bits per byte (Shannon)."""
+    """Returns a value's Shannon entropy in bits per byte."""
     shares = [count / len(value) for count in Counter(value).values()]
     return -sum(share * math.log2(share) for share in shares)
 
 
 def _is_name(value: bytes, kind: str) -> bool:
-    """An object's name: lower-case words with dashes, the last of them perhaps generated.
+    """Says whether a value is an object's name: lower-case words with dashes, the last perhaps generated.
 
-    A field called `secret` may well name a Secret; one called `token` does only when its value says so.
+    A field called `secret` may well name a Secret; one called `token` does so only when its value suggests it.
     """
     if value.translate(None, _LOWER + _DIGITS + b"-./_"):
         return False
     if value.isalnum() and value[-2:].isdigit() and len(value.rstrip(_DIGITS)) >= 4:
-        return False  # a word with a number behind it, as people make passwords
+        return False  # a word and a number, as people make passwords
     if kind in {"secret", "credential"}:
         return _NAME_OF_SECRET.fullmatch(value) is not None
     return _NAME.fullmatch(value) is not None and _SAYS_SO.search(value) is not None
 
 
 def _are_names(value: bytes, kind: str) -> bool:
-    """A list of them; words alone may be a passphrase."""
+    """Says whether a value is a list of such names; words alone may be a passphrase."""
     parts = value.translate(_SPACED).split()
     has_signs = all(b"-" in part or b"/" in part for part in parts)
     return len(parts) > 1 and has_signs and all(_is_name(part, kind) for part in parts)
@@ -289,19 +291,19 @@ def _are_names(value: bytes, kind: str) -> bool:
 
 _STEM: Final = rb"[a-z]+[0-9]{0,3}(?:[-./_](?:[a-z]+[0-9]*|[0-9]+|[a-z0-9]{1,4}))*"
 _GENERATED: Final = rb"[bcdfghjklmnpqrstvwxz2456789]"
-"""The letters of what Kubernetes and kustomize append: no vowels, so that no word comes out, and nothing mistaken."""
+"""Letters that Kubernetes and kustomize append: no vowels, so that no words appear, and no look-alikes."""
 _NAME: Final = linear.build(_STEM + rb"(?:-" + _GENERATED + rb"{8,10})?(?:-" + _GENERATED + rb"{5})?")
 _NAME_OF_SECRET: Final = linear.build(_STEM + rb"(?:[-/][a-z0-9]{5,10}){0,2}")
 _SAYS_SO: Final = linear.build(rb"secret|token|key|cred|password|auth|cert|tls|config")
 
 
 def is_mixed(value: bytes) -> bool:
-    """Whether it has letters and digits, as hardly a word of a sentence has."""
+    """Says whether a value has letters and digits, as hardly any word of a sentence does."""
     return _has(value, _DIGITS) and _has(value, _LETTERS)
 
 
 def _is_word(value: bytes) -> bool:
-    """Whether it is in one piece."""
+    """Says whether a value has no blanks inside."""
     return len(value.split()) == 1
 
 

@@ -1,1 +1,1 @@
-"""How text is read, whatever is secret in it: patterns in linear time, places, strings of JSON, encodings."""
+"""Reads text, without judging what is secret: patterns in linear time, places, JSON strings, encodings."""

@@ -1,4 +1,4 @@
-"""What base64, percent signs, gzip and UTF-16 hide: decoded within bounds, so that the same rules can look inside."""
+"""Decodes base64, percent signs, gzip and UTF-16 within bounds, so that the same rules can look inside."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Run", "Runs", "encode", "is_text", "lines", "percent", "unbase64", "
 
 _B64: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _BACK: Final = 65_536
-"""Bytes in front of a place in which a run of base64 may begin."""
+"""Bytes before a place in which a run of base64 may begin."""
 _RUN: Final = linear.build(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _LETTERS: Final = linear.build(rb"[A-Za-z0-9+/]*")
 _WRAPPED: Final = linear.build(rb"(?:[A-Za-z0-9+/]{60,}(?:\r?\n|\\n)[ \t]*)+[A-Za-z0-9+/]+={0,2}")
@@ -25,34 +25,34 @@ _BLANKS: Final = b" \t\r\n\f\v"
 _MIN_RUN: Final = 12
 _MIN_TEXT: Final = 6
 _MOST_FAILURES: Final = 32
-"""Beginnings at which a run of base64 is tried."""
+"""Failed attempts after which a run of base64 is skipped."""
 _MAX_BYTES: Final = 16 * 1024 * 1024
-"""Bytes one gzip may unfold to. Helm releases are below 2 MB; beyond, the whole value is masked."""
+"""Bytes one gzip may unfold to. Helm releases are below 2 MB; a larger value is masked as a whole."""
 _PACKED: Final = {"gzip": 31, "zlib": 15}
-"""What zlib calls its forms."""
+"""zlib's `wbits` for each format."""
 _PERCENT: Final = linear.build(rb"%[0-9A-Fa-f]{2}")
 _QUOTED: Final = linear.build(rb"(?:[^\s\"'`<>&;\\%]|%[0-9A-Fa-f]{2})+")
 _NOT_QUOTED: Final = linear.build(rb"%(?:[^0-9A-Fa-f]|[0-9A-Fa-f][^0-9A-Fa-f])")
 _OF_QUOTED: Final = bytes(set(range(256)) - set(b" \t\n\r\f\v\"'`<>&;\\"))
-"""What a percent-encoded run is made of."""
+"""The bytes of a percent-encoded run."""
 _QUOTED_BACK, _QUOTED_BYTES = 4_096, 16_384
 _QUOTED_TWICE: Final = 4
 _TEXT: Final = bytes(range(32, 127)) + b"\t\r\n\x1b"
 _SAMPLE: Final = 4096
 _WIDE: Final = tuple(codecs.lookup(charset).name for charset in ("utf-16-le", "utf-16-be"))
-"""Looked up here, for a masker that is locked down can import no codec any more."""
+"""Looked up here, since a locked-down masker can no longer import codecs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What is encoded between two places of a text."""
+    """An encoded part of a text."""
 
     start: int
     end: int
     text: bytes | None
-    """What it says; None when that would be too long to be looked at."""
+    """The decoded text; None when it would be too long to judge."""
     form: str = ""
-    """In what else than base64 it is: gzip, zlib, UTF-16, percent signs."""
+    """The format inside or instead of base64: gzip, zlib, UTF-16, percent signs; empty: none."""
 
 
 class Runs:
@@ -61,12 +61,11 @@ class Runs:
     def __init__(self, text: bytes) -> None:
         self._text = text
         self._failures: Counter[int] = Counter()
-        """By its end, how often a run could not be decoded: each place in it is a new beginning, and would read it
-        again."""
+        """Failed attempts to decode a run, by its end: each place in it is a new beginning, and would read it again."""
 
     def at(self, end: int) -> Run:
-        """The run around a place; an empty one, which tells how far was read, when it holds no text."""
-        at = end - 3  # within the run, whichever probe it was
+        """Returns the run around a place; one without text, which tells how far was read, when it cannot be decoded."""
+        at = end - 3  # inside the run for every probe
         low = max(0, at - _BACK)
         start = longest = low + len(self._text[low:at].rstrip(_B64))
         for pattern in (_WRAPPED, _RUN):
@@ -78,7 +77,7 @@ class Runs:
             found = unfold(bare)
             if found is not None:
                 return Run(run.start(), run.end(), *found)
-        # Attack: 128 KB that look like base64 and are none took 8.7 s, when each hit in them was a new beginning.
+        # Attack: an attacker sends 128 KB that look like base64 but are not. They took 8.7 s when each hit began anew.
         self._failures[longest] += 1
         letters = _LETTERS.match(self._text, start)
         same = letters.end() if letters is not None else start  # hits up to here begin where this one does
@@ -87,7 +86,7 @@ class Runs:
 
 
 def percent(text: bytes, end: int) -> Run | None:
-    """The percent-encoded run around a place. Its beginning is read from its end: a search for a pattern would begin
+    """Returns the percent-encoded run around a place. Its beginning is found backwards: a pattern search would start
     anew at each byte."""
     low = max(0, end - _QUOTED_BACK)
     start = low + len(text[low:end].rstrip(_OF_QUOTED))
@@ -105,12 +104,12 @@ def percent(text: bytes, end: int) -> Run | None:
 
 
 def lines(text: bytes) -> bytes:
-    r"""The text with a line's end in place of each `\n`; every byte stays where it is."""
+    r"""Returns the text with a line break in place of each `\n`; every byte stays where it is."""
     return text.replace(b"\\n", b"\n ").replace(b'\\"', b' "') if b"\\n" in text else text
 
 
 def encode(text: bytes, form: str) -> bytes:
-    """`text` as a run of this form."""
+    """Returns `text` encoded in this form."""
     if form == "percent":
         return _quote(text)
     if form in _PACKED:
@@ -120,7 +119,7 @@ def encode(text: bytes, form: str) -> bytes:
 
 
 def unbase64(run: bytes) -> bytes | None:
-    """Standard or URL alphabet, padded or not."""
+    """Decodes the standard or the URL alphabet, padded or not; None when it is not base64."""
     bare = run.rstrip(b"=").translate(bytes.maketrans(b"-_", b"+/"))
     if len(bare) % 4 == 1:
         return None
@@ -131,7 +130,7 @@ def unbase64(run: bytes) -> bytes | None:
 
 
 def is_text(data: bytes) -> bool:
-    """UTF-8 with hardly a control character, judged by its beginning."""
+    """Says whether data is UTF-8 with hardly a control character, judged by its beginning."""
     sample = data[:_SAMPLE]
     is_whole = len(data) <= _SAMPLE
     try:
@@ -144,14 +143,14 @@ def is_text(data: bytes) -> bool:
 
 
 def unfold(run: bytes) -> tuple[bytes | None, str] | None:
-    """The text in a run of base64, and its form; None when it holds none."""
+    """Returns the text in a run of base64, and its form; None when it holds no text."""
     data = unbase64(run)
     if data is None or len(data) < _MIN_TEXT:
         return None
     if data.startswith(b"\x1f\x8b"):
         return _unpack(data, "gzip")
     may_be_zlib = data.startswith(b"x") and int.from_bytes(data[:2]) % 31 == 0
-    if may_be_zlib and (unpacked := _unpack(data, "zlib")):  # a text may begin so too
+    if may_be_zlib and (unpacked := _unpack(data, "zlib")):  # a plain text may begin like this too
         return unpacked
     if charset := _find_utf16(data):
         return data.decode(charset).encode(), charset
@@ -171,7 +170,7 @@ def _unpack(data: bytes, form: str) -> tuple[bytes | None, str] | None:
 
 
 def _find_utf16(data: bytes) -> str:
-    """Which UTF-16 the data is, by where its zeros are."""
+    """Returns which UTF-16 the data is in, judged by where its zeros are; empty when it is not UTF-16."""
     if len(data) % 2 or len(data) < 12:
         return ""
     half = len(data) // 2
@@ -186,7 +185,7 @@ def _find_utf16(data: bytes) -> str:
 
 
 def _quote(text: bytes) -> bytes:
-    """In percent signs, but for the masks."""
+    """Percent-encodes a text, except for its masks."""
     parts, done = [], 0
     for match in spans.PLACEHOLDER.finditer(text):
         before = urllib.parse.quote_from_bytes(text[done : match.start()])

@@ -1,7 +1,7 @@
-"""Where a value begins and ends: in quotes, bare, a YAML block, to the end of its line.
+"""Where a value begins and ends: in quotes, bare, in a YAML block, or up to the end of its line.
 
-A call of RE2 costs some 4 µs whatever it finds: most are made only when the first byte, or a quote on the line, says
-that there may be something to find.
+An RE2 call costs about 4 µs even when it finds nothing, so most are made only when the first byte, or a quote on the
+line, suggests a match.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ BACK: Final = 200
 """Bytes that are read in front of a value."""
 LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _AHEAD: Final = 8_192
-"""Bytes of a value that are looked at."""
+"""Bytes of a value that are read."""
 _BLOCK_BYTES: Final = 65_536
 _LEAD_BYTES: Final = 200
-"""Bytes between a sign and its value that are looked at."""
+"""Bytes between a sign and its value that are read."""
 _QUOTES: Final = (b'"', b"'", b"`")
 _PAIRS: Final = {b")": b"(", b"}": b"{", b"]": b"["}
 _PHRASE: Final = linear.build(rb"([A-Za-z\x80-\xff]{2,}(?: [A-Za-z\x80-\xff]{2,}){3,})[ \t]*(?:[\r\n\"'`)\]};,\\]|\z)")
@@ -41,7 +41,7 @@ OF_SENTENCES: Final = frozenset(
     b"via by of in on from at user host failed invalid required please your this that it password passwort passwd "
     b"token secret key muss f\xc3\xbcr mit de la el le o".split()
 )
-"""Words that four words beside each other seldom have when they are a passphrase."""
+"""Words that a passphrase of four or more words seldom contains."""
 _IN_FRONT: Final = linear.build(
     rb"((&?[A-Za-z_][\w.<>?\[\]]*(?: \| \w+)?[ \t]*=[ \t]+)?(?:"  # password: str = "…
     rb"[A-Z]\w*\(|(?:[A-Z][a-z]+ value|(?:the )?(?:given|provided|current|new|old) value|got|was)[:=]?[ \t]+|"
@@ -55,23 +55,24 @@ _IN_FRONT: Final = linear.build(
     rb"\{\{-? ?(?:default |[^{}\"']*\| ?default )|default[ (]"  # {{ .Values.password | default "…
     rb")?)\\*[\"'`]"
 )
-"""What may stand between a sign and a value in quotes."""
+"""Text that may stand between a sign and a quoted value."""
 _GROUP: Final = linear.build(rb"\(\s*[\"'`]")
-"""A bracket around a value, which may begin on the next line."""
+"""A bracket around a quoted value, which may begin on the next line."""
 _MARKS: Final = (b"!", b"&", b"-")
 _YAML_LEAD: Final = linear.build(
     rb"((?:!!?[\w/.-]*|&[\w-]+|-)[ \t]+|"
     rb"\\*[\"']?(?:value|plain|plaintext|literal|cleartext|inline|raw|default|val)\\*[\"']?[ \t]*[:=][ \t]+)\S"
 )
-"""A tag, an anchor, a list's dash, a name that says that here the value is."""
+"""A tag, an anchor, a list's dash, or a generic name (`value:`)."""
 _BARE: Final = linear.build(
     rb"(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*"
     rb"(?:[&;,]+(?:[\w.\-%]*(?:[^\s\"'`&;,<>\\\w.\-%=}\]]|\\+[^\s\"'`&;,<>\\nrt])(?:[^\s\"'`&;,<>\\]|\\+[^\s\"'`&;,<>\\nrt])*|[\w.\-%]+))*"
 )
-"""What goes on behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket follows."""
+"""A bare value; it continues behind a comma, a semicolon or an ampersand, unless a blank, a quote or a bracket
+follows."""
 _BODIES: Final = {
     b'"': linear.build(rb"(?s)(?:[^\"\\]|\\.)*"),
-    b"'": linear.build(rb"(?s)(?:[^'\\]|\\.|'')*"),  # two: YAML's and SQL's way to write one
+    b"'": linear.build(rb"(?s)(?:[^'\\]|\\.|'')*"),  # a doubled quote is an escaped one in YAML and SQL
     b"`": linear.build(rb"(?s)(?:[^`\\]|\\.)*"),
 }
 _OPENERS: Final = (*_QUOTES, b"\\")
@@ -86,7 +87,7 @@ _QUOTE_INSIDE: Final = linear.build(
 
 
 def beginning(text: bytes, at: int) -> int:
-    """Where the value begins of which `at` is what follows the sign: behind `string(12) `, `!!str `, `str = Field(`."""
+    """Returns where a value begins, given the place behind its sign: after `string(12) `, `!!str `, `str = Field(`."""
     near = text[at : at + _LEAD_BYTES]
     if (group := _GROUP.match(near)) is not None:
         return at + group.end() - 1
@@ -96,7 +97,7 @@ def beginning(text: bytes, at: int) -> int:
         return at
     if any(quote in near for quote in _QUOTES):
         lead = _IN_FRONT.match(near)
-        # Attack: `password=hunter2 | ua= "curl"`, where the password is no type.
+        # Attack: in `password=hunter2 | ua= "curl"`, the password poses as a type annotation of the quoted value.
         if lead is not None and lead[2] and text[max(0, at - 2) : at].strip() != b":":
             lead = None
     word = near.partition(b" ")[0]
@@ -106,7 +107,7 @@ def beginning(text: bytes, at: int) -> int:
 
 
 def extent(text: bytes, at: int, *, whole_line: bool = False) -> tuple[int, int]:
-    """Where the value that begins at `at` begins and ends, without its quotes."""
+    """Returns where the value that begins at `at` begins and ends, without its quotes."""
     limit = min(len(text), at + _AHEAD)
     first = text[at : at + 1]
     mark = _OPENING.match(text, at, limit) if first in _OPENERS else None
@@ -123,7 +124,8 @@ def extent(text: bytes, at: int, *, whole_line: bool = False) -> tuple[int, int]
 
 
 def unquote(text: bytes, at: int) -> int:
-    """The end of a value that ends with its line and has several words, or a quote inside; `at` when it has neither."""
+    """Returns the end of a value that ends with its line and has several words or an inner quote; `at` when it has
+    neither."""
     end = passphrase(text, at)
     if end >= 0 and text[end : end + 1] in b"\r\n":
         return end
@@ -134,7 +136,7 @@ def unquote(text: bytes, at: int) -> int:
 
 
 def passphrase(text: bytes, at: int) -> int:
-    """Where the four words or more end that begin here and make no sentence; -1 when there are none."""
+    """Returns where the passphrase that begins here ends: four words or more, not a sentence; -1 when there is none."""
     has_words = not text[at : at + 2].strip(_OF_WORDS)
     phrase = _PHRASE.match(text, at, at + _PHRASE_BYTES) if has_words else None
     if phrase is None:
@@ -144,24 +146,24 @@ def passphrase(text: bytes, at: int) -> int:
 
 
 def is_passphrase(value: bytes) -> bool:
-    """Whether a value is such words and nothing else."""
+    """Says whether a value is a passphrase and nothing else."""
     return passphrase(value, 0) == len(value)
 
 
 def end_of_word(text: bytes, start: int, stop: int) -> int:
-    """Where the word that begins at `start` ends."""
+    """Returns where the word that begins at `start` ends."""
     word = _WORD.match(text, start, stop)
     return word.end() if word is not None else stop
 
 
 def _cut_comment(text: bytes) -> bytes:
-    """What stands before a comment or the end of the line, without the blanks behind it."""
+    """Returns the line up to a comment or its end, without trailing blanks."""
     line = text.partition(b"\n")[0]
     return line.partition(b" #")[0].partition(b"\t#")[0].rstrip()
 
 
 def _find_bare_end(text: bytes, at: int, limit: int) -> int:
-    """The end of a value without quotes: at a blank, a quote, or at what begins another pair (`&name=`)."""
+    """Returns the end of a value without quotes: at a blank, a quote, or the beginning of another pair (`&name=`)."""
     found = _BARE.match(text, at, limit)
     stop = at if found is None else found.end()
     if text[stop : stop + 1] == b"=":
@@ -170,7 +172,7 @@ def _find_bare_end(text: bytes, at: int, limit: int) -> int:
 
 
 def _find_unclosed(text: bytes, at: int, stop: int) -> int:
-    """Without the brackets and the punctuation that belong to what is around a bare value."""
+    """Returns a bare value's end without the closing brackets and punctuation that belong to the text around it."""
     while stop > at and (last := text[stop - 1 : stop]) in b")}].,;":
         opens = _PAIRS.get(last)
         if opens is not None and text.count(opens, at, stop) >= text.count(last, at, stop):
@@ -180,7 +182,7 @@ def _find_unclosed(text: bytes, at: int, stop: int) -> int:
 
 
 def _find_closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
-    """The end of a quoted value; of one that is never closed, the end of its line."""
+    """Returns the end of a quoted value; if the quote is never closed, the end of its line."""
     if mark in _BODIES:
         body = _BODIES[mark].match(text, start, limit)
         found = body.end() if body is not None and text.startswith(mark, body.end()) else -1
@@ -193,7 +195,7 @@ def _find_closing(text: bytes, start: int, mark: bytes, limit: int) -> int:
 
 
 def _find_block(text: bytes, at: int, start: int) -> tuple[int, int]:
-    """A YAML block scalar: the lines that are indented deeper than its key."""
+    """Returns the extent of a YAML block scalar: the lines that are indented deeper than its key."""
     above = text.rfind(b"\n", max(0, at - BACK), at)
     indent = _count_blanks(text[above + 1 : at])
     stop = start

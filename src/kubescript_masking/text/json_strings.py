@@ -1,7 +1,7 @@
-"""The strings of a JSON document that a scan points to, and the names their values go by; found without parsing it.
+"""The strings of a JSON document that a scan's hits point to, and the names of their values; found without parsing it.
 
-In valid JSON a quotation mark that is not escaped begins or ends a string. Strings are read from the front of the
-document to its end, each once, however many hits are in it; what a string's value is called stands in front of it.
+In valid JSON, an unescaped quotation mark begins or ends a string. Strings are read from the front of the document to
+its end, each once, however many hits it contains; a value's name stands in front of it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = [
 
 _BLANK: Final = b" \t\r\n"
 _BACK: Final = 420
-"""Bytes in front of a value in which its name is looked for."""
+"""Bytes before a value that are searched for its name."""
 _FAR_BACK: Final = 4_200
-"""Bytes of a value behind which its name may stand."""
+"""Bytes before a name that are searched for its value."""
 _HOLDERS: Final = linear.build(
     rb"[A-Za-z]*[vV]alues?|val|contents?|text|data|string|plain|plaintext|literal|cleartext|inline|raw|default|exact"
 )
-"""Keys whose value has its name beside it or above it."""
+"""Generic keys: their value's name stands beside them or above them."""
 _BESIDE: Final = linear.build(
     rb'(?s)"(?:(?:[A-Za-z]*[nN]ame|[A-Za-z]*[kK]ey|variable|param|path|id|field|setting|label|option|property|attribute|header|title|(type))'
     rb'"\s*:\s*"((?:[^"\\]|\\.){1,200}))"'
@@ -50,52 +50,52 @@ _CHALLENGE: Final = linear.build(
     rb'"token"\s*:\s*"[\w-]{16,128}"\s*,[^{}]{0,300}"type"\s*:\s*"(?:http|dns|tls-alpn)-01"|'
     rb'"type"\s*:\s*"(?:http|dns|tls-alpn)-01"[^{}]{0,300}"token"\s*:'
 )
-"""What an ACME server asks to be published."""
+"""An ACME challenge, whose token is meant to be published."""
 _FLAG: Final = linear.build(rb"--?[A-Za-z0-9_.-]{1,80}")
 _ITEM: Final = linear.build(rb'(?s)\s*"((?:[^"\\]|\\.)*)"\s*,?')
 _NEXT_FLAG: Final = linear.build(rb'--?[a-z][a-z-]*["=]')
 NUMBER: Final = "number"
-"""The role of a value that is no string."""
+"""The role of a number."""
 SAID: Final = "said"
-"""The role of a text about the value of a field: `Invalid value: "…"`."""
+"""The role of a message about a field's value: `Invalid value: "…"`."""
 BEHIND_RUN: Final = 2
-"""Bytes behind a string that such a probe reads."""
+"""Bytes behind a string that the probes of `_AT_END` read."""
 _AT_END: Final = frozenset({"base64", "drawn", "ppp-secrets"})
-"""Probes that read the quote behind a string, for what they look for ends there."""
+"""Probes that read the quote behind a string, because what they look for ends there."""
 _WINDOW: Final = 4_096
 _BACKSLASH: Final = b"\\\0"
-"""What stands in for an escaped backslash, behind which no escape begins; no document has a zero."""
+"""Replaces an escaped backslash, so that no escape seems to begin behind it; documents contain no zero bytes."""
 _NEEDLESS: Final = {
     form.encode(): bytes([code])
     for code in range(0x20, 0x7F)
     for form in (f"\\u{code:04x}", f"\\u{code:04X}")
     if chr(code) not in '"\\'
 }
-"""Escapes of what needs none ▶ the letter. Writers of JSON use small digits or capitals throughout."""
+"""Needless escapes and their characters. JSON writers use either small or capital digits throughout."""
 
 
 @dataclass(frozen=True, slots=True)
 class String:
-    """Where a string's content is in the document."""
+    """The place of a string's content in the document."""
 
     start: int
     end: int
     name: str = ""
-    """Of its value; empty when only its content is of interest."""
+    """The value's name; empty when only the content matters."""
     role: str = ""
-    """`env-`, `flag-` or nothing: what the name is of; `NUMBER`, `SAID`."""
+    """What the name belongs to: `env-`, `flag-` or empty; or else `NUMBER`, `SAID`."""
 
 
 def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
-    """The strings that hits (a probe, and where its match ends) point to, in order, with their names; the value that
-    stands in front of its name may come late."""
-    done = 0  # outside of any string, and nothing behind it has been read
+    """Yields the strings that hits (a probe, and where its match ends) point to, in order, with their names; a value
+    before its name may come late."""
+    done = 0  # outside any string; nothing behind it has been read
     for probe, end in hits:
         if end <= done:
             continue
         read = quotes_only(data, done, end)
         last = read.rfind(b'"')
-        if read.count(b'"') % 2 == 0:  # within no string, or just behind one
+        if read.count(b'"') % 2 == 0:  # not in a string, or just behind one
             if probe not in _AT_END or last < max(0, len(read) - BEHIND_RUN):
                 yield from _number(data, end - 1)
                 done = end
@@ -107,7 +107,7 @@ def locate(data: bytes, hits: Iterable[tuple[str, int]]) -> Iterator[String]:
 
 
 def _read(data: bytes, start: int) -> Iterator[String]:
-    """The string whose content begins here, and the value that it is the name of."""
+    """Yields the string whose content begins here, and the value that it names."""
     end = end_of(data, start)
     head = data[max(0, start - _BACK) : start - 1].rstrip(_BLANK)
     name, role = _find_name(data, head, start, end)
@@ -124,7 +124,7 @@ def _read(data: bytes, start: int) -> Iterator[String]:
 
 
 def _number(data: bytes, start: int) -> Iterator[String]:
-    """The number that begins here, if it is a member's value."""
+    """Yields the number that begins here, if it is a member's value."""
     head = data[max(0, start - _BACK) : start].rstrip(_BLANK)
     if not head.endswith(b":"):
         return
@@ -135,7 +135,7 @@ def _number(data: bytes, start: int) -> Iterator[String]:
 
 
 def _find_name(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str]:
-    """What the value is called, and of what that is the name. `head` is what stands in front of it."""
+    """Returns a value's name and role. `head` is the text in front of the value."""
     before = head[:-1].rstrip(_BLANK)
     if head.endswith(b":"):
         return _find_by_key(data, before, start)
@@ -149,14 +149,14 @@ def _find_name(data: bytes, head: bytes, start: int, end: int) -> tuple[str, str
 
 
 def items(data: bytes, place: int) -> Iterator[String]:
-    """The strings of a list from this place on, up to what is none."""
+    """Yields the strings of a list from this place on, up to the first item that is not a string."""
     while (item := _ITEM.match(data, place)) is not None:
         yield String(*item.span(1))
         place = item.end()
 
 
 def _find_by_key(data: bytes, head: bytes, start: int) -> tuple[str, str]:
-    """The key, or the name beside a key that says nothing; one that an ACME server asks to be published has none."""
+    """Returns the key, or the name beside a generic key, and the role; both empty for an ACME challenge's token."""
     key, place = _last_string(head)
     if not key:
         return "", ""
@@ -182,17 +182,18 @@ def _is_challenge(data: bytes, start: int) -> bool:
 
 
 def is_holder(key: bytes) -> bool:
-    """Whether a key says no more than that here the value is."""
+    """Says whether a key is generic: it says only that this is the value."""
     return _HOLDERS.fullmatch(key) is not None
 
 
 def _is_name(match: linear.Match) -> bool:
-    """Whether the value of this key says what another is: `type` does only when it is `password`."""
+    """Says whether a key's value names another value; that of `type` does so only when it begins with `password`."""
     return not match[1] or match[2].startswith(b"password")
 
 
 def _last_string(head: bytes) -> tuple[bytes, int]:
-    """The content of the string that ends with `head`, and where its quote stands; empty when none does."""
+    """Returns the content of the string that ends `head`, and the place of its first quote; empty when there is
+    none."""
     if not head.endswith(b'"'):
         return b"", 0
     begin = quotes_only(head, 0, len(head) - 1).rfind(b'"')
@@ -200,7 +201,7 @@ def _last_string(head: bytes) -> tuple[bytes, int]:
 
 
 def end_of(data: bytes, start: int) -> int:
-    """Where the string whose content begins at `start` ends."""
+    """Returns where the string whose content begins at `start` ends."""
     end = data.find(b'"', start)
     if end <= start or data[end - 1 : end] != b"\\":
         return end if end >= 0 else len(data)
@@ -215,7 +216,7 @@ def end_of(data: bytes, start: int) -> int:
 
 
 def quotes_only(data: bytes, start: int, end: int) -> bytes:
-    """That piece, with zeros in place of escaped quotation marks and backslashes: each left mark begins or ends a
+    """Returns a piece with zeros for escaped quotation marks and backslashes: each remaining mark begins or ends a
     string."""
     piece = data[start:end]
     if b"\\" in piece:
@@ -224,8 +225,8 @@ def quotes_only(data: bytes, start: int, end: int) -> bytes:
 
 
 def plain(data: bytes) -> bytes:
-    r"""The same document without escapes that need not be, such as \u0070 for p: they would hide a name, or a token,
-    from the scan."""
+    r"""Returns the document without needless escapes, such as \u0070 for p, which would hide a name or a token from the
+    scan."""
     data = data.replace(b"\\\\", _BACKSLASH).replace(b"\\/", b"/")
     for escape, letter in _NEEDLESS.items():
         if escape in data:
@@ -234,7 +235,7 @@ def plain(data: bytes) -> bytes:
 
 
 def unescape(raw: bytes) -> bytes | None:
-    """What a string's bytes stand for; None when they stand for nothing."""
+    """Returns the bytes that a string stands for; None when it is not valid."""
     if b"\\" not in raw:
         return raw
     try:
@@ -244,11 +245,11 @@ def unescape(raw: bytes) -> bytes | None:
 
 
 def escape(content: bytes) -> bytes:
-    """The bytes of a string for this content."""
+    """Returns the bytes of a string with this content."""
     return orjson.dumps(content.decode("utf-8", "replace"))[1:-1]
 
 
 def text_of(raw: bytes) -> str:
-    """A name as it is meant."""
+    """Returns a name without its escapes."""
     content = unescape(raw)
     return (content if content is not None else raw).decode("utf-8", "replace")

@@ -1,6 +1,6 @@
-"""The only regular expressions that meet hostile bytes: RE2's, whose time grows with the text and with nothing else.
+"""The only regular expressions that read hostile bytes: RE2's, whose time grows with the text and with nothing else.
 
-What RE2 cannot say (a look around, a back reference) is two patterns and a condition in the code that uses them.
+Look-around and back references, which RE2 lacks, become two patterns and a condition in the calling code.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ PatternError: Final[type[Exception]] = re2.error
 
 
 class Match(Protocol):
-    """What was found; as `re.Match`. A group that took no part is None, and its place is -1."""
+    """A match, as in `re.Match`. A group that took no part is None, and its place is -1."""
 
     def __getitem__(self, group: int, /) -> bytes: ...
     def start(self, group: int = 0) -> int:
-        """Where the group begins."""
+        """Returns where the group begins."""
 
     def end(self, group: int = 0) -> int:
-        """Where the group ends."""
+        """Returns where the group ends."""
 
     def span(self, group: int = 0) -> tuple[int, int]:
-        """Both."""
+        """Returns both."""
 
 
 class Pattern(Protocol):
-    """As `re.Pattern`: the same places and the same choice among matches."""
+    """A pattern, as in `re.Pattern`: the same places and the same choice among matches."""
 
     @property
     def groups(self) -> int:
@@ -41,28 +41,28 @@ class Pattern(Protocol):
         """The groups that have names."""
 
     def search(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Match | None:
-        """The first match that begins anywhere."""
+        """Returns the first match anywhere."""
 
     def match(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Match | None:
-        """The match that begins at `pos`."""
+        """Returns the match that begins at `pos`."""
 
     def fullmatch(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Match | None:
-        """The match that is the whole text."""
+        """Returns the match that is the whole text."""
 
     def finditer(self, text: bytes, pos: int = 0, endpos: int | None = None) -> Iterator[Match]:
-        """All matches, one behind the other."""
+        """Yields all matches, one behind the other."""
 
     def sub(self, repl: bytes | Callable[[Match], bytes], text: bytes, count: int = 0) -> bytes:
-        """The text with every match replaced."""
+        """Returns the text with every match replaced."""
 
 
 def build(pattern: bytes) -> Pattern:
-    r"""The pattern, over bytes; "at most 60" and more is without end. Raises PatternError for what RE2 has no word for.
+    r"""Returns the pattern over bytes, with upper bounds of 60 or more removed. Raises PatternError for what RE2 lacks.
 
-    A piece of a text is bounded before a pattern sees it. Bounds in the pattern are copies of its parts, which make
-    RE2's automaton too large to be kept: `pypi-[\w-]{50,1000}` cost 50 µs a byte.
+    Callers bound the text instead. Bounds in a pattern copy its parts, which makes RE2's automaton too large to be
+    kept: `pypi-[\w-]{50,1000}` cost 50 µs a byte.
     """
-    # With patterns that backtrack, one of which was cubic in its blanks, 600 blanks in a line of a Secret took 5.6 s.
+    # Backtracking patterns, one of them cubic in its blanks, took 5.6 s for 600 blanks in a line of a Secret.
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
     options.log_errors = False
@@ -74,5 +74,5 @@ _MANY: Final = re2.compile(rb"([^\\]\{\d{1,3},)(?:[6-9]\d|\d{3,4})\}")
 
 
 def escape(text: bytes) -> bytes:
-    """The pattern that finds this text and nothing else."""
+    """Returns a pattern that finds this text and nothing else."""
     return bytes(re2.escape(text))

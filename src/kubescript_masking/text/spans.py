@@ -1,8 +1,8 @@
 """Places in a text that are to be masked, and the placeholders that are written there.
 
-A placeholder is `«redacted:KIND:8 hex»`, with `:24B` before the end where the size is told. The digits are a keyed hash
-of the value: equal values have equal masks within a server, so a script can still compare and group; another server's
-masks tell nothing.
+A placeholder is `«redacted:KIND:8 hex»`, with `:24B` before the end where the size is shown. The digits are a keyed
+hash of the value: equal values have equal masks within a server, so a script can compare and group them. Masks of
+different servers cannot be compared.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ __all__ = ["PLACEHOLDER", "Masks", "Span", "apart", "apply", "clear_of_masks", "
 
 PLACEHOLDER: Final = linear.build(rb"\xc2\xabredacted:[a-z0-9-]{1,60}:[0-9a-f]{8}(?::[0-9]{1,12}B)?\xc2\xbb")
 _WHERE: Final = ("env-", "flag-", "url-")
-"""Where a value stands is reported, and is not part of its mask: it is the same value in a variable and in a log."""
+"""Where a value stands is reported, but is not part of its mask: a value has the same mask in a variable and in a
+log."""
 _KINDS: Final = ("password", "token", "key", "secret", "credential", "dsn")
 _DIGITS: Final = 4
-"""Bytes of the digits of a mask."""
+"""Bytes of the hash in a mask."""
 _BOUND: Final = 64
 """Bytes of a value that every rule reads."""
 _FAR: Final = 8_000
-"""Bytes from which on a rule may have given up."""
+"""Length of a span from which on its rule may have stopped early."""
 _RUN: Final = linear.build(rb"(?:[A-Za-z0-9+/_=-]|[.~][A-Za-z0-9])*")
 _MORE: Final = 3
-"""Bytes of a character behind its first, at most."""
+"""Most bytes of a UTF-8 character behind its first."""
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=.~-"
 _WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+_-")
 _BARE: Final = linear.build(rb"[^\s\"'`]*")
@@ -40,25 +41,25 @@ _QUOTES: Final = {mark: linear.build(rb"[^\r\n" + mark + rb"]*") for mark in (b'
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One secret: where it stands and what it is."""
+    """One secret: its place and its kind."""
 
     start: int
     end: int
     kind: str
     replacement: bytes | None = None
-    """What to write there; None: the value's placeholder."""
+    """The text to write there; None: the value's placeholder."""
     begins_before: bool = False
-    """Whether the rule, which was read from the end, gave up before it found the beginning."""
+    """Whether the rule, which reads backwards, stopped before it found the beginning."""
 
 
 class Masks:
-    """Makes the placeholders of one server; without a key each is another, whatever the value."""
+    """Makes one server's placeholders; without a key, each is random."""
 
     def __init__(self, key: bytes = b"") -> None:
         self._key = hashlib.blake2b(key, digest_size=32).digest() if key else b""
 
     def __call__(self, kind: str, value: bytes, *, sized: bool = False) -> bytes:
-        """The placeholder of a value."""
+        """Returns a value's placeholder."""
         _, _, bare = kind.partition("-")
         if kind.startswith(_WHERE) and bare.startswith(_KINDS):
             kind = bare
@@ -73,12 +74,12 @@ class Masks:
 
 
 def is_masked(value: bytes) -> bool:
-    """Whether there is nothing left to mask: placeholders and nothing else."""
+    """Says whether a value consists of placeholders only, so that nothing is left to mask."""
     return value.startswith(OPENING) and not PLACEHOLDER.sub(b"", value).strip(b" \t\r\n,;:/")
 
 
 def merge(found: Iterable[Span]) -> list[Span]:
-    """The spans in order; where two overlap, one for both, so that no end of either is left."""
+    """Returns the spans in order; overlapping ones become one, so that no end of either is left."""
     result: list[Span] = []
     for span in sorted(found, key=lambda one: (one.start, -one.end)):
         if not result or span.start >= result[-1].end:
@@ -89,13 +90,14 @@ def merge(found: Iterable[Span]) -> list[Span]:
 
 
 def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
-    """The spans, in order, each to the end of its value: a rule reads a bounded piece, and the rest is as secret."""
+    """Returns the spans in order, each extended to the end of its value: a rule reads a bounded piece, but the rest is
+    just as secret."""
     result: list[Span] = []
     reach: dict[linear.Pattern, tuple[int, int]] = {}
     low = 0
     for each in merge(found):
         span = _of_characters(text, each)
-        if span.begins_before and low < span.start:  # read once, for it is bounded by the span before
+        if span.begins_before and low < span.start:  # read once, since the span before bounds it
             before = text[low : span.start].rstrip(_LETTERS)
             span = replace(span, start=low + len(before))
         if span.replacement is None:
@@ -106,8 +108,8 @@ def whole(text: bytes, found: Iterable[Span]) -> list[Span]:
 
 
 def _of_characters(text: bytes, span: Span) -> Span:
-    """The span without half a character of UTF-8 at either end: what a rule counts is bytes, and half a character left
-    of a value makes the whole answer unreadable."""
+    """Returns the span extended to whole UTF-8 characters: rules count bytes, and half a character left over makes the
+    whole answer unreadable."""
     start, end = span.start, span.end
     # Half a character made the decoding of a masked text raise, and the script's record said `calls: 0`.
     while span.start - start < _MORE and start > 0 and _is_inner(text[start]):
@@ -120,12 +122,13 @@ def _of_characters(text: bytes, span: Span) -> Span:
 
 
 def _is_inner(code: int) -> bool:
-    """Whether this byte is one of a character of UTF-8 behind its first."""
+    """Says whether a byte continues a UTF-8 character."""
     return code & 0xC0 == 0x80
 
 
 def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) -> int:
-    """Where its value ends. `reach` holds what was read last: a run with a thousand spans in it is read once."""
+    """Returns where a span's value ends. `reach` holds the last match, so that a run with a thousand spans is read
+    once."""
     size = span.end - span.start
     if size < _BOUND or not span.end < len(text):
         return span.end
@@ -145,8 +148,10 @@ def _end(text: bytes, span: Span, reach: dict[linear.Pattern, tuple[int, int]]) 
 
 
 def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
-    """Without what is masked already; a span that holds a placeholder and more reaches to that one's end."""
-    # Attack: thousands of placeholders beside thousands of secrets, each compared with every other.
+    """Yields the spans except those already masked; one that overlaps a placeholder is extended to the placeholder's
+    end."""
+    # Attack: an attacker writes thousands of placeholders beside thousands of secrets, to have each compared with all
+    # others.
     masked = list(PLACEHOLDER.finditer(text))
     starts = [match.start() for match in masked]
     ends = [match.end() for match in masked]
@@ -157,13 +162,14 @@ def clear_of_masks(text: bytes, found: Iterable[Span]) -> Iterator[Span]:
             yield span
             continue
         end = max(span.end, ends[last])
-        begins_within = starts[first] < span.start  # what was read begins with a placeholder's own words
+        begins_within = starts[first] < span.start  # the span begins with a placeholder's own words
         if not (begins_within or is_masked(text[span.start : end])):
             yield replace(span, end=end)
 
 
 def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
-    """Those that overlap none of the others. Attack: thousands of each, every one compared with every other."""
+    """Yields the spans that overlap none of the others. Attack: an attacker writes thousands of each, to have every one
+    compared with every other."""
     taken = merge(others)
     starts = [span.start for span in taken]
     ends = [span.end for span in taken]
@@ -175,7 +181,7 @@ def apart(found: Iterable[Span], others: Iterable[Span]) -> Iterator[Span]:
 
 
 def apply(text: bytes, found: list[Span], mask: Callable[[str, bytes], bytes]) -> bytes:
-    """The text with every span replaced."""
+    """Returns the text with every span replaced."""
     parts, done = [], 0
     for span in found:
         new = span.replacement

@@ -1,7 +1,7 @@
-"""The views of a text that are scanned: without what cannot be seen, and then with ASCII for full-width forms. Attack:
-a log in UTF-16, or a zero-width space, a bell or a colour between a name and its value.
+"""The views of a text that are scanned: without invisible characters, and then with ASCII for full-width forms. Attack:
+an attacker logs in UTF-16, or puts a zero-width space, a bell or a colour between a name and its value.
 
-Where something is masked, the line or the string is written as its view shows it; any other stays as it was sent.
+Where something is masked, the line or the string is written as its view shows it; all others stay as they were sent.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ __all__ = ["narrow", "view"]
 _COLOURS: Final = linear.build(rb"\x1b\[[0-9;:?]{0,40}[A-Za-z]")
 _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _CONTROL: Final = linear.build(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-"""NUL is every other byte of ASCII in UTF-16; a terminal shows the others as nothing."""
+"""NUL is every other byte of ASCII in UTF-16; terminals do not show the others."""
 _OVERSTRUCK: Final = b"\x08"
 _HIDDEN: Final = linear.build(
-    # soft hyphens, joiners, marks of direction, variation selectors, tags
+    # soft hyphens, joiners, direction marks, variation selectors, tags
     rb"(\xc2\xad|\xcd\x8f|\xd8\x9c|\xe1\xa0[\x8b-\x8e]|\xe2\x80[\x8b-\x8f\xaa-\xae]|\xe2\x81[\xa0-\xaf]|"
     rb"\xef\xb8[\x80-\x8f]|\xef\xbb\xbf|\xf3\xa0[\x80-\x87][\x80-\xbf])|"
     # blanks
@@ -30,7 +30,7 @@ _WIDE: Final = linear.build(rb"\xef\xbc[\x81-\xbf]|\xef\xbd[\x80-\x9e]")
 
 
 def view(text: bytes) -> bytes:
-    """What a reader sees; the very same object where that is what was sent. Lines stay lines."""
+    """Returns the text as a reader sees it; the same object when nothing changes. Lines stay lines."""
     if b"\x1b[" in text:
         text = _COLOURS.sub(b"", text)
     if _OVERSTRUCK in text:
@@ -43,14 +43,14 @@ def view(text: bytes) -> bytes:
 
 
 def narrow(text: bytes) -> bytes:
-    """The same with ASCII in place of full-width forms; the very same object where there is none."""
+    """Returns the text with ASCII for full-width forms; the same object when it has none."""
     if text.isascii() or _WIDE.search(text) is None:
         return text
     return _WIDE.sub(_narrow, text)
 
 
 def _strike_once(text: bytes) -> bytes:
-    r"""Without the first of two equal characters on one place (`p\bp`, bold) and what underlines one (`_\bp`)."""
+    r"""Removes the first of two equal characters in one place (`p\bp`, bold) and underlines (`_\bp`)."""
     *parts, last = text.split(_OVERSTRUCK)
     shown = []
     for part, after in itertools.pairwise([*parts, last]):

@@ -1,1 +1,1 @@
-"""What both sides say to each other, and how bytes are cut: all that both import."""
+"""Imported by both sides: their messages, and how bytes are cut."""

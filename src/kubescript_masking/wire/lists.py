@@ -1,4 +1,5 @@
-"""A list that arrives, cut into its items. The masker counts them and writes metadata anew, the worker loops over them.
+"""Cuts an arriving list into its items. The masker counts them and rewrites the metadata; the worker iterates over
+them.
 
 In compact JSON, as API servers write it, all items begin with the same key, so `},{"metadata":` marks a place where an
 item may end. Any other list is held as a whole and cut at its end. Time grows with the bytes alone.
@@ -14,10 +15,10 @@ import msgspec
 __all__ = ["ITEMS", "UNREADABLE", "Cutter", "FlawError", "TooLargeError"]
 
 _MAX_LIST: Final = 128 * 1024 * 1024
-"""Bytes of a list that are held at most, when its items cannot be cut out."""
+"""Most bytes held of a list whose items cannot be cut out."""
 _MAX_HEAD: Final = 64 * 1024
-"""Bytes before the items. A list with a longer head is held as a whole."""
-# Attack: each try reads the item again, so one full of marks would cost its length squared.
+"""Bytes before the items; a list with more is held as a whole."""
+# Attack: a list's item is full of marks; each try reads it again, which would cost its length squared.
 _MAX_TRIES: Final = 32
 """Marks that are tried as the end of one item."""
 ITEMS: Final = "items"
@@ -26,7 +27,7 @@ _decode: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _Item = TypeVar("_Item")
 
 UNREADABLE: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""What reading JSON raises."""
+"""Errors that reading JSON raises."""
 
 
 class TooLargeError(ValueError):
@@ -38,7 +39,7 @@ class TooLargeError(ValueError):
 
 
 class FlawError(ValueError):
-    """The body is not what it must be."""
+    """A body is malformed or incomplete."""
 
     def __init__(self, reason: str, cause: BaseException | None = None) -> None:
         super().__init__(reason)
@@ -46,13 +47,13 @@ class FlawError(ValueError):
 
 
 def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
-    """Returns the fields of one JSON object. Raises FlawError when it is none, or has a field twice."""
+    """Returns the fields of a JSON object. Raises FlawError when it is not an object, or has a field twice."""
     try:
         found = _decode(document)
     except UNREADABLE as error:
         raise FlawError("json", error) from None
-    # Attack: a second `items`, which one reader of JSON takes, and another one the first. Every byte but blanks belongs
-    # to a field that was found; a key that is written with escapes counts as a second one.
+    # Attack: a server sends a second `items`; one JSON reader takes the first, another one the second. Every byte
+    # except blanks must belong to a field that was found; a key written with escapes counts as a second one.
     expected = 2 + sum(_size(msgspec.json.encode(key)) + _size(value) + 2 for key, value in found.items())
     if _size(document) != expected - bool(found):
         raise FlawError("list")
@@ -60,12 +61,12 @@ def _unique_fields(document: bytes) -> dict[str, msgspec.Raw]:
 
 
 def _size(text: bytes | msgspec.Raw) -> int:
-    """Returns how many bytes are no blanks."""
+    """Returns the number of bytes that are not blanks."""
     return len(bytes(text).translate(None, _WHITE))
 
 
 class Cutter(Generic[_Item]):
-    """Takes a body's chunks and gives its items, as `one` and `many` (the rest at its end) decode them."""
+    """Takes a body's chunks and returns its items, decoded by `one`, or by `many` for the rest at the end."""
 
     def __init__(
         self,
@@ -74,29 +75,29 @@ class Cutter(Generic[_Item]):
         keys: tuple[str, ...] = (ITEMS,),
         ends: list[int] | None = None,
     ) -> None:
-        """The items stand in one field, which is one of `keys`. To `ends` the places behind their commas are added."""
+        """The items are in the field that is one of `keys`. The places behind the items' commas are added to `ends`."""
         self._keys = keys
         self._openings = tuple(f'"{key}":['.encode() for key in keys)
         self._opening = b""
-        """Of these, the one of this list; empty until the first item has begun."""
+        """The one of these that opens this list; empty until the first item has begun."""
         self._one = one
         self._many = many
         self._buffer = bytearray()
-        """What is not cut yet; from the first item on without what comes before the items."""
+        """Bytes that are not cut yet; from the first item on, without those before the items."""
         self._mark = b""
         """The bytes between two items; empty until the first has begun."""
         self._looked = 0
         """Bytes of the buffer that were searched for the mark."""
         self._tries = 0
         self._is_whole = False
-        """Whether the list is held as a whole from here on."""
+        """Whether the rest of the list is held as a whole."""
         self.fields: dict[str, msgspec.Raw] = {}
-        """The list's own fields: those before the items once the first one has begun, and all at the end."""
+        """The list's own fields: those before the items once the first one has begun, and all of them at the end."""
         self._ends = ends
         self._gone = 0
-        """Bytes of the body that were in the buffer before."""
+        """Bytes of the body that have left the buffer."""
         self.is_null = False
-        """Whether there is null in the place of the items."""
+        """Whether the list has null instead of items."""
 
     @property
     def has_begun(self) -> bool:
@@ -104,7 +105,7 @@ class Cutter(Generic[_Item]):
         return bool(self._mark)
 
     def feed(self, chunk: bytes) -> list[_Item]:
-        """Takes the next bytes; returns the items that they make complete. Raises TooLargeError."""
+        """Takes the next bytes; returns the items that they complete. Raises TooLargeError."""
         self._buffer += chunk
         if len(self._buffer) > _MAX_LIST:
             raise TooLargeError("part")
@@ -113,7 +114,7 @@ class Cutter(Generic[_Item]):
         return [] if self._is_whole or not self._mark else self._cut()
 
     def end(self) -> list[_Item]:
-        """Returns the last items. Raises FlawError when the body was no list."""
+        """Returns the last items. Raises FlawError when the body was not a list."""
         opening = b"{" + self._opening if self._opening else b""
         found = _unique_fields(opening + bytes(self._buffer))
         keys = [key for key in self._keys if key in found]
@@ -141,7 +142,7 @@ class Cutter(Generic[_Item]):
         except FlawError:  # the same bytes within another field
             self._is_whole = True
             return
-        # What comes behind the items may not have it a second time.
+        # A second field of this name behind the items is an error.
         del self.fields[opening[1:-3].decode()]
         self._opening = opening
         self._mark = b"}," + bytes(self._buffer[start : key_end + 2])
@@ -153,7 +154,7 @@ class Cutter(Generic[_Item]):
 
     def _cut(self) -> list[_Item]:
         """Takes every complete item out of the buffer."""
-        # A complete JSON object has no proper prefix that is one too, so a mark within an object never passes.
+        # No proper prefix of a complete JSON object is one too, so a mark within an object never passes.
         start, cut = 0, []
         with memoryview(self._buffer) as view:
             while (found := self._buffer.find(self._mark, self._looked)) >= 0:

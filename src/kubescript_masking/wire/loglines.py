@@ -1,7 +1,7 @@
-"""Lines of a log on the way between the host and the masker: each has the stamp that a kubelet writes before it.
+"""Log lines between the host and the masker; each begins with the timestamp that a kubelet writes.
 
-The host always asks for stamps, and cuts a log to what was asked for once it is masked. A line that masking took out
-altogether (within a private key) stays as an empty one without a stamp, so that the host still counts it.
+The host always requests timestamps, and cuts a log to what was asked for once it is masked. A line that masking removed
+(within a private key) remains as an empty line without a timestamp, so that the host still counts it.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from typing import Final
 __all__ = ["REMOVED", "stamp", "whole"]
 
 REMOVED: Final = b"\n"
-"""What stays of a line with a stamp that masking took out."""
+"""Remains of a line with a timestamp that masking removed."""
 _FIRST: Final = len("2026-01-31T12:00:00Z")
-"""Where the blank behind the shortest stamp is."""
+"""Place of the blank behind the shortest timestamp."""
 _LAST: Final = len("2026-01-31T12:00:00.123456789+01:00")
 _DIGITS: Final = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 _FRACTIONS: Final = ["", *("." + "0" * digits for digits in range(1, 10))]
 _FORMS: Final = frozenset(
     f"0000-00-00T00:00:00{fraction}{zone} ".encode() for fraction in _FRACTIONS for zone in ("Z", "+00:00", "-00:00")
 )
-"""Every form of a stamp (RFC 3339, as kubelets write it), its digits as noughts."""
+"""Every form of a timestamp (RFC 3339, as kubelets write it), with zeros for its digits."""
 
 
 def stamp(line: bytes) -> int:
-    """Returns how many bytes at the beginning of the line are its stamp, with the blank behind it; 0 for none."""
+    """Returns the length of the timestamp at a line's beginning, including the blank behind it; 0 for none."""
     end = line.find(b" ", _FIRST, _LAST + 1) + 1
     return end if end and line[:end].translate(_DIGITS) in _FORMS else 0
 
 
 def whole(chunks: Iterator[bytes], most: int, too_long: Callable[[], Exception]) -> Iterator[bytes]:
-    """Yields whole lines as soon as they are complete, several at a time; the last may lack its end. Raises what
-    `too_long` returns when more than `most` bytes of one would be held."""
+    """Yields whole lines, several at a time, as soon as they are complete; the last may lack its line feed. Raises the
+    exception from `too_long` when more than `most` bytes of a line would be held."""
     begun: list[bytes] = []
     held = 0
     for chunk in chunks:

@@ -1,24 +1,24 @@
 """The conversation between the host and one masker: bytes of the cluster in, masked bytes out.
 
     host                                masker
-                                   ◀──  READY    layers that hold
+                                   ◀──  READY    active layers
       TEXT     a whole text       ──▶
                                    ◀──  MASKED, or SAME when there was nothing to mask
 
       OPEN     what body it is     ──▶
       CHUNK    bytes of it         ──▶
-                                   ◀──  MASKED   what this chunk made complete; may be empty
+                                   ◀──  MASKED   what this chunk completed; may be empty
       ...
       END                          ──▶
                                    ◀──  MASKED   the rest
 
-There is one answer to each TEXT, CHUNK and END, in their order, so the host always knows how many frames may still
-come. It may send further chunks before it reads an answer. In place of any answer the masker may send FAILED, with a
-reason (a word), and end.
+There is one answer to each TEXT, CHUNK and END, in order, so the host always knows how many frames may still come. It
+may send more chunks before it reads an answer. Instead of any answer the masker may send FAILED, with a one-word
+reason, and exit.
 
 A frame of the host is a little-endian u32 length, a byte of type, and the payload. A frame of the masker is a byte of
 type, the u32 length of its notes, the u32 length of its bytes, and both. The notes of an answer are a `Notes` as JSON;
-those of the answer to END have the `Trailer`, which says whether the body is whole. A masker reads hostile bytes, so
+those of the answer to END contain the `Trailer` of a whole body. A masker reads hostile bytes, so
 the host treats its frames as hostile too.
 """
 
@@ -55,44 +55,44 @@ __all__ = [
 HEADER: Final = struct.Struct("<IB")
 ANSWER: Final = struct.Struct("<BII")
 MAX_CHUNK: Final = protocol.MIB
-"""Bytes of a CHUNK at most."""
+"""Most bytes of a CHUNK."""
 MAX_GZIP_CHUNK: Final = 16 * protocol.KIB
-"""Bytes of a CHUNK of a compressed body, which unfolds to a thousand times as much at most."""
+"""Most bytes of a CHUNK of a compressed body, which unfolds to at most a thousand times as much."""
 MAX_NOTES: Final = 256 * protocol.KIB
 NOTHING: Final = protocol.NULL
-"""For a second program: that it is told, or asked, nothing."""
+"""No settings for a second program, or no question to it."""
 _Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 40)]
 OPENING: Final = "«redacted:".encode()
 """How every placeholder begins."""
 
 Form = Literal["text", "log", "json", "object", "list", "table", "watch"]
-"""What a body must be, to be whole: any text, the lines of a log, one JSON document, one JSON object, a list of
-objects, a Table or such a list, or events that are a line each."""
+"""Forms of a body: any text, the lines of a log, one JSON document, one JSON object, a list of objects, a Table or such
+a list, or events, one per line."""
 
 
 class Trailer(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a whole body was, which a masker has read to its end. What says what a script has not seen goes by it
-    alone; of a body that is not what it must be there is none."""
+    """Facts about a whole body that a masker has read to its end. Reports of what a script has not seen rely on it
+    alone; a body that is not what it must be has no trailer."""
 
     items: _Count = 0
-    """Items of a list, rows of a Table, or events of a watch about objects."""
+    """Items of a list, rows of a Table, or a watch's events about objects."""
     next: Annotated[str, msgspec.Meta(pattern=r"^([0-9a-f]{64})?\Z")] = ""
-    """SHA-256 of the token by which the next page is asked for; empty when there is no further page."""
+    """SHA-256 of the token that requests the next page; empty on the last page."""
     remaining: _Count = 0
-    """Items of further pages, where the API server tells."""
+    """Items on later pages, if the API server reports the number."""
 
 
 class Notes(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a masker says beside the masked bytes of one answer."""
+    """A masker's report beside the masked bytes of one answer."""
 
     kinds: dict[Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9-]{1,80}\Z")], _Count] = {}
     """How often each kind was masked."""
     read: _Count = 0
-    """Bytes that it has read since the answer before, decompressed."""
+    """Bytes read since the previous answer, counted after decompression."""
     error: Annotated[int, msgspec.Meta(ge=0, le=599)] = 0
     """The status of an event that ends a watch with an error."""
     trailer: Trailer | None = None
-    """In the answer to END: what the body was."""
+    """The body's trailer, in the answer to END."""
 
 
 class Order(enum.IntEnum):
@@ -122,12 +122,12 @@ class Rule(msgspec.Struct, frozen=True):
     entropy: float = 0.0
     example: str = ""
     bounded: bool = False
-    """Whether a letter or digit before it makes it part of something else."""
+    """Whether a token with a letter or digit right before it is part of something else."""
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What the maskers of one server are told when their fork server starts: the operator's rules, and the key of the
-    placeholders, which the host has drawn."""
+    """The settings of one server's maskers, sent when their fork server starts: the operator's rules, and the random
+    key of the placeholders."""
 
     key: bytes
     disable: tuple[str, ...] = ()
@@ -137,31 +137,31 @@ class Settings(msgspec.Struct, frozen=True):
     directory: str = ""
     """Where the compiled rules are saved; empty: nowhere."""
     program: msgspec.Raw = NOTHING
-    """What the second program of the process is told, as JSON."""
+    """The settings of the process's second program, as JSON."""
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What has to be known of a body to mask it."""
+    """The facts about a body that masking needs."""
 
     form: Form = "text"
     masked: bool = True
-    """Whether values are masked. The operator may have decided otherwise; a body is checked all the same."""
+    """Whether values are masked, which the operator may have switched off; a body is checked in any case."""
     live: bool = False
-    """Its next bytes may come much later."""
+    """Whether its next bytes may come much later."""
     secrets: bool = False
-    """Its objects are Secrets, whether they say so or not."""
+    """Whether its objects are Secrets, even if they do not say so."""
     gzip: bool = False
-    """Its chunks are compressed, each of at most `MAX_GZIP_CHUNK` bytes."""
+    """Whether its chunks are compressed, each with at most `MAX_GZIP_CHUNK` bytes."""
     echo: bool = False
-    """It may repeat words of the script, which must not get the mask that the same value has in the cluster."""
+    """Whether it may repeat words of the script, which must not get the mask that the same value has in the cluster."""
     program: msgspec.Raw = NOTHING
-    """What the second program of the process is asked about it, as JSON; `null`: nothing."""
+    """The question about it for the process's second program, as JSON; `null`: none."""
     owner: str = ""
-    """Whose it is, where a server has several callers: the same value has another mask for another one."""
+    """Its owner, where a server has several callers: the same value has a different mask for each."""
 
 
 def alignments(text: bytes) -> tuple[bytes, ...]:
-    """What of `text` shows in base64, wherever in a longer text it stands."""
+    """Returns the parts of `text` that base64 shows, for each alignment in a longer text."""
     pieces = []
     for before in range(3):
         whole = base64.b64encode(bytes(before) + text)

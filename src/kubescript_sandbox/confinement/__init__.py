@@ -1,1 +1,1 @@
-"""The steps by which a process gives up what it does not need: rlimits, namespaces, Landlock, seccomp."""
+"""The steps by which a process gives up everything it does not need: rlimits, namespaces, Landlock, seccomp."""

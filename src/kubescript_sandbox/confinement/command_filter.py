@@ -1,9 +1,9 @@
-"""The system calls that the process of a command line may make, whose program is not ours; every other call fails.
+"""The system calls allowed to a command line's process, whose program is not ours; every other call fails.
 
-The lists are what kubectl, a Go program with the C library's resolver, and openstackclient were seen to call (strace on
-x86-64, over the tests of command lines), with what aarch64 has in place of it. Landlock judges which files a call opens
-and which port it connects to. What Landlock does not judge is refused here: other protocols, memory that no limit
-counts, and calls that name another process.
+The lists contain the calls that kubectl, a Go program with the C library's resolver, and openstackclient made (strace
+on x86-64, during the tests of command lines), and their equivalents on aarch64. Landlock judges which files a call
+opens and which port it connects to. This filter refuses what Landlock does not judge: other protocols, memory that no
+limit counts, and calls that name another process.
 """
 
 from __future__ import annotations
@@ -30,77 +30,82 @@ _PLAIN_CALLS: Final = (
     "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "tgkill",
     # time and randomness
     "gettimeofday", "time", "nanosleep", "getrandom",
-    # what it is, and where
+    # its identity and its machine
     "getpid", "gettid", "getppid", "getpgrp", "getuid", "geteuid", "getgid", "getegid", "uname", "sysinfo", "getrusage",
     "getrlimit",
-    # files: names and sizes are open to all, and Landlock judges the rest
+    # files: names and sizes are visible to all, and Landlock judges the rest
     "open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "statfs", "fstatfs", "access", "faccessat",
     "faccessat2", "readlink", "readlinkat", "getcwd", "getdents64",
-    # descriptors that it has
+    # descriptors that it already has
     "read", "write", "readv", "writev", "pread64", "lseek", "close", "pipe", "pipe2", "poll", "ppoll", "select",
     "pselect6",
-    # sockets; how they are made and what is sent is below
+    # sockets; creating them and sending are below
     "connect", "shutdown", "getsockname", "getpeername", "recvfrom", "recvmsg",
 )  # fmt: skip
 _POLLER_CALLS: Final = ("eventfd2", "epoll_create", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait")
-"""What Go waits by. Attack: a watch of epoll is of a file and its number, and a file under many numbers has many: two
-million took 376 MiB that no limit counts, and all that the server's user may have. So no call here gives a file a
-second number: none that duplicates it, and none that copies the table of descriptors."""
+"""Go waits with epoll. Attack: a program gives a file many descriptors, each of which is a separate watch of epoll. Two
+million took 376 MiB that no limit counts, and all watches of the server's user. So no call here may give a file a
+second descriptor, neither by duplicating it nor by copying the table."""
 _CLOCK_CALLS: Final = ("clock_gettime", "clock_getres", "clock_nanosleep")
 _NEWEST: Final = 439
-"""faccessat2, the newest of these calls. From 424 on the numbers are the same everywhere."""
+"""faccessat2, the newest of these calls. From 424 on, the numbers are the same on all architectures."""
 _UNKNOWN_CALLS: Final = ("clone3", "openat2")
-"""Attack: their flags are in memory, where no filter sees them. The C library then does without them."""
+"""Attack: a program passes these calls forbidden flags in memory, where no filter sees them. The C library works
+without them."""
 
 _INT: Final = 0xFFFFFFFF
-"""The bits of an int: the kernel ignores those above."""
+"""The bits of an int: the kernel ignores the higher ones."""
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 
 _BY_ARGUMENT: Final = {
-    # descriptors and their flags. Attack: F_SETOWN and F_SETSIG, or FIOSETOWN, have the kernel signal another process.
+    # descriptors and their flags. Attack: with F_SETOWN and F_SETSIG, or FIOSETOWN, a program makes the kernel signal
+    # another process.
     "fcntl": (1, (1, 2, 3, 4)),
-    # Attack: CLOSE_RANGE_UNSHARE, and each thread has a table of descriptors, with a limit of its own.
+    # Attack: with CLOSE_RANGE_UNSHARE, each thread gets its own table of descriptors, each with its own limit.
     "close_range": (2, (0,)),
     # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, SIOCGIFNAME
     "ioctl": (1, (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x8910)),
-    # PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS. Attack: PR_SET_PDEATHSIG, and the process outlives the server.
+    # PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS. Attack: with PR_SET_PDEATHSIG, a program outlives the server.
     "prctl": (0, (15, 16, 39)),
     # ARCH_SET_FS
     "arch_prctl": (0, (0x1002,)),
-    # Attack: a processor limit of zero seconds ends any process of the same user. Zero names the caller.
+    # Attack: a program sets a processor limit of zero seconds for another process of its user, which ends it. Zero
+    # names the caller.
     "prlimit64": (0, (0,)),
     # SOL_SOCKET
     "getsockopt": (1, (1,)),
 }  # fmt: skip
-"""Calls that are allowed by one argument: which one, and its values."""
+"""Calls that are allowed only for some values of one argument: its index, and the values."""
 _SOCKET_OPTIONS: Final = (
-    # broadcast and keepalive; nodelay and the times of keepalive; v6only; the resolver's recverr
+    # broadcast and keepalive; nodelay and keepalive's times; v6only; the resolver's recverr
     (1, 6), (1, 9), (6, 1), (6, 4), (6, 5), (6, 6), (6, 18), (41, 26), (0, 11), (41, 25),
 )  # fmt: skip
-"""Level and name. Attack: TCP_ULP and TCP_FASTOPEN_CONNECT, which change what a socket does when it connects."""
+"""Level and name. Attack: TCP_ULP and TCP_FASTOPEN_CONNECT change what a socket does when it connects."""
 
 _MAP_PRIVATE: Final = 0x2
 _THREAD: Final = 0x100 | 0x200 | 0x400 | 0x800 | 0x10000 | 0x40000
 """The flags of clone(2) that make a thread: vm, fs, files, sighand, thread, sysvsem."""
 _THREAD_DETAILS: Final = 0x80000 | 0x100000 | 0x200000 | 0x400000
-"""What a thread may have besides: settls, parent_settid, child_cleartid, detached."""
+"""A thread's optional flags: settls, parent_settid, child_cleartid, detached."""
 
 _FAMILIES: Final = (2, 10)
 """IPv4 and IPv6."""
 _STREAMS: Final = {1: (0, 6)}
-"""TCP: kind of socket and protocols. Attack: MPTCP, SCTP and SMC are streams too, and Landlock judges TCP alone."""
+"""TCP: kind of socket and protocols. Attack: a program uses MPTCP, SCTP or SMC, which are streams too; Landlock judges
+TCP alone."""
 _DATAGRAMS: Final = {2: (0, 17)}
 """UDP, for the resolver."""
 _NETLINK: Final = 16
 _NETLINK_RAW: Final = 3
 _NETLINK_ROUTE: Final = 0
-"""By which openstackclient asks whether this machine has IPv6; others lead to other parts of the kernel."""
+"""openstackclient uses it to ask whether this machine has IPv6; the other protocols reach other parts of the kernel."""
 _NETLINK_ADDRESS: Final = 12
-"""Bytes of such an address. One of IPv4 or IPv6 is longer, and the kernel takes none that is cut."""
+"""Bytes of a netlink address. IPv4 and IPv6 addresses are longer, and the kernel does not accept shortened ones."""
 _SOCKET_FLAGS: Final = 0x800 | 0x80000
 """nonblock, cloexec"""
 _SEND_FLAGS: Final = 0x40 | 0x4000 | 0x8000
-"""dontwait, nosignal, more. Attack: MSG_FASTOPEN connects, and no rule about connections is asked."""
+"""dontwait, nosignal, more. Attack: with MSG_FASTOPEN, a program connects without any rule on connections being
+checked."""
 _AT_EMPTY_PATH: Final = 0x1000
 _EXECVEAT: Final = {"x86_64": 322, "aarch64": 281}
 
@@ -112,13 +117,14 @@ _RETURN_ENOSYS: Final = struct.pack("<HBBI", 0x06, 0, 0, 0x50000 | _ENOSYS)
 
 @dataclass(frozen=True)
 class Execution:
-    """The one program that a process becomes, by its descriptor. Attack: the program executes another one; and a thread
-    of its own that becomes one outlives the server, since only the first has a signal at its parent's death."""
+    """The one program that a process becomes, named by its descriptor. Attack: the program executes another one, or a
+    thread becomes another program and outlives the server, since only the first thread gets a signal at its parent's
+    death."""
 
     binary: int
     secrets: tuple[int, int] = field(default_factory=lambda: (secrets.randbits(32), secrets.randbits(32)), repr=False)
-    """The filter wants them above the two arguments that are ints, where the kernel ignores them. What is executed has
-    the memory of this process no more, and 64 bits are not guessed within its processor time."""
+    """The filter requires them above the two arguments that are ints, where the kernel ignores them. The executed
+    program no longer has this process's memory, and cannot guess 64 bits within its processor time."""
 
     @property
     def descriptor(self) -> int:
@@ -131,7 +137,7 @@ class Execution:
         return self.secrets[1] << 32 | _AT_EMPTY_PATH
 
     def run(self, words: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
-        """Become the program. Raises OSError."""
+        """Becomes the program. Raises OSError."""
         libc = ctypes.CDLL(None, use_errno=True)
         number = _EXECVEAT.get(os.uname().machine, -1)
         named = [f"{name}={value}" for name, value in environment.items()]
@@ -145,16 +151,16 @@ def _texts(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def install(execution: Execution | None = None) -> str:
-    """Install the filter, which cannot be undone; returns its size as a detail for the report. It lets this process
-    become one program, or none. Needs no_new_privs. Raises OSError when libseccomp is missing or the kernel has no
-    seccomp."""
+    """Installs the filter, which cannot be undone; returns its size as a detail for the report. The process may then
+    become one program, or none. Needs no_new_privs. Raises OSError when libseccomp or the kernel's seccomp is
+    missing."""
     seccomp.enforce(own(os.getpid(), execution))
     return seccomp.enforce(program(executes=execution is not None))
 
 
 @functools.cache
 def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
-    """Build the filter, as BPF. The fork server does so once."""
+    """Builds the filter, as BPF. The fork server does so once."""
     lib = seccomp.library()
     rules = seccomp.Filter(lib.ERRNO(seccomp.EPERM), architecture)
     for name in _PLAIN_CALLS:
@@ -167,7 +173,7 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
     for name in _CLOCK_CALLS:
         rules.add(lib.ALLOW, name, _has_only(lib, 0, seccomp.CLOCK_BITS))
     _add_memory_and_thread_rules(lib, rules)
-    if executes:  # a program by its descriptor; `own` says by which, and when
+    if executes:  # a program by its descriptor; `own` restricts it to one
         _add_socket_rules(lib, rules, _STREAMS)
         rules.add(lib.ALLOW, "execveat", _equals(lib, 4, _AT_EMPTY_PATH))
         for name in _POLLER_CALLS:
@@ -175,14 +181,14 @@ def program(*, executes: bool, architecture: str = "NATIVE") -> bytes:
     else:
         _add_socket_rules(lib, rules, {**_STREAMS, **_DATAGRAMS})
         _add_client_rules(lib, rules)
-    # A newer call is one that this kernel does not have: only then do libraries fall back to an older one.
+    # Calls newer than these seem unknown to the kernel: only then do libraries fall back to older ones.
     return _LOAD_NUMBER + _SKIP_UNLESS_GREATER + _RETURN_ENOSYS + rules.export()
 
 
 def own(pid: int, execution: Execution | None, architecture: str = "NATIVE") -> bytes:
-    """Build the filter, as BPF, that lets a process signal no threads but its own, and make no execution but this one.
-    Attack: before Linux 6.12 Landlock knows no signals, and `tgkill`, which Go needs, ends any process of the same
-    user."""
+    """Builds the filter, as BPF, that lets a process signal only its own threads, and execute only this program.
+    Attack: a program uses `tgkill`, which Go needs, to end any process of its user; Landlock restricts signals only
+    from Linux 6.12 on."""
     lib = seccomp.library()
     rules = seccomp.Filter(lib.ALLOW, architecture)
     refuse = lib.ERRNO(seccomp.EPERM)
@@ -194,13 +200,14 @@ def own(pid: int, execution: Execution | None, architecture: str = "NATIVE") -> 
 
 
 def _add_memory_and_thread_rules(lib: Any, rules: seccomp.Filter) -> None:
-    """Allow private memory, and threads. Attack: RLIMIT_DATA counts no pages that are shared or that grow down."""
+    """Allows private memory, and threads. Attack: a program maps shared pages or pages that grow down, which
+    RLIMIT_DATA does not count."""
     rules.add(lib.ALLOW, "mmap", lib.Arg(3, lib.MASKED_EQ, _LONG & ~seccomp.MAP_FLAGS, _MAP_PRIVATE))
     rules.add(lib.ALLOW, "clone", lib.Arg(0, lib.MASKED_EQ, _INT & ~_THREAD_DETAILS, _THREAD))
 
 
 def _add_socket_rules(lib: Any, rules: seccomp.Filter, kinds: Mapping[int, tuple[int, ...]]) -> None:
-    """Allow sockets of these kinds, their options, and messages to where they are connected."""
+    """Allows sockets of these kinds, their options, and messages to the address they are connected to."""
     for family in _FAMILIES:
         for kind, protocols in kinds.items():
             is_kind = lib.Arg(1, lib.MASKED_EQ, _INT & ~_SOCKET_FLAGS, kind)
@@ -213,7 +220,7 @@ def _add_socket_rules(lib: Any, rules: seccomp.Filter, kinds: Mapping[int, tuple
 
 
 def _add_client_rules(lib: Any, rules: seccomp.Filter) -> None:
-    """Allow the resolver's two questions in one call, and questions to NETLINK_ROUTE."""
+    """Allows the resolver's two questions in one call, and questions to NETLINK_ROUTE."""
     flags = _has_only(lib, 3, _SEND_FLAGS)
     rules.add(lib.ALLOW, "sendmmsg", flags)
     is_raw = lib.Arg(1, lib.MASKED_EQ, _INT & ~_SOCKET_FLAGS, _NETLINK_RAW)
@@ -223,10 +230,10 @@ def _add_client_rules(lib: Any, rules: seccomp.Filter) -> None:
 
 
 def _equals(lib: Any, at: int, value: int) -> Any:
-    """Return what compares an argument that is an int."""
+    """Returns a comparison of an argument that is an int."""
     return lib.Arg(at, lib.MASKED_EQ, _INT, value)
 
 
 def _has_only(lib: Any, at: int, flags: int) -> Any:
-    """Return what refuses an argument with any other flag than these."""
+    """Returns a comparison that fails for any flags other than these."""
     return lib.Arg(at, lib.MASKED_EQ, _INT & ~flags, 0)

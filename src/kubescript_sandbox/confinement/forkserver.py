@@ -1,9 +1,9 @@
-"""The fork server: the warm parent of confined processes. Forks them on request, reaps them, and holds no credential.
+"""The fork server: the warm parent of confined processes. It forks and reaps them on request, and holds no credential.
 
 The host (host/spawner.py) starts it with an empty environment and one descriptor: its end of a SOCK_SEQPACKET control
-socket. It reads messages from the host only, never a byte from a child. When the host has ended, the control socket
-reads empty; the fork server then kills its children and ends, so that no orphan is left even after `kill -9` of the
-host.
+socket. It reads messages from the host only, never a byte from a child. When the host has ended, reading the control
+socket returns nothing; the fork server then kills its children and ends, so that no orphan remains even after `kill -9`
+of the host.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from kubescript_sandbox.wire import control, protocol
 __all__ = ["Child", "serve"]
 
 Child = Callable[[int, lockdown.Confinement, tuple[protocol.Layer, ...]], NoReturn]
-"""What a child does with the descriptor of its socket. It applies the rest of the confinement itself."""
+"""Runs in a child, given its socket's descriptor. It applies the rest of the confinement itself."""
 
 
 def serve(descriptor: int, child: Child, steps: lockdown.Steps | None = None) -> NoReturn:
-    """Confine this process, which is warm, by these steps (those of workers by default), and fork children until the
-    host closes the control socket."""
+    """Confines this warm process by these steps (by default those of workers), and forks children until the host closes
+    the control socket."""
     link = socket.socket(fileno=descriptor)
     with contextlib.suppress(OSError):  # each child's own step reports a missing libseccomp
         seccomp.program(lockdown.WORKER_FD)
     server = _Server(link, child)
     server.confine(lockdown.SERVER_STEPS if steps is None else steps)
     gc.collect()
-    gc.freeze()  # otherwise the collector writes to pages that children share, and each write copies a page
+    gc.freeze()  # otherwise the collector writes to pages shared with children, and each write copies a page
     gc.disable()
     server.serve()
-    os._exit(0)  # nothing is left to be done, and to take the interpreter apart takes 20 ms
+    os._exit(0)  # nothing is left to do, and finalizing the interpreter takes 20 ms
 
 
 class _Server:
@@ -59,13 +59,13 @@ class _Server:
         self._decoder = msgspec.json.Decoder(control.Order)
 
     def confine(self, steps: lockdown.Steps) -> None:
-        """Lock this process down as far as it can still fork; its children inherit that. It cannot open files from
-        here on."""
+        """Locks this process down as far as it can still fork; its children inherit that. It can open no files from
+        then on."""
         confinement = lockdown.Confinement(os.getppid(), 0, 0)
         self._layers = lockdown.apply(steps, confinement)
 
     def serve(self) -> None:
-        """Handle requests until the host closes the control socket, then kill the children that are left."""
+        """Handles requests until the host closes the control socket, then kills the remaining children."""
         try:
             while self._handle_events():
                 pass
@@ -97,7 +97,8 @@ class _Server:
         try:
             pid = os.fork()
         except OSError as error:
-            # Attack: processes of this user up to its limit, which once ended the fork server and all its children.
+            # Attack: a script starts processes up to its user's limit, which once ended the fork server and all its
+            # children.
             os.close(descriptor)
             self._send(control.Refused(request.ticket, error.errno or 0))
             return
@@ -107,7 +108,8 @@ class _Server:
                 confinement = lockdown.Confinement(parent, address_space, request.cpu_seconds)
                 self._child(descriptor, confinement, self._layers)
             finally:
-                # Attack: an exception that went on would end the children in this copy of the list, which are alive.
+                # Attack: a child raises an exception that would go on to `serve`, whose copy of the list would end the
+                # living children.
                 os._exit(1)
         os.close(descriptor)
         pidfd = os.pidfd_open(pid)
@@ -131,7 +133,7 @@ class _Server:
         if descriptors:
             rights = array.array("i", descriptors)
             ancillary.append((socket.SOL_SOCKET, socket.SCM_RIGHTS, rights))
-        # The host has ended, perhaps with reports unread; the next read of the socket finds that out.
+        # The host has ended, perhaps with reports unread; the next read from the socket detects that.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self._link.sendmsg([payload], ancillary)
 

@@ -1,4 +1,4 @@
-"""Landlock: restricts this process by a ruleset that handles every right the kernel knows, and grants few or none.
+"""Landlock: restricts this process by a ruleset that handles every right the kernel supports, and grants few or none.
 
 Called by lockdown.py. Uses the kernel's interface (landlock(7)) directly: its system calls have the same numbers on
 every architecture.
@@ -19,7 +19,7 @@ __all__ = ["EXECUTE", "READ", "WRITE", "abi", "knows_ports", "restrict"]
 EXECUTE: Final = 1 << 0
 WRITE: Final = 1 << 1
 READ: Final = 1 << 2 | 1 << 3
-"""To read files and folders."""
+"""The right to read files and folders."""
 
 _READ_FOLDER: Final = 1 << 3
 _CREATE_RULESET: Final = 444
@@ -31,7 +31,7 @@ _FS_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 """Number of file-system rights (low bits) by ABI; later ABIs have those of 5."""
 _BIND: Final = 0b01
 _CONNECT: Final = 0b10
-"""To connect to a TCP port."""
+"""The right to connect to a TCP port."""
 _PATH_RULE: Final = 1
 _PORT_RULE: Final = 2
 _NET_ABI: Final = 4
@@ -53,22 +53,22 @@ class _PortRule(ctypes.Structure):
 
 @functools.cache
 def abi() -> int:
-    """Return the version of the kernel's Landlock ABI; 0 when it has none or has it switched off at boot."""
-    # Asked once: the filter of a command line's process forbids the question.
+    """Returns the version of the kernel's Landlock ABI; 0 when it has none or it was disabled at boot."""
+    # Asked once: the filter of a command line's process forbids the call.
     return max(0, int(_libc.syscall(_CREATE_RULESET, None, 0, _VERSION_FLAG)))
 
 
 def knows_ports() -> bool:
-    """Say whether the kernel's Landlock restricts connections."""
+    """Says whether the kernel's Landlock restricts connections."""
     return abi() >= _NET_ABI
 
 
 def restrict(paths: Mapping[str, int] = {}, connect: Sequence[int] | None = ()) -> str:
-    """Restrict this process; returns the ABI as a detail for the report. Needs no_new_privs. Raises OSError where
+    """Restricts this process; returns the ABI as a detail for the report. Needs no_new_privs. Raises OSError where
     Landlock is missing.
 
-    `paths` grants rights below a path; one that cannot be reached is left out. `connect` names the TCP ports that may
-    be connected to; None: all of them.
+    `paths` grants rights below a path; unreachable paths are left out. `connect` lists the TCP ports that may be
+    connected to; None: all of them.
     """
     version = abi()
     if version == 0:
@@ -90,12 +90,12 @@ def restrict(paths: Mapping[str, int] = {}, connect: Sequence[int] | None = ()) 
 
 
 def _allow_path(ruleset: int, path: str, rights: int) -> None:
-    # Nothing is granted for a path that this process cannot reach, and all else is forbidden all the same.
+    # A path that this process cannot reach needs no rule, since everything else is forbidden anyway.
     with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
             if not stat.S_ISDIR(os.fstat(parent).st_mode):
-                rights &= ~_READ_FOLDER  # no right of a file
+                rights &= ~_READ_FOLDER  # not a right of a file
             _add(ruleset, _PATH_RULE, _PathRule(rights, parent))
         finally:
             os.close(parent)
@@ -107,7 +107,7 @@ def _add(ruleset: int, kind: int, rule: ctypes.Structure) -> None:
 
 
 def _create(version: int, *, connects: bool) -> int:
-    """Create a ruleset; `connects` says that it handles connections to TCP ports."""
+    """Creates a ruleset; with `connects`, it also handles connections to TCP ports."""
     count = _FS_RIGHTS[min(version, 5)]
     handled = [(1 << count) - 1]
     if version >= _NET_ABI:

@@ -2,8 +2,8 @@
 
 The fork server applies `SERVER_STEPS` once, after its warm-up; all its children inherit them. Each worker applies
 `WORKER_STEPS` after its fork and before it reads a byte from the host. Every step yields a `Layer` that says whether it
-holds and, if not, why. The host decides what a missing layer means (`sandbox.strict`). This module runs on the
-untrusted side and imports nothing of the host's.
+is active and, if not, why. The host decides what a missing layer means (`sandbox.strict`). This module runs on the
+untrusted side and imports nothing from the host.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ __all__ = [
 ]  # fmt: skip
 
 WORKER_FD: Final = 3
-"""The only descriptor a worker has: its socket to the host."""
+"""The only descriptor of a worker: its socket to the host."""
 
 NOBODY: Final = 65534
 
 _SIOCSIFFLAGS: Final = 0x8914
 _IFF_UP: Final = 0x1
 _MAX_FILES: Final = 64
-"""Descriptors of a command line's process: the proxy takes 32 connections. 32 pollers of 32 files are 1,024 watches, of
-which a user has a million on a machine of 5 GiB."""
+"""Descriptors of a command line's process: the proxy accepts 32 connections. 32 pollers of 32 files are 1,024 watches,
+of which a user has a million on a machine with 5 GiB."""
 _MAX_THREADS: Final = 64
-"""Of a command line's process: `oc` has some twenty. At the lowest priority so many weigh less than one of the host."""
+"""Threads of a command line's process: `oc` has about twenty. At the lowest priority, this many weigh less than one of
+the host's."""
 _LOWEST_PRIORITY: Final = 19
 _MAX_STACK: Final = 8 << 20
 """Bytes of a command line's first stack, which no other limit counts."""
 _RESERVED: Final = 1536 << 20
-"""Bytes of address space that a program may reserve beyond what it writes to. Go needs 800 MiB, and 8 MiB for each
-stack of the C library's. Attack: pages that are written and then write-protected, or mapped over a reservation, are no
-data to the kernel; this is the most of them that the host finds (commands/confined_process.py)."""
+"""Bytes of address space that a program may reserve beyond what it writes to. Go needs 800 MiB, and the C library 8 MiB
+for each stack. Attack: a program write-protects pages after writing them, or maps them over a reservation; the kernel
+does not count these as data. This is the most of them that the host measures (commands/confined_process.py)."""
 _OWN_USERS: Final = 0x70000000
-"""The first of the user ids that no system gives away (systemd's table of them), more than there are processes."""
+"""The first of the user ids that no system assigns (systemd's table of them), more than there can be processes."""
 
 _CLONE_NEWUSER: Final = 0x10000000
 _CLONE_NEWIPC: Final = 0x08000000
@@ -62,7 +63,7 @@ _PR_SET_NO_NEW_PRIVS: Final = 38
 _LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
 _LANDLOCK_SCOPES: Final = 6
 _COUNTS_BY_NAMESPACE: Final = 2
-"""The ABI of Landlock in Linux 5.19."""
+"""Landlock's ABI in Linux 5.19."""
 _DESCRIPTORS_WITHOUT_LIMIT: Final = 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -75,19 +76,19 @@ class Confinement:
     parent: int
     """Process id of the fork server, which must still be the parent when the death signal is armed."""
     address_space: int
-    """Bytes of address space, including those that the warm process maps already."""
+    """Bytes of address space, including those that the warm process already maps."""
     cpu_seconds: int
-    """Processor time after which the kernel kills the worker, should the host fail to."""
+    """Processor time after which the kernel kills the worker, in case the host fails to."""
 
 
 Step = Callable[[Confinement], str]
 """Applies one step and returns a detail for the report. Raises OSError when the kernel refuses."""
 Steps = tuple[tuple[str, Step], ...]
-"""Steps in their order, each with its name."""
+"""Steps in order, each with its name."""
 
 
 def apply(steps: Steps, confinement: Confinement) -> tuple[protocol.Layer, ...]:
-    """Apply `steps` in order. A step that the kernel refuses is reported as inactive, with the kernel's reason."""
+    """Applies `steps` in order. A step that the kernel refuses is reported as inactive, with the kernel's reason."""
     layers = []
     for name, step in steps:
         try:
@@ -113,15 +114,15 @@ def _prctl(option: int, value: int, what: str) -> None:
 
 
 def _environment(_: Confinement) -> str:
-    """Clear all environment variables: they hold tokens, proxies and paths."""
-    # The process is started without any; this step holds even if a caller forgets that.
+    """Clears all environment variables: they may contain tokens, proxies and paths."""
+    # The process is started without any; this step also protects against callers that forget that.
     os.environ.clear()
     return ""
 
 
 def _network(_: Confinement) -> str:
-    """Enter a network namespace whose only interface is a loopback that is down. A process without privilege enters a
-    new user namespace too."""
+    """Enters a network namespace whose only interface is a loopback that is down. An unprivileged process also enters a
+    new user namespace."""
     flags = _CLONE_NEWNET | _CLONE_NEWIPC
     if _libc.unshare(flags) == 0:
         return "own network and ipc namespaces"
@@ -130,13 +131,13 @@ def _network(_: Confinement) -> str:
 
 
 def _oom_score(_: Confinement) -> str:
-    """Make the kernel kill a worker before the host when memory runs out."""
+    """Makes the kernel kill a worker before the host when memory runs out."""
     Path("/proc/self/oom_score_adj").write_text("1000")
     return ""
 
 
 def adopt_socket(descriptor: int) -> socket.socket:
-    """Move the worker's socket to WORKER_FD and wrap it."""
+    """Moves the worker's socket to WORKER_FD and wraps it."""
     # Called before the lockdown, which refuses the system calls that wrapping a descriptor needs.
     if descriptor != WORKER_FD:
         os.dup2(descriptor, WORKER_FD, inheritable=False)
@@ -144,10 +145,12 @@ def adopt_socket(descriptor: int) -> socket.socket:
 
 
 def _descriptors(_: Confinement) -> str:
-    """Close every descriptor but the socket, including stdin, stdout and stderr: none may lead to a file or a peer."""
+    """Closes every descriptor except the socket, including stdin, stdout and stderr: none may lead to a file or a
+    peer."""
     os.closerange(0, WORKER_FD)
     os.closerange(WORKER_FD + 1, _max_descriptor())
-    # Python itself writes warnings there, and what a generator raises when it is freed: the filter would kill it.
+    # Python itself writes warnings and exceptions of freed generators there, for which the filter would kill the
+    # worker.
     sys.stdin = sys.stdout = sys.stderr = None
     return ""
 
@@ -160,11 +163,11 @@ def _max_descriptor() -> int:
 
 
 def _identity(_: Confinement) -> str:
-    """Change root to nobody."""
+    """Changes root to nobody."""
     # Root is exempt from several rlimits and may signal any process.
     if os.geteuid() != 0:
         return f"already uid {os.geteuid()}"
-    with contextlib.suppress(PermissionError):  # a user namespace may forbid it; there are no groups to keep then
+    with contextlib.suppress(PermissionError):  # a user namespace may forbid it; then there are no groups to drop
         os.setgroups([])
     os.setresgid(NOBODY, NOBODY, NOBODY)
     os.setresuid(NOBODY, NOBODY, NOBODY)
@@ -172,7 +175,7 @@ def _identity(_: Confinement) -> str:
 
 
 def _capabilities(_: Confinement) -> str:
-    """Drop all capabilities, including those that a new user namespace grants over itself."""
+    """Drops all capabilities, including those that a new user namespace grants over itself."""
     header = (ctypes.c_uint32 * 2)(_LINUX_CAPABILITY_VERSION_3, 0)
     none = (ctypes.c_uint32 * 6)()
     _check(_libc.capset(header, none), "capset")
@@ -180,22 +183,22 @@ def _capabilities(_: Confinement) -> str:
 
 
 def _parent_death(confinement: Confinement) -> str:
-    """Make the worker die with the fork server, which dies with the host."""
+    """Makes the worker die with the fork server, which dies with the host."""
     # Armed after the change of uid, which would disarm it.
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, "PR_SET_PDEATHSIG")
     if os.getppid() != confinement.parent:
-        os._exit(1)  # the parent died between fork and here, so its signal will never come
+        os._exit(1)  # the parent died between the fork and here, so its signal will never come
     return ""
 
 
 def _not_dumpable(_: Confinement) -> str:
-    """Forbid core files, and ptrace and /proc/PID/mem to processes of the same user."""
+    """Forbids core files, and ptrace and /proc/PID/mem to processes of the same user."""
     _prctl(_PR_SET_DUMPABLE, 0, "PR_SET_DUMPABLE")
     return ""
 
 
 def _rlimits(confinement: Confinement) -> str:
-    """Set limits that the kernel enforces even if the host is slow: memory, processor, files, processes, core."""
+    """Sets limits that the kernel enforces even if the host is slow: memory, processor, files, processes, core."""
     fixed = {
         resource.RLIMIT_AS: confinement.address_space,
         resource.RLIMIT_CPU: confinement.cpu_seconds,
@@ -214,33 +217,33 @@ def _rlimits(confinement: Confinement) -> str:
 
 
 def address_space() -> int:
-    """Return the bytes of address space that this process maps now."""
+    """Returns the bytes of address space that this process maps now."""
     fields = Path("/proc/self/statm").read_text().split()
     pages = int(fields[0])
     return pages * resource.getpagesize()
 
 
 def _no_new_privs(_: Confinement) -> str:
-    """Keep set-uid programs from raising privileges. Landlock and seccomp require this of an unprivileged process."""
+    """Keeps set-uid programs from raising privileges. Landlock and seccomp require this of an unprivileged process."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1, "PR_SET_NO_NEW_PRIVS")
     return ""
 
 
 def _landlock(_: Confinement) -> str:
-    """Forbid opening files, binding or connecting TCP ports, and signals to the outside: a ruleset without a rule."""
+    """Forbids opening files, binding or connecting TCP ports, and signals to the outside: a ruleset without a rule."""
     return landlock.restrict()
 
 
 def _scope(_: Confinement) -> str:
-    """Forbid signals to the fork server and to other workers."""
-    # They share one Landlock domain, so the worker enters a domain of its own inside it.
+    """Forbids signals to the fork server and to other workers."""
+    # They share one Landlock domain, so the worker enters another domain inside it.
     if landlock.abi() < _LANDLOCK_SCOPES:
         raise OSError("Landlock restricts signals from Linux 6.12 on; until then seccomp alone does")
     return landlock.restrict()
 
 
 def _seccomp(_: Confinement) -> str:
-    """Allow only the system calls that a running interpreter needs; any other kills the worker."""
+    """Allows only the system calls that a running interpreter needs; any other kills the worker."""
     return seccomp.install(WORKER_FD)
 
 
@@ -248,8 +251,8 @@ def _seccomp(_: Confinement) -> str:
 
 
 def _loopback(confinement: Confinement) -> str:
-    """Enter a network namespace of this process alone, and raise its loopback: nothing is reached but what listens in
-    there."""
+    """Enters a network namespace for this process alone, and brings its loopback up: only servers in the namespace can
+    be reached."""
     detail = _network(confinement)
     with socket.socket() as any_socket:
         fcntl.ioctl(any_socket, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
@@ -257,8 +260,8 @@ def _loopback(confinement: Confinement) -> str:
 
 
 def _own_user(confinement: Confinement) -> str:
-    """Change root to a user that no other process has. Attack: one command line changes the limits of another, which
-    ends it, reads its memory, or takes the threads that a user may have."""
+    """Changes root to a user that no other process has. Attack: one command line changes another one's limits, which
+    ends it, reads its memory, or uses up the threads that a user may have."""
     if os.geteuid() != 0:
         return _identity(confinement)
     user = _OWN_USERS + os.getpid()
@@ -273,8 +276,9 @@ def _own_user(confinement: Confinement) -> str:
 
 
 def _priority(_: Confinement) -> str:
-    """Take the lowest priority, in a session of its own: kernels that group processes by session share the processor
-    among these. Attack: a processor for each thread, and none for the host or another command line."""
+    """Takes the lowest priority, in a new session: kernels that group processes by session share the processor among
+    sessions. Attack: a program keeps a processor busy with each thread, and leaves none for the host or another command
+    line."""
     if os.getsid(0) != os.getpid():
         os.setsid()
     os.setpriority(os.PRIO_PROCESS, 0, _LOWEST_PRIORITY)
@@ -282,12 +286,12 @@ def _priority(_: Confinement) -> str:
 
 
 def _threads(_: Confinement) -> str:
-    """Limit threads. The kernel counts those of a user, apart in each user namespace, so that a process which shares
+    """Limits threads. The kernel counts a user's threads separately in each user namespace, so a process that shares
     its user enters one."""
     if os.geteuid() != _OWN_USERS + os.getpid():
         if landlock.abi() < _COUNTS_BY_NAMESPACE:
             raise OSError("Linux counts threads by user namespace from 5.14 on, surely where Landlock's ABI is 2")
-        # One whose users are not mapped is that of _network: a process enters no second one from there.
+        # An unmapped namespace is the one that `_network` made: a process cannot enter a second one from there.
         if Path("/proc/self/uid_map").read_text():
             _check(_libc.unshare(_CLONE_NEWUSER), "unshare")
     resource.setrlimit(resource.RLIMIT_NPROC, (_MAX_THREADS, _MAX_THREADS))
@@ -295,8 +299,8 @@ def _threads(_: Confinement) -> str:
 
 
 def _limits(confinement: Confinement, *, executes: bool) -> str:
-    """Set limits on memory, processor, files and core. A Go program reserves address space that it never uses, so that
-    it is told the limit on what it may write to."""
+    """Sets limits on memory, processor, files and core. A Go program reserves address space that it never uses, so its
+    limit is on the memory that it may write to."""
     memory = {resource.RLIMIT_AS: confinement.address_space}
     if executes:
         reserved = _RESERVED + confinement.address_space
@@ -318,7 +322,7 @@ def _limits(confinement: Confinement, *, executes: bool) -> str:
 
 
 def program_steps(paths: Mapping[str, int], port: int, execution: command_filter.Execution) -> Steps:
-    """Return the steps of a process that becomes another program: it reaches these paths and this port."""
+    """Returns the steps of a process that becomes another program, which can reach these paths and this port."""
     return (
         ("rlimits", functools.partial(_limits, executes=True)),
         ("priority", _priority),
@@ -333,9 +337,9 @@ def program_steps(paths: Mapping[str, int], port: int, execution: command_filter
 
 
 def client_steps(paths: Mapping[str, int], ports: Sequence[int] | None = None) -> Steps:
-    """Return the steps of a process that is a client of services elsewhere: it reads these paths, and connects to these
-    ports; None: to all."""
-    # It stays the user that it is, who may read Python's own files; a capability it has none.
+    """Returns the steps of a client of external services: it reads these paths, and connects to these ports; None: to
+    all."""
+    # It keeps its user, who may read Python's own files, but has no capabilities.
     return (
         ("rlimits", functools.partial(_limits, executes=False)),
         ("priority", _priority),

@@ -1,5 +1,5 @@
-"""The system calls that a locked-down worker may make; every other call kills it. And what builds and installs any
-filter: `command_filter` uses it for the processes of command lines.
+"""The system calls that a locked-down worker may make; every other call kills it. Also builds and installs the filters
+that `command_filter` defines for the processes of command lines.
 
 The fork server builds the filter once with libseccomp (through pyseccomp), and each worker installs the finished BPF
 program. libseccomp resolves names for the machine it runs on, so aarch64 gets its own numbers. A call through another
@@ -24,20 +24,20 @@ _PROT_EXEC: Final = 0x4
 _MAP_PRIVATE: Final = 0x02
 _MAP_ANONYMOUS: Final = 0x20
 MAP_FLAGS: Final = 0x10 | 0x20 | 0x800 | 0x1000 | 0x4000 | 0x8000 | 0x10000 | 0x20000 | 0x100000
-"""fixed, anonymous, denywrite, executable, noreserve, populate, nonblock, stack, fixed_noreplace. Attack: huge pages,
-of which the machine has a pool."""
+"""fixed, anonymous, denywrite, executable, noreserve, populate, nonblock, stack, fixed_noreplace. Attack: a worker maps
+huge pages, which the machine takes from a shared pool."""
 _ALL_BITS_OF_LONG: Final = 0xFFFFFFFFFFFFFFFF
 _SOCKET_CALLS: Final = ("read", "write")
 """Allowed on the worker's own socket only."""
 _PLAIN_MESSAGES: Final = ("recvfrom", "sendto")
-"""Likewise, without flags and without an address. Attack: out-of-band data (MSG_OOB). `sendmsg` and `recvmsg`, which
-pass descriptors and credentials along, are not allowed, since a filter cannot look into a message."""
+"""Likewise, but without flags or an address. Attack: a worker sends out-of-band data (MSG_OOB). `sendmsg` and
+`recvmsg`, which pass descriptors and credentials along, are not allowed, since a filter cannot look into a message."""
 _ALL_BITS_OF_INT: Final = 0xFFFFFFFF
 
 _PLAIN_CALLS: Final = (
     # memory the interpreter frees or moves; growing it is below, with arguments checked
     "brk", "munmap", "mremap", "madvise",
-    # locks, time, randomness: dict, time and random; clocks are below
+    # locks, time, randomness: for dict, time and random; clocks are below
     "futex", "sched_yield", "gettimeofday", "time", "getrandom",
     # signals: a worker can send none, but the interpreter's own handlers must return
     "rt_sigreturn", "rt_sigprocmask", "sigaltstack", "restart_syscall",
@@ -46,8 +46,8 @@ _PLAIN_CALLS: Final = (
 
 _CLOCK_CALLS: Final = ("clock_gettime", "clock_getres")
 CLOCK_BITS: Final = 0xF
-"""Of the machine's clocks and the caller's own. Attack: a clock of another process is named by its inverted number, and
-tells that it is there and how long it has computed."""
+"""Bits of the machine's clocks and the caller's own. Attack: a worker names another process's clock by its inverted
+process id, and learns that it exists and how long it has computed."""
 
 _REFUSED_CALLS: Final = (
     # Library code makes these calls in good faith (a late import, a locale, a terminal size): an OSError explains more
@@ -69,13 +69,13 @@ class _SockFprog(ctypes.Structure):
 
 
 def install(descriptor: int) -> str:
-    """Install the filter, which cannot be undone; returns its size as a detail for the report. Needs no_new_privs.
-    Raises OSError when libseccomp is missing or the kernel has no seccomp."""
+    """Installs the filter, which cannot be undone; returns its size as a detail for the report. Needs no_new_privs.
+    Raises OSError when libseccomp or the kernel's seccomp is missing."""
     return enforce(program(descriptor))
 
 
 def enforce(code: bytes) -> str:
-    """Install a finished filter, as `install` does."""
+    """Installs a finished filter, as `install` does."""
     count = len(code) // _INSTRUCTION_BYTES
     buffer = ctypes.create_string_buffer(code, len(code))
     filter_ = _SockFprog(count, ctypes.addressof(buffer))
@@ -88,11 +88,11 @@ def enforce(code: bytes) -> str:
 
 
 class Filter:
-    """A filter that is being built."""
+    """A filter under construction."""
 
     def __init__(self, default: int, architecture: str = "NATIVE") -> None:
-        """`default` answers the calls without a rule. `architecture` is libseccomp's name of another machine: the tests
-        read which filter would be installed there."""
+        """`default` answers calls without a rule. `architecture` is libseccomp's name of another machine, so that tests
+        can read its filter."""
         self._lib = library()
         self._rules = self._lib.SyscallFilter(defaction=default)
         self._rules.set_attr(self._lib.Attr.ACT_BADARCH, self._lib.KILL_PROCESS)
@@ -102,13 +102,14 @@ class Filter:
             self._rules.remove_arch(self._lib.Arch.NATIVE)
 
     def add(self, action: int, name: str, *arguments: Any) -> None:
-        """Add one rule. A name that this architecture or this libseccomp does not know needs none."""
+        """Adds one rule. A name unknown to this architecture or this libseccomp is skipped."""
         if self._lib.resolve_syscall(self._arch, name) >= 0:
             self._rules.add_rule(action, name, *arguments)
 
     def export(self) -> bytes:
-        """Return the filter as BPF."""
-        # By a pipe, which holds 64 KiB: a root may be read-only, and a limit on files counts those in memory too.
+        """Returns the filter as BPF."""
+        # Through a pipe, which holds 64 KiB: the root may be read-only, and the limit on file size applies to files in
+        # memory too.
         reader, writer = os.pipe2(os.O_CLOEXEC)
         with os.fdopen(reader, "rb") as source:
             with os.fdopen(writer, "wb") as sink:
@@ -118,7 +119,7 @@ class Filter:
 
 @functools.cache
 def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
-    """Build the filter, as BPF, for a worker whose socket is `descriptor`. The fork server does so once."""
+    """Builds the filter, as BPF, for a worker whose socket is `descriptor`. The fork server does so once."""
     lib = library()
     rules = Filter(lib.KILL_PROCESS, architecture)
     for name in _PLAIN_CALLS:
@@ -141,7 +142,8 @@ def program(descriptor: int, architecture: str = "NATIVE") -> bytes:
 
 
 def _add_memory_rules(lib: Any, rules: Filter) -> None:
-    """Allow memory that is private, anonymous and not executable. Attack: machine code written into a new page."""
+    """Allows memory that is private, anonymous and not executable. Attack: a worker writes machine code into a new
+    page."""
     not_executable = lib.Arg(2, lib.MASKED_EQ, _PROT_EXEC, 0)
     others = _ALL_BITS_OF_LONG & ~MAP_FLAGS | _MAP_ANONYMOUS
     private_anonymous = lib.Arg(3, lib.MASKED_EQ, others, _MAP_PRIVATE | _MAP_ANONYMOUS)
@@ -150,20 +152,20 @@ def _add_memory_rules(lib: Any, rules: Filter) -> None:
 
 
 def library() -> Any:
-    """Return pyseccomp. Raises OSError where libseccomp is missing."""
+    """Returns pyseccomp. Raises OSError where libseccomp is missing."""
     try:
         with _find_by_name():
             import pyseccomp
     except (ImportError, RuntimeError, OSError):
-        # Why is not said: after the fork nothing can be read any more, and that would be named as the reason.
+        # No cause is given: after the fork no file can be read, and that would be reported as the cause.
         raise OSError("libseccomp is missing") from None
     return pyseccomp
 
 
 @contextlib.contextmanager
 def _find_by_name() -> Iterator[None]:
-    """Within it, `find_library` knows the two libraries that pyseccomp looks for when it is imported."""
-    # It runs ldconfig for each of them otherwise, and a compiler where that fails: 20 ms of a fork server's start.
+    """Makes `find_library` find the two libraries that pyseccomp needs, while it is imported."""
+    # Otherwise it runs ldconfig for each of them, and a compiler where that fails: 20 ms of a fork server's start.
     search = ctypes.util.find_library
 
     def find(name: str) -> str | None:

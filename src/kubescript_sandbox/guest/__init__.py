@@ -1,1 +1,1 @@
-"""The untrusted side: the process that runs one script, and the fork server that it comes from."""
+"""The untrusted side: the process that runs one script, and the fork server that forks it."""

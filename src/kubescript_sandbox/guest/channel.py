@@ -21,7 +21,7 @@ __all__ = ["Channel", "Exchange", "Left"]
 
 _FLUSH_BYTES: Final = 32 * protocol.KIB
 _DROPPED_FACTOR: Final = 64
-"""How many times the output limit a script may print in vain before it is ended."""
+"""Multiple of the output limit that a script may print in vain before it is ended."""
 _PROGRESS_CHARACTERS: Final = 200
 _REPLY_TYPES: Final = frozenset({protocol.FrameType.REPLY})
 _BODY_TYPES: Final = frozenset({protocol.FrameType.BODY, protocol.FrameType.END})
@@ -37,15 +37,15 @@ class Left:
     response_bytes: int
     output_bytes: int
     unsent: int = 0
-    """Calls beyond the first of these, which were refused here."""
+    """Calls beyond the limit, which were refused here."""
 
 
 class Channel:
-    """Sends and receives the frames of one script. A script cannot reach its underscore attributes; if it could, they
-    lead to the socket only."""
+    """Sends and receives one script's frames. A script cannot reach its underscore attributes; even if it could, they
+    lead only to the socket."""
 
     def __init__(self, frames: framing.FrameSocket, reply: type[Any]) -> None:
-        """`reply` is what the head of an answer is decoded into."""
+        """`reply` is the type of an answer's head."""
         self._frames = frames
         self._reply = reply
         self._left = Left(0, 0, 0)
@@ -64,11 +64,11 @@ class Channel:
         return self._left
 
     def ready(self, ready: protocol.Ready) -> None:
-        """Send the first frame: this worker is locked down and waits for its script."""
+        """Sends the first frame: this worker is locked down and waits for its script."""
         self._frames.send_message(protocol.FrameType.READY, ready)
 
     def start(self) -> protocol.Start:
-        """Wait for the script."""
+        """Waits for the script."""
         _, payload = self._frames.receive(frozenset({protocol.FrameType.START}))
         start = msgspec.json.decode(payload, type=protocol.Start)
         self._output_bytes = start.output_bytes
@@ -76,11 +76,11 @@ class Channel:
         return start
 
     def print(self, *values: object, sep: str = " ", end: str = "\n") -> None:
-        """Queue what a script printed. Drops what exceeds the output limit. Raises LimitExceeded when a script prints
-        without end."""
+        """Queues a script's output, and drops the part beyond the output limit. Raises LimitExceeded when a script
+        keeps printing."""
         text = sep.join(map(str, values)) + end
         data = text.encode("utf-8", "replace")
-        # The script goes on without its prints: its result is worth more than they are.
+        # The script continues without its prints: its result is worth more.
         accepted = data[: self._left.output_bytes]
         self._left.output_bytes -= len(accepted)
         self._dropped += len(data) - len(accepted)
@@ -95,13 +95,13 @@ class Channel:
             raise faults.LimitExceeded(message, "limit.output")
 
     def progress(self, done: float, total: float | None, text: str) -> None:
-        """Tell the client how far the script is."""
+        """Reports the script's progress to the client."""
         self._flush()
         progress = protocol.Progress(done, total, text[:_PROGRESS_CHARACTERS])
         self._frames.send_message(protocol.FrameType.PROGRESS, progress)
 
     def call(self, call: Any) -> Exchange:
-        """Send one request; returns when the head of its answer has arrived. Reads earlier answers first."""
+        """Sends one request; returns when the head of its answer has arrived. Reads earlier answers first."""
         self._take_turn()
         self._frames.send_message(protocol.FrameType.CALL, call)
         exchange = self._expect(call)
@@ -109,21 +109,21 @@ class Channel:
         return exchange
 
     def batch(self, calls: Sequence[Any]) -> list[Exchange]:
-        """Send several requests, which the host makes at the same time; returns before any answer has arrived."""
+        """Sends several requests, which the host makes at the same time; returns before any answer has arrived."""
         self._take_turn()
         batch = protocol.Batch(tuple(calls))
         self._frames.send_message(protocol.FrameType.BATCH, batch)
         return [self._expect(call) for call in calls]
 
     def finish(self, done: protocol.Done) -> None:
-        """Send the one closing frame, then wait to be killed."""
+        """Sends the one closing frame, then waits to be killed."""
         for exchange in self._incoming:
             exchange.stop()
         self._take_turn()
         done = msgspec.structs.replace(done, dropped_bytes=self._dropped, unsent=self._left.unsent)
         self._frames.send_message(protocol.FrameType.DONE, done)
         with contextlib.suppress(protocol.ProtocolError, OSError):
-            self._frames.receive(frozenset())  # the host first reads from the kernel what this process used
+            self._frames.receive(frozenset())  # the host first reads this process's usage from the kernel
 
     def decode_reply(self, payload: bytes) -> Any:
         """Returns the head of an answer."""
@@ -137,7 +137,7 @@ class Channel:
         return exchange
 
     def _more(self, stream: Exchange) -> None:
-        """Ask for the next piece of a stream and wait for it."""
+        """Requests the next piece of a stream and waits for it."""
         self._take_turn()
         more = protocol.More(stream.number)
         self._frames.send_message(protocol.FrameType.MORE, more)
@@ -145,7 +145,7 @@ class Channel:
         self._advance()
 
     def _advance(self) -> None:
-        """Receive one frame of the first answer that is incoming."""
+        """Receives one frame of the first outstanding answer."""
         exchange = self._incoming[0]
         allowed = _BODY_TYPES if exchange.has_reply else _REPLY_TYPES
         frame_type, payload = self._frames.receive(allowed)
@@ -160,8 +160,8 @@ class Channel:
         self._frames.send_message(protocol.FrameType.STOP, stop)
 
     def _take_turn(self) -> None:
-        """Send what was printed and receive all incoming answers."""
-        # The host reads the frame of a new turn only when it has sent the answers of the last one.
+        """Sends the queued output and receives all outstanding answers."""
+        # The host reads a new turn's frame only when it has sent the answers of the last one.
         self._flush()
         while self._incoming:
             self._advance()
@@ -177,7 +177,7 @@ class Channel:
 
 
 class Exchange:
-    """The answer to one call: its head, and the parts of its body that have arrived."""
+    """The answer to one call: its head, and the arrived parts of its body."""
 
     def __init__(self, channel: Channel, number: int, *, streams: bool) -> None:
         self._channel = channel
@@ -203,7 +203,7 @@ class Exchange:
         return self._reply
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the bytes of the body in order, once. Raises ProtocolFault when the answer broke off before its end."""
+        """Yields the bytes of the body in order, once. Raises ProtocolFault when the answer broke off."""
         while True:
             while self._buffered:
                 yield self._buffered.popleft()
@@ -217,7 +217,7 @@ class Exchange:
             raise faults.ProtocolFault(self._fault)
 
     def stop(self) -> None:
-        """Discard the rest of the body. May be called any number of times."""
+        """Discards the rest of the body. May be called any number of times."""
         self._buffered.clear()
         if not self._ended and not self._stopped:
             self._stopped = True
@@ -225,7 +225,7 @@ class Exchange:
             self._ended = self._streams  # the host closes a stream without another frame
 
     def receive(self, frame_type: protocol.FrameType, payload: bytes) -> bool:
-        """Take in a frame of this answer; returns True when no further one follows without a request."""
+        """Takes a frame of this answer; returns True when no more follow without a request."""
         if frame_type is protocol.FrameType.REPLY:
             self._reply = self._channel.decode_reply(payload)
             self._ended = self._streams and self._reply.fault is not None

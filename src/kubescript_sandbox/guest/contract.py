@@ -1,4 +1,5 @@
-"""What a guest is: the part of a worker that says what scripts see, how they call out and how their values are written.
+"""The interface of a guest: the part of a worker that defines the scripts' world, their calls and how values are
+written.
 
 The sandbox runs scripts of any guest. A fork server loads one by the name of its module, which has a `GUEST`.
 """
@@ -18,7 +19,7 @@ __all__ = ["Guest", "Rehearsal", "Session"]
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """A script whose frames a worker exchanges before the real one: what the first of each kind costs is paid then."""
+    """A script whose frames a worker exchanges before the real one, to pay first-use costs in advance."""
 
     script: str
     parameters: msgspec.Struct
@@ -28,28 +29,28 @@ class Rehearsal:
 
 
 class Session(Protocol):
-    """One script's world, made ahead of time in a spare worker."""
+    """One script's world, prepared in a spare worker."""
 
     def begin(self, start: protocol.Start) -> dict[str, object]:
-        """Returns the global names of the script."""
+        """Returns the script's global names."""
 
     def complete(self) -> None:
-        """Does what the script has begun and not waited for."""
+        """Finishes what the script has begun and not waited for."""
 
     def report(self) -> msgspec.Struct:
-        """Returns what the host is told besides, when the script has ended."""
+        """Returns the guest's report to the host, when the script has ended."""
 
 
 class Guest(Protocol):
-    """A program that runs scripts in a worker. Its fork server calls `warm` once, each worker `open`."""
+    """A program that runs scripts in a worker. Its fork server calls `warm` once, each worker calls `open`."""
 
     @property
     def reply(self) -> type[Any]:
-        """What the head of an answer is decoded into, a msgspec Struct that is a `protocol.Reply`."""
+        """The type of an answer's head, a msgspec Struct that is a `protocol.Reply`."""
 
     @property
     def rehearsal(self) -> Rehearsal:
-        """The frames that are exchanged to warm up."""
+        """The frames exchanged for the warm-up."""
 
     def warm(self) -> None:
         """Loads everything that scripts may use: after the lockdown no file can be opened."""
@@ -61,4 +62,4 @@ class Guest(Protocol):
         """Returns a script's value as JSON text."""
 
     def explain(self, error: BaseException) -> protocol.Failure | None:
-        """Returns what is said of an error that the guest explains by itself; None for any other."""
+        """Returns the guest's own explanation of an error; None when it has none."""

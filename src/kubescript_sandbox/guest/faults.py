@@ -1,4 +1,4 @@
-"""Exceptions by which a worker tells its script that the host has ended something."""
+"""Exceptions with which a worker notifies its script that the host has ended something."""
 
 from __future__ import annotations
 

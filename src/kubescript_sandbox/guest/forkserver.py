@@ -1,6 +1,6 @@
-"""The fork server of workers. It imports what scripts need and nothing that ever holds a credential.
+"""The fork server of workers. It imports what scripts need, and nothing that ever holds a credential.
 
-The host starts it before it reads any setting or kubeconfig. See confinement/forkserver.py for what it does.
+The host starts it before it reads any setting or kubeconfig. confinement/forkserver.py implements it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ __all__ = ["load", "main"]
 
 
 def main(guest: contract.Guest, prepare: worker_main.Prepare = worker_main.prepare) -> None:
-    """Warms up, confines this process, serves. The last argument of the program is the control socket's descriptor.
+    """Warms up, confines this process, and serves. The program's last argument is the control socket's descriptor.
 
-    `prepare` returns what a worker does with its script; the security tests pass one that runs scripts without
-    RestrictedPython, as if it had fallen.
+    `prepare` returns the function that runs a worker's script; the security tests pass one that runs scripts without
+    RestrictedPython, as if the worker had been taken over.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     worker_main.warm(guest)

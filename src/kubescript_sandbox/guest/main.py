@@ -22,17 +22,17 @@ from kubescript_sandbox.wire import framing, outline, protocol
 __all__ = ["Evaluate", "Prepare", "main", "prepare", "warm"]
 
 _BASE_DEPTH: Final = 40
-"""Frames of this package below and above those of the script."""
+"""This package's frames below and above the script's."""
 
 _WARMUP_RUNS: Final = 8
-"""Number of runs after which CPython 3.11 and later have specialized the bytecode of a function."""
+"""Number of runs after which CPython 3.11 and later have specialized a function's bytecode."""
 
 _MAX_RESULT_BYTES: Final = protocol.CAPS[protocol.FrameType.DONE] - 1024
 """Leaves room in the frame for the other fields of Done."""
 _LESS: Final = "return counts, names or the first few rows"
 
 _LIMITS: Final = frozenset({"limit.bytes", "limit.calls", "limit.output", "limit.watches"})
-"""Codes of the LimitExceeded that a worker raises. A script may raise one with any other code, or with none."""
+"""Codes of a worker's own LimitExceeded. A script may raise one with any other code, or with none."""
 _LIMIT_HINTS: Final = {
     "limit.memory": "keep only the fields you need, page with limit=500, or aggregate while you iterate",
     "limit.depth": "use a loop instead of deep recursion",
@@ -41,11 +41,11 @@ _LIMIT_HINTS: Final = {
 Evaluate = Callable[[protocol.Start], None]
 """Runs one script and sends its DONE."""
 Prepare = Callable[[Guest, channel.Channel], Evaluate]
-"""Does, in a spare worker and ahead of time, all work that does not depend on the script."""
+"""Does all work that does not depend on the script, ahead of time in a spare worker."""
 
 
 def warm(guest: Guest) -> None:
-    """Loads, in the fork server, everything that scripts may use, and runs a worker's part against canned frames."""
+    """Loads, in the fork server, everything that scripts may use, and rehearses a worker's part with canned frames."""
     stdlib.warm()
     guest.warm()
     for _ in range(_WARMUP_RUNS):
@@ -78,7 +78,7 @@ def main(
 def prepare(guest: Guest, link: channel.Channel) -> Evaluate:
     """Opens a session; the returned function runs the script in it under RestrictedPython and sends its DONE."""
     session = guest.open(link)
-    compiler.compile_script("0")  # touches the pages that the next script's tree will lie on
+    compiler.compile_script("0")  # touches the memory pages that the next script's tree will use
 
     def evaluate(start: protocol.Start) -> None:
         done = _run_within_memory(guest, session, start)
@@ -111,7 +111,7 @@ def _run(guest: Guest, session: Session, start: protocol.Start, names: dict[str,
         return _result(guest, value, program, start.output_bytes)
     except MemoryError:
         raise
-    except BaseException as error:  # a script may raise anything, also SystemExit: that ends it, not the worker
+    except BaseException as error:  # a script may raise anything, even SystemExit: that ends the script, not the worker
         return _failure(guest, error, start)
 
 

@@ -1,4 +1,4 @@
-"""A guest that gives scripts the language and its library, and nothing else."""
+"""A guest that gives scripts only the language and its library."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Guest:
         return _Session(link)
 
     def encode(self, value: object) -> bytes:
-        """Returns a value as JSON text; what JSON does not have is its repr."""
+        """Returns a value as JSON text; a value without a JSON form becomes its repr."""
         return json.dumps(value, default=repr).encode()
 
     def explain(self, error: BaseException) -> None:

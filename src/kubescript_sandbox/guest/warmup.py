@@ -1,7 +1,7 @@
-"""The warm-up of a fork server: the frames of a script that makes one call, on a socket without a host.
+"""A fork server's warm-up: the frames of a script that makes one call, on a socket without a host.
 
-guest/main.py calls it. With specialized bytecode workers copy a quarter fewer pages, and none has to work out the
-types of its messages.
+guest/main.py calls it. With specialized bytecode, workers copy a quarter fewer pages, and none has to inspect its
+messages' types.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def _send_host_frames(host: framing.FrameSocket, rehearsal: Rehearsal) -> None:
 
 
 def _exchange_frames(link: channel.Channel, rehearsal: Rehearsal) -> None:
-    """Exchanges the worker's frames for those."""
-    # The script does not run here: at its end a megabyte is freed, after which the C library would hand out such
-    # blocks already touched, page by page.
+    """Exchanges the worker's frames for the host's."""
+    # The script does not run here: at its end a megabyte is freed, after which the C library would hand out such blocks
+    # already touched, page by page.
     link.start()
     exchange = link.call(rehearsal.call)
     body = b"".join(exchange.chunks())

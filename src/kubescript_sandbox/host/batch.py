@@ -1,9 +1,8 @@
-"""Calls of one batch that are made at the same time. Each answer is kept until its turn comes. Called by `replies`.
+"""Makes a batch's calls at the same time. Each answer is kept until its turn comes. Called by `replies`.
 
-Calls start in their order, at most `MAX_IN_FLIGHT` at once. A call counts as in flight until its body has been read to
-the end. Small bodies are read ahead, so that they make room for the next call. The rest of a large body waits in its
-own connection, and the API server waits with it. The memory held here stays below `MAX_AHEAD` times two pieces of a
-body.
+Calls start in order, at most `MAX_IN_FLIGHT` at once. A call counts as in flight until its body has been read to the
+end. Small bodies are read ahead to make room for the next call. The rest of a large body waits in its own connection,
+and the API server waits with it. The memory held here stays below `MAX_AHEAD` times two pieces of a body.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Body(typing.Protocol):
-    """The body of an answer, still arriving."""
+    """An answer's body, still arriving."""
 
     @property
     def chunks(self) -> Iterator[bytes]:
@@ -41,11 +40,11 @@ Fetch = Callable[[int], tuple[protocol.Reply, Body | None]]
 
 MAX_IN_FLIGHT: Final = 8
 MAX_AHEAD: Final = 32
-"""Calls that may have begun beyond the answers that were already taken."""
+"""Calls that may begin before earlier answers are taken."""
 READ_AHEAD: Final = 256 * protocol.KIB
 """Bytes of a body that are read before its turn."""
 _LISTEN_S: Final = 0.05
-# Seconds to wait for calls that were aborted. They end at once; the limit is for a call that does not.
+# Seconds to wait for aborted calls. They end at once; the limit is for one that does not.
 _END_S: Final = 1.0
 
 
@@ -73,7 +72,7 @@ class Fetched:
             self._broken, self.whole = error, True
 
     def chunks(self) -> Iterator[bytes]:
-        """Yields the body. Raises KubescriptError when it breaks off."""
+        """Yields the body. Raises CodedError when it breaks off."""
         while self._ahead:
             yield self._ahead.pop(0)
         if self._broken is not None:
@@ -88,10 +87,10 @@ class Fetched:
 
 
 class Batch:
-    """Several calls that are made at the same time. The thread that takes the answers closes it in every case."""
+    """Several calls made at the same time. The thread that takes the answers must always close it."""
 
     def __init__(self, fetch: Fetch, count: int, refuse: Callable[[protocol.ScriptFault], protocol.Reply]) -> None:
-        """`refuse` returns the head of the answer to a call that has failed in an unforeseen way."""
+        """`refuse` returns the head of the answer to a call that failed unexpectedly."""
         self._fetch = fetch
         self._refuse = refuse
         self._count = count
@@ -101,7 +100,7 @@ class Batch:
         self._closed = False
         workers = range(min(count, MAX_IN_FLIGHT))
         self._threads = [
-            # In the script's context: log lines tell its caller.
+            # In the script's context, so that log lines name its caller.
             threading.Thread(
                 target=contextvars.copy_context().run, args=(self._work,), name="kubescript-parallel", daemon=True
             )
@@ -111,7 +110,7 @@ class Batch:
             thread.start()
 
     def answers(self, meanwhile: Callable[[], None]) -> Iterator[Fetched]:
-        """Yields the answers in the order of the calls. Calls `meanwhile` from time to time while it waits for one."""
+        """Yields the answers in the order of the calls. Calls `meanwhile` from time to time while waiting."""
         for index in range(self._count):
             answer = self._take(index, meanwhile)
             try:
@@ -123,7 +122,7 @@ class Batch:
     def close(self) -> None:
         """Starts no more calls, gives up the answers that were not taken, and waits until no call is running.
 
-        A caller that gives up calls aborts them first.
+        A caller that gives up calls must abort them first.
         """
         # The wait is for the audit: each call must be recorded before its script's answer leaves.
         with self._changed:
@@ -168,7 +167,7 @@ class Batch:
 
     def _claim(self) -> int | None:
         """Returns the index of the next call that may begin; None when there is none."""
-        # Calls begin in their order, so that the answer that is due always belongs to a call that has begun.
+        # Calls begin in order, so that the next answer always belongs to a call that has begun.
         with self._changed:
             self._changed.wait_for(self._may_go_on)
             if self._closed or self._begun == self._count:

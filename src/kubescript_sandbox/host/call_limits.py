@@ -1,5 +1,5 @@
-"""The limits on the calls of one script: how many there are, and how many streams are open at a time. `replies` asks
-before each call; bytes are counted where they arrive."""
+"""The limits on a script's calls: their number, and the number of open streams. `replies` checks them before each call;
+bytes are counted where they arrive."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kubescript_sandbox.wire import protocol
 
 __all__ = ["CallLimits"]
 
-# A script may catch the error that says that its calls are used up. A script that still goes on is ended.
+# A script may catch the error for exceeding its calls. One that still continues for this many calls is ended.
 _CALLS_BEYOND_LIMIT: Final = 100
-# Streams that are open at the same time. Each holds a connection.
+# Streams that may be open at the same time. Each holds a connection.
 _MAX_STREAMS: Final = 8
 
 
 class CallLimits:
-    """Counts calls against the limits of one script, and keeps what the script was told of them."""
+    """Counts calls against a script's limits, and keeps the messages about them that the script got."""
 
     def __init__(self, limits: runs.Limits, on_refused: Callable[[str], None]) -> None:
-        """`on_refused` is told the code of the limit that keeps a call from being made."""
+        """`on_refused` is called with the code of the limit that prevents a call."""
         self._most = limits.api_calls
         self._on_refused = on_refused
         self.calls = 0
@@ -41,12 +41,12 @@ class CallLimits:
         return None
 
     def refuse(self, code: str, message: str) -> protocol.ScriptFault:
-        """Returns the fault of a call that is not made; tells of it, and keeps its message."""
+        """Returns the fault of a refused call; reports its code and keeps its message."""
         self._on_refused(code)
         self.messages[message] = code
         return protocol.ScriptFault(code, message)
 
     def keep(self, fault: protocol.ScriptFault | None) -> None:
-        """Keeps the message of a fault that is about a limit: its text is the host's own."""
+        """Keeps a fault's message if it is about a limit: its text is the host's own."""
         if fault is not None and fault.code.startswith("limit."):
             self.messages[fault.message] = fault.code

@@ -1,4 +1,4 @@
-"""A switch that ends one script's work from another thread: its worker, and the API request it waits for."""
+"""Ends one script's work from another thread: its worker, and the API request it waits for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Cancellation", "Patience"]
 
 
 class Cancellation:
-    """Thrown once, when the answer is not waited for any more."""
+    """A switch that is thrown once, when nobody waits for the answer any more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -28,7 +28,7 @@ class Cancellation:
         return self._cancelled
 
     def cancel(self) -> None:
-        """Throw it: every registered closer runs now, in this thread; later ones run as they register."""
+        """Throws it: every registered closer runs now, in this thread; later ones run as they register."""
         with self._lock:
             self._cancelled = True
             closers, self._closers = list(self._closers.values()), {}
@@ -37,7 +37,7 @@ class Cancellation:
 
     @contextlib.contextmanager
     def closing(self, close: Callable[[], None]) -> Iterator[None]:
-        """While inside, `cancel` calls `close`, which must be quick, thread-safe and must not raise."""
+        """Has `cancel` call `close` while the block runs; `close` must be quick, thread-safe and must not raise."""
         with self._lock:
             key = next(self._keys)
             late = self._cancelled
@@ -52,13 +52,13 @@ class Cancellation:
 
 
 class Patience:
-    """How long a text may take that is being masked, from when the masking begins.
+    """How long masking a text may take.
 
-    The first call starts the clock: the rules may have to be compiled before it, for seconds on a busy machine.
+    The first call starts the clock, because the rules may have to be compiled before, for seconds on a busy machine.
     """
 
     def __init__(self, seconds: float, cancelled: Callable[[], bool] = bool, *, grace_s: float = 0.0) -> None:
-        """`grace_s` are the seconds for which it lasts when it is cancelled."""
+        """`grace_s` is the time left after a cancellation."""
         self._seconds = seconds
         self._cancelled = cancelled
         self._grace_s = grace_s

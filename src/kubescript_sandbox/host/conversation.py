@@ -44,18 +44,18 @@ _WORKERS_CODES: Final = frozenset(
         *(f"script.{name}" for name in ("exception", "refused", "syntax")),
     }
 )
-# Levels of a result. The guest of an honest worker stops at 200. The code that renders the result on the host
-# recurses, so a result that is nested too deeply would crash it.
+# Levels of a result. The guest of an honest worker stops at 200. The code that renders the result on the host recurses,
+# so a result that is nested too deeply would crash it.
 _MAX_NESTING: Final = 250
 _MAX_SCRIPT: Final = protocol.CAPS[protocol.FrameType.START] - 64 * protocol.KIB
-# Bytes or calls that a note counts. Attack: a number of 4,300 digits, which no text holds once it is added to.
+# Bytes or calls that a note counts. Attack: a worker sends a number of 4,300 digits; a sum with it cannot be printed.
 _MAX_DROPPED: Final = 1 << 50
 
 
 P_co = TypeVar("P_co", covariant=True)
-"""What a guest is told besides."""
+"""The guest's own parameters."""
 Answer_co = TypeVar("Answer_co", bound=OnCall, covariant=True)
-"""What answers its calls."""
+"""Answers the guest's calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +65,18 @@ class Job(Generic[P_co, Answer_co]):
     script: str
     limits: runs.Limits
     parameters: P_co
-    """What the guest is told besides."""
+    """The guest's own parameters."""
     on_call: Answer_co
     on_progress: OnProgress = lambda _: None
     cancellation: cancellation.Cancellation = field(default_factory=cancellation.Cancellation)
     deadline: float | None = None
-    """When the script ends, by `time.monotonic`; None: its timeout, counted from its beginning."""
+    """When the script must end, by `time.monotonic`; None: after its timeout, counted from its beginning."""
     on_refused: Callable[[str], None] = lambda _: None
-    """Told the code of the limit that keeps a call from being made."""
+    """Called with the code of the limit that prevents a call."""
 
 
 def read_ready(frames: framing.FrameSocket) -> protocol.Ready:
-    """Reads the worker's first frame. Raises WorkerError when it does not come, or is no READY."""
+    """Reads the worker's first frame. Raises WorkerError when it does not come, or is not a READY."""
     try:
         _, payload = frames.receive(_FIRST)
         ready = protocol.decode(payload, protocol.Ready)
@@ -103,14 +103,14 @@ class Conversation:
         self._replies = replies.Replies(
             job.on_call, job.on_refused, guest, job.limits, frames, self._deadline, self._hear, self._end_calls
         )
-        # True when the script ended while calls were running. The host cancels those calls then, and not the client.
+        # True when the script ended while calls were running. Then the host, not the client, cancels those calls.
         self._script_ended = False
         self._done: protocol.Done | None = None
         self._report: Any = None
 
     @property
     def began(self) -> bool:
-        """Whether the worker has sent anything: only then may its script have had an effect."""
+        """Whether the worker has sent anything; otherwise its script cannot have had an effect."""
         return bool(self._done or self._replies.limits.calls or self._printed or self._progress)
 
     def run(self) -> runs.Fault | None:
@@ -128,10 +128,10 @@ class Conversation:
         except (protocol.StreamClosed, OSError):
             return runs.Fault("worker.died", "")
         except protocol.ProtocolError as error:
-            # Attack: a field whose name is an instruction, which the error quotes.
+            # Attack: a worker sends a field whose name is an instruction, which the error quotes.
             log.warning("a worker broke its protocol: %s", error, extra={"event": "sandbox.violation"})
             return runs.Fault("worker.protocol", "the sandbox process broke its protocol and was ended; see the log")
-        except (errors.LimitExceeded, errors.WithheldError) as error:  # of the calls, or of a report's text
+        except (errors.LimitExceeded, errors.WithheldError) as error:  # from the calls, or from a report's text
             return runs.Fault(error.code, error.message)
         finally:
             self._reports.close()
@@ -141,8 +141,8 @@ class Conversation:
     def outcome(
         self, fault: runs.Fault | None, used: usage.Consumption | None, end: control.Exited | None
     ) -> runs.Outcome:
-        """Returns the outcome. `used` is the consumption of a worker that finished; `end` tells how a worker that did
-        not finish was reaped."""
+        """Returns the outcome. `used` is the consumption of a worker that finished; `end` is the exit report of one
+        that did not."""
         done = self._done or protocol.Done()
         if fault is not None and fault.code == "worker.died":
             fault = self._autopsy(end)
@@ -194,7 +194,7 @@ class Conversation:
 
     def _print(self, text: bytes) -> None:
         if not text:
-            # Attack: empty frames cost their sender nothing, and the host a turn each.
+            # Attack: a worker sends empty frames, which cost it nothing, and the host a turn each.
             raise protocol.ProtocolError("empty PRINT frame")
         room = self._job.limits.output_bytes - self._printed_bytes
         self._printed.append(text[:room])
@@ -226,8 +226,9 @@ class Conversation:
         )
 
     def _check_done(self, done: protocol.Done) -> protocol.Done:
-        """Raises ProtocolError for a DONE that no honest worker sends."""
-        # Attack: a worker reports a fault in the host's name, or a result that crashes or holds up what renders it.
+        """Returns a DONE. Raises ProtocolError for one that no honest worker sends."""
+        # Attack: a worker reports a fault in the host's name, or a result that crashes or delays the code that renders
+        # it.
         if done.fault is not None and done.fault.code not in _WORKERS_CODES | self._guest.codes:
             raise protocol.ProtocolError("a fault that is not the script's")
         values = outline.outline(bytes(done.result), outline.most_values(self._job.limits.output_bytes))
@@ -253,7 +254,7 @@ class Conversation:
         )
 
     def _autopsy(self, end: control.Exited | None) -> runs.Fault:
-        """Says what most likely ended a worker that sent no DONE."""
+        """Returns what most likely ended a worker that sent no DONE."""
         if self._job.cancellation.cancelled and not self._script_ended:
             return runs.Fault("cancelled", "the client cancelled the script")
         status = end.status if end is not None else 0
@@ -284,11 +285,11 @@ class Conversation:
         )
 
 
-# --- checks of the texts and results that a script or a hostile worker sends -----------------------------------------
+# --- checks of texts and results from a script or a hostile worker ---------------------------------------------------
 
 
 def _unsendable(script: str) -> runs.Fault | None:
-    """Says why the script cannot be put in a frame; None when it can. The worker checks the exact limit."""
+    """Returns why the script cannot be put in a frame; None when it can. The worker checks the exact limit."""
     try:
         size = len(msgspec.json.encode(script))
     except UnicodeEncodeError as error:
@@ -300,7 +301,7 @@ def _unsendable(script: str) -> runs.Fault | None:
 
 
 def _fault(told: protocol.Failure, script: str, room: int) -> runs.Fault:
-    """Returns the failure as the worker tells it, cut to size."""
+    """Returns the failure as the worker reports it, cut to size."""
     return runs.Fault(
         told.code,
         _shorten(told.message, room),

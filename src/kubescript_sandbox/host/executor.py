@@ -1,7 +1,7 @@
 """The executor keeps spare workers, forked and locked down ahead of time, and gives each to one script.
 
-It is the host's side of the sandbox, and knows nothing of Kubernetes: calls go to the `on_call` of a job. The evaluator
-calls it.
+It is the host's side of the sandbox, and independent of Kubernetes: calls go to a job's `on_call`. The evaluator calls
+it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ log = logging.getLogger(__name__)
 # A fork takes milliseconds; only the first worker also waits for the fork server's warm-up.
 _READY_TIMEOUT_S: Final = 20.0
 _REAP_TIMEOUT_S: Final = 2.0
-# Seconds between an answer and the work that only the next script needs. Ending a process and forking one keep two
-# cores busy.
+# Seconds between an answer and the work for the next script: ending one process and forking another keep two cores
+# busy.
 _GRACE_S: Final = 0.003
 
 
 class Executor:
-    """Runs scripts, each in a fresh process. Many threads use it at once."""
+    """Runs scripts, each in a fresh process. Many threads may use it at once."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class Executor:
                 self._spares.append(self._spawn())
 
     def probe(self) -> tuple[protocol.Layer, ...]:
-        """Returns the layers of a fresh worker. Raises WorkerError when no worker starts, or when strict mode misses a
-        layer."""
+        """Returns a fresh worker's layers. Raises WorkerError when no worker starts, or when strict mode finds a layer
+        missing."""
         worker = self._take()
         with contextlib.closing(worker):
             self._greet(worker)
@@ -122,17 +122,17 @@ class Executor:
         return talk.outcome(fault, used, worker.exit)
 
     def later(self, chore: Callable[..., object], *args: object) -> None:
-        """Calls `chore` after the answer that is about to be given has been sent."""
+        """Calls `chore` after the current answer has been sent."""
         self._janitor.later(chore, args)
 
     def _replace(self, worker: spawner.Worker) -> None:
-        """Ends a worker that is done, and forks the spare that takes its place."""
+        """Ends a worker that is done, and forks the spare that replaces it."""
         worker.close()
         with contextlib.suppress(errors.CodedError):  # the next script meets the same error, and reports it
             self.start()
 
     def _overlap(self, on_call: conversation.OnCall) -> conversation.OnCall:
-        """Wraps `on_call` so that the next spare is forked while this script waits for the API server."""
+        """Returns `on_call`, wrapped so that the next spare is forked while this script waits for the API server."""
 
         def answer(call: Any, timeout_s: float) -> tuple[protocol.Reply, batch.Body | None]:
             with contextlib.suppress(errors.CodedError):  # the next script meets the same error, and reports it
@@ -172,7 +172,7 @@ class Executor:
             raise
 
     def _greet(self, worker: spawner.Worker) -> framing.FrameSocket:
-        """Reads the worker's READY and refuses a worker that is not locked down as the operator asked."""
+        """Reads the worker's READY, and refuses a worker that is not locked down as the operator requires."""
         frames = framing.FrameSocket(worker.socket, time.monotonic() + _READY_TIMEOUT_S)
         ready = conversation.read_ready(frames)
         self.layers = ready.layers
@@ -193,7 +193,7 @@ def _cancel_outcome() -> runs.Outcome:
 
 
 class _Janitor:
-    """Runs functions a moment later, in a thread of its own, when they need not run before an answer is sent."""
+    """Runs functions a moment later in another thread, when they need not run before an answer is sent."""
 
     def __init__(self) -> None:
         self._chores: queue.SimpleQueue[tuple[Callable[..., object], tuple[object, ...]] | None] = queue.SimpleQueue()
@@ -206,7 +206,7 @@ class _Janitor:
         self._chores.put((chore, args))
 
     def close(self) -> None:
-        """Runs what was queued, and ends the thread."""
+        """Runs the queued functions, and ends the thread."""
         self._chores.put(None)
         self._thread.join()
 
@@ -214,8 +214,10 @@ class _Janitor:
         for chore, args in iter(self._chores.get, None):
             if time.monotonic() >= self._awake_until:
                 time.sleep(_GRACE_S)
-                self._awake_until = time.monotonic() + _GRACE_S  # chores that came meanwhile have waited long enough
+                self._awake_until = (
+                    time.monotonic() + _GRACE_S
+                )  # chores that arrived during the sleep have waited long enough
             try:
                 chore(*args)
-            except Exception:  # without this thread no worker would be ended any more
+            except Exception:  # without this thread, no worker would be ended any more
                 log.exception("a chore failed", extra={"event": "executor.bug"})

@@ -1,4 +1,4 @@
-"""What a host knows of the guest that runs in its confined processes: the program, and the types of its calls."""
+"""A host's description of the guest in its confined processes: the program, and the types of its calls."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Guest:
     module: str
     """The module that the fork server loads: it has a GUEST (see guest/contract.py)."""
     call: type[Any]
-    """What the bytes of a call are decoded into, a msgspec Struct that is a `protocol.Call`."""
+    """The type of a call, a msgspec Struct that is a `protocol.Call`."""
     batch: type[Any]
-    """What the bytes of several calls are decoded into: a `protocol.Batch` of them, made once in this process."""
+    """The type of several calls: a `protocol.Batch` of them, made once in this process."""
     refuse: Callable[[protocol.ScriptFault], protocol.Reply]
-    """Returns the head of the answer to a call that is not made."""
+    """Returns the head of the answer to a refused call."""
     report: type[Any]
-    """What the bytes of its report are decoded into, a msgspec Struct."""
+    """The type of its report, a msgspec Struct."""
     codes: frozenset[str] = frozenset()
-    """Codes of the faults that it may report of a script, beside those of every guest."""
+    """Codes of faults that it may report for a script, beside those of every guest."""

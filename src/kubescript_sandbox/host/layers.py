@@ -1,4 +1,4 @@
-"""The layers of a confined process: which a server requires, which are missing, and what an operator changes then."""
+"""The layers of a confined process: which ones a server requires, which are missing, and the remedies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REQUIRED: Final = frozenset(
 )
 """The layers that `sandbox.strict` requires."""
 COMMANDS: Final = frozenset({"rlimits", "capabilities", "parent_death", "no_new_privs", "landlock", "seccomp"})
-"""Those that it requires of the process of a command line."""
+"""The layers that it requires of a command line's process."""
 REMEDIES: Final = {
     "egress": "use Linux 6.7 or newer, or allow unprivileged user namespaces",
     "network": "allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
@@ -30,7 +30,7 @@ REMEDIES: Final = {
     "scope": "use Linux 6.12 or newer; until then seccomp forbids all signals",
     "oom_score": "mount /proc writable for the process itself",
 }
-"""Layer of the sandbox → what an operator changes where it is missing."""
+"""Remedies for missing layers, by the layer's name."""
 
 
 def missing(layers: Iterable[protocol.Layer], required: frozenset[str] = REQUIRED) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def missing(layers: Iterable[protocol.Layer], required: frozenset[str] = REQUIRE
 
 
 def remedy(lacking: Iterable[str]) -> str:
-    """Returns what an operator changes so that these layers are active."""
+    """Returns what an operator must change to activate these layers."""
     known = [REMEDIES[name] for name in lacking if name in REMEDIES]
     return "; ".join(known) or "`kubescript doctor` says what to change"
 
@@ -48,8 +48,7 @@ _told: Final[set[tuple[str, ...]]] = set()
 
 
 def warn(lacking: tuple[str, ...]) -> None:
-    """Logs once in this process that scripts, what masks for them, and command lines are confined without these
-    layers."""
+    """Logs, once per process, that scripts, masking and command lines are confined without these layers."""
     if lacking in _told:
         return
     _told.add(lacking)

@@ -1,6 +1,6 @@
-"""How often a script's progress is passed on to the client: the newest of many reports, and always the last.
+"""Limits how often a script's progress is passed on to the client: the newest of many reports, and always the last.
 
-Attack: a script reports ten thousand times in a second, and each report is masked and sent on its own.
+Attack: a script sends ten thousand reports in a second, each of which would be masked and sent separately.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ __all__ = ["Deliver", "Reports"]
 Deliver = Callable[[protocol.Progress], None]
 
 _BURST: Final = 10
-"""Reports that are passed on at once; then so many a second."""
+"""Reports that are passed on at once; later ones are limited to `_PER_SECOND`."""
 _PER_SECOND: Final = 4.0
 
 
 class Reports:
-    """The reports of one script. `deliver` is called in the script's thread, or in a timer's when a report had to
-    wait: the script may say nothing more for a long time."""
+    """One script's reports. `deliver` is called in the script's thread, or in a timer's thread for a report that had to
+    wait, because the script may not report again for a long time."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -35,19 +35,19 @@ class Reports:
         self._failure: Exception | None = None
 
     def add(self, report: protocol.Progress) -> None:
-        """Takes a report in the place of the one that still waits. Raises what passing one on has raised."""
+        """Takes a report, which replaces the waiting one. Raises what delivering an earlier one raised."""
         with self._lock:
             self._newest = report
             if self._timer is None:
                 self._send_or_wait()
 
     def send(self) -> None:
-        """Passes on the report that waits: the last of a script that has ended."""
+        """Passes on the waiting report, the last one of a script that has ended."""
         with self._lock:
             self._send()
 
     def close(self) -> None:
-        """Drops the report that waits; waits for the one that is being passed on."""
+        """Drops the waiting report; waits for the one that is being passed on."""
         with self._lock:
             self._newest = None
             if self._timer is not None:
@@ -70,7 +70,7 @@ class Reports:
             self._timer = None
             try:
                 self._send_or_wait()
-            except Exception as error:  # it is the script's thread that must end the script
+            except Exception as error:  # only the script's thread can end the script
                 self._failure = error
 
     def _send(self) -> None:

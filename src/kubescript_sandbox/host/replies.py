@@ -1,7 +1,8 @@
 """The host's replies to a worker's calls: one, several at a time, or a stream piece by piece. Used by `conversation`.
 
 `call_limits` counts calls and streams. A worker may give up an answer at any time (STOP); the host then ends the
-request to the cluster too."""
+request to the cluster too.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ from kubescript_sandbox.wire import framing, protocol
 __all__ = ["OnCall", "Replies"]
 
 OnCall = Callable[[Any, float], tuple[protocol.Reply, Body | None]]
-"""Answers one call within so many seconds: the head, and the body when there is one. It never raises. Several threads
-call it at once."""
+"""Answers one call within this many seconds, with the head and any body. It never raises. Several threads call it at
+once."""
 
 _BODY_CAP: Final = protocol.CAPS[protocol.FrameType.BODY]
 
@@ -47,12 +48,12 @@ class Replies:
         self._deadline = deadline
         """By `time.monotonic`."""
         self._end_calls = end_calls
-        """Aborts the calls that are running: the script is over, and its answers are not waited for."""
+        """Aborts the running calls when the script is over and nobody waits for their answers."""
         self._unwanted: set[int] = set()
         self._streams: dict[int, _Stream] = {}
 
     def one(self, call: protocol.Call) -> None:
-        """Answers one call; of a stream only the head."""
+        """Answers one call; for a stream, sends only the head."""
         reply, response = self._count(call) or self._on_call(call, self._seconds_left())
         self.limits.keep(reply.fault)
         if call.stream and response is not None:
@@ -66,7 +67,7 @@ class Replies:
             self._send(self.limits.calls, reply, response.chunks, response.close)
 
     def several(self, calls: tuple[protocol.Call, ...]) -> None:
-        """Answers calls that are made at the same time, in their order."""
+        """Answers, in order, calls that are made at the same time."""
         if any(call.stream for call in calls):
             raise protocol.ProtocolError("a stream in a BATCH")
         first = self.limits.calls + 1
@@ -101,7 +102,7 @@ class Replies:
             self._frames.send_message(protocol.FrameType.END, protocol.End(fault), self._hear)
 
     def stop(self, number: int) -> None:
-        """Gives up the rest of an answer, which may be over already. A worker may ask once for each answer."""
+        """Gives up the rest of an answer, which may have ended already. A worker may ask once for each answer."""
         if number in self._unwanted or not 0 < number <= self.limits.calls:
             raise protocol.ProtocolError("STOP of an answer that is none")
         self._unwanted.add(number)
@@ -120,7 +121,7 @@ class Replies:
         chunks: Iterator[bytes],
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Sends the head, the body and the end of an answer."""
+        """Sends an answer's head, body and end."""
         self._frames.send_message(protocol.FrameType.REPLY, reply, self._hear)
         fault = self._pass_on(number, chunks)
         # The body is closed before END is sent, because its record must be written by then.
@@ -132,7 +133,7 @@ class Replies:
         while number not in self._unwanted:
             try:
                 chunk = next(chunks, None)
-            except errors.CodedError as error:  # an error of the cluster's; an error of the worker's ends the script
+            except errors.CodedError as error:  # the cluster's error; an error of the worker's ends the script
                 return self._fault(error)
             if chunk is None:
                 break
@@ -167,21 +168,21 @@ class Replies:
         return left
 
     def _listen(self) -> None:
-        """Takes what the worker sends while nothing is sent to it."""
+        """Takes the worker's frames while nothing is sent to it."""
         self._seconds_left()
         while self._hear():
             pass
 
 
 class _Stream:
-    """The body of a stream, in pieces that fit into a frame."""
+    """A stream's body, in pieces that fit into a frame."""
 
     def __init__(self, response: Body) -> None:
         self._response = response
         self._left = memoryview(b"")
 
     def piece(self) -> memoryview | bytes:
-        """Returns what has arrived, and waits until something has; empty at the end. Raises KubescriptError."""
+        """Returns a piece that has arrived, waiting for one if necessary; empty at the end. Raises CodedError."""
         while not self._left:
             chunk = next(self._response.chunks, None)
             if chunk is None:
@@ -191,5 +192,5 @@ class _Stream:
         return piece
 
     def close(self) -> None:
-        """Ends the answer that the cluster still sends."""
+        """Ends the answer that the cluster is still sending."""
         self._response.close()

@@ -1,5 +1,5 @@
-"""The host's side of a fork server: it starts the server, asks for confined processes, learns how they ended, and
-restarts the server when it has died. The executor uses one for workers, and redaction another for maskers.
+"""The host's side of a fork server: it starts the server, requests confined processes, receives the reports of their
+ends, and restarts the server when it has died. The executor uses one for workers, and redaction another for maskers.
 
 One thread for each fork server reads its reports; everything else happens in the callers' threads.
 """
@@ -28,7 +28,7 @@ from kubescript_sandbox.wire import control
 __all__ = ["Spawner", "Worker", "command"]
 
 _END_S: Final = 2.0
-"""Seconds in which a fork server ends its workers and itself."""
+"""Seconds in which a fork server must end its workers and itself."""
 _REMEDY: Final = {
     errno.EAGAIN: "too many processes: raise `ulimit -u`, TasksMax or the pod's pids limit, or end some",
     errno.ENOMEM: "the machine or its control group has no memory left: raise the limit, or end something",
@@ -39,13 +39,13 @@ _REMEDY: Final = {
 
 
 def command(module: str) -> tuple[str, ...]:
-    """Returns the command line of a fork server whose workers run scripts of the guest in this module."""
+    """Returns the command line of a fork server whose workers run scripts of this module's guest."""
     # -I makes Python ignore PYTHON* variables, the user's packages and the current folder.
     return (sys.executable, "-I", "-m", "kubescript_sandbox.guest.launch", module)
 
 
 class Worker:
-    """One confined process, as the host sees it."""
+    """The host's handle to one confined process."""
 
     def __init__(self, sock: socket.socket, memory_bytes: int) -> None:
         self.socket = sock
@@ -77,7 +77,7 @@ class Worker:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the process is dead, as the kernel knows at this moment."""
+        """Whether the process is dead now, according to the kernel."""
         # A pidfd becomes readable when its process has ended.
         with self._lock:
             if self._pidfd < 0:
@@ -87,14 +87,14 @@ class Worker:
             return bool(poller.poll(0))
 
     def forked(self, pid: int, pidfd: int) -> None:
-        """Takes the process id from the spawner; performs a kill that was asked for earlier."""
+        """Takes the process id from the spawner; performs a kill that was requested earlier."""
         with self._lock:
             self.pid, self._pidfd = pid, pidfd
             if self._doomed:
                 self._signal()
 
     def refused(self, number: int) -> None:
-        """Takes the system's error for which there is no process."""
+        """Takes the system error that prevented the process."""
         self.unstarted = _start_error(number)
         self.ended(None)
 
@@ -117,8 +117,8 @@ class Spawner:
     """Keeps one fork server running."""
 
     def __init__(self, command: Sequence[str], *, reads: bool = False) -> None:
-        """`command` is the fork server's. `reads` says that it waits at its standard input for what
-        `give` is told."""
+        """`command` starts the fork server. With `reads`, the fork server waits at its standard input for the bytes
+        that `give` gets."""
         self._command = command
         self._reads = reads
         self._given: bytes | None = None
@@ -128,7 +128,7 @@ class Spawner:
 
     def start(self) -> None:
         """Starts the fork server."""
-        # It is called first, before settings or credentials are read, so that the fork server holds no secret.
+        # Called before settings or credentials are read, so that the fork server holds no secret.
         if sys.platform != "linux":
             return  # `spawn` raises the error that says why
         with self._lock:
@@ -136,8 +136,8 @@ class Spawner:
             self._server = _ForkServer(self._command, self._given, waits=waits)
 
     def warm_up(self) -> None:
-        """Has the fork server make ready for its first worker beside the host's own start: it takes a third of a second
-        of processor time. Where there is one processor, that waits for the first worker that is asked for."""
+        """Has the fork server prepare for its first worker while the host starts, which takes a third of a second of
+        processor time. With a single processor, this waits until the first worker is requested."""
         if sys.platform != "linux" or len(os.sched_getaffinity(0)) == 1:
             return
         if self._server is None:
@@ -195,13 +195,13 @@ class Spawner:
 
 
 class _ForkServer:
-    """One fork server process and the workers it was asked for."""
+    """One fork server process and its workers."""
 
     def __init__(self, command: Sequence[str], given: bytes | None, *, waits: bool = False) -> None:
-        """It reads `given` from its standard input; or `waits` there for `give`."""
+        """It reads `given` from its standard input, or with `waits` waits there for `give`."""
         self.alive = True
         self._asked = False
-        """Whether it was ever asked for a worker: only then can it have children."""
+        """Whether a worker was ever requested: only then can it have children."""
         self._input: IO[bytes] | None = None
         self._tickets = itertools.count(1)
         self._workers: dict[int, Worker] = {}
@@ -215,16 +215,16 @@ class _ForkServer:
         self._listener = threading.Thread(target=self._listen, name="kubescript-spawner", daemon=True)
         try:
             self._listener.start()
-        except RuntimeError:  # a thread is a process to the limits of the kernel
+        except RuntimeError:  # a thread counts as a process for the kernel's limits
             self._link.close()
-            self.process.kill()  # one that waits for its settings would wait for ever, and so would we
+            self.process.kill()  # waiting for its settings, it would never end, and `wait` would block forever
             self.process.wait()
             if self._input is not None:
                 self._input.close()
             raise _start_error(errno.EAGAIN) from None
 
     def fork(self, memory_bytes: int, cpu_seconds: int) -> Worker | None:
-        """Asks for a worker; returns None when the process is gone."""
+        """Requests a worker; returns None when the process is gone."""
         ours, theirs = _pair(socket.SOCK_STREAM)
         worker = Worker(ours, memory_bytes)
         ticket = next(self._tickets)
@@ -234,7 +234,7 @@ class _ForkServer:
             self._workers[ticket] = worker
             try:
                 self._ask(request, theirs)
-            except OSError:  # BlockingIOError too
+            except OSError:  # including BlockingIOError
                 self.alive = False
                 del self._workers[ticket]
                 ours.close()
@@ -242,12 +242,12 @@ class _ForkServer:
         return worker
 
     def warm_up(self) -> None:
-        """Asks for no worker yet."""
-        with contextlib.suppress(OSError):  # it is gone; the next request for a worker finds that out
+        """Has the process warm up without forking a worker."""
+        with contextlib.suppress(OSError):  # it is gone; the next request for a worker detects that
             self._link.send(msgspec.json.encode(control.WarmUp()), socket.MSG_DONTWAIT)
 
     def give(self, given: bytes) -> None:
-        """Ends the wait of a fork server that waits at its standard input."""
+        """Sends a fork server the bytes for which it waits at its standard input."""
         waiting, self._input = self._input, None
         if waiting is not None:
             with contextlib.suppress(OSError), waiting:
@@ -255,8 +255,8 @@ class _ForkServer:
 
     def _ask(self, request: control.ForkRequest, theirs: socket.socket) -> None:
         """Sends a request. Raises OSError."""
-        # A process that is stopped reads nothing. Its socket takes some 280 requests; the next must not wait for ever,
-        # with the locks of its callers held. send_fds would ignore the flag.
+        # A stopped process reads nothing. Its socket takes about 280 requests; the next one must not block forever
+        # while holding its callers' locks. send_fds would ignore the flag.
         rights = array.array("i", [theirs.fileno()])
         ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
         self._link.sendmsg([msgspec.json.encode(request)], ancillary, socket.MSG_DONTWAIT)
@@ -267,7 +267,7 @@ class _ForkServer:
             self._link.shutdown(socket.SHUT_RDWR)
         if self._input is not None:
             self._input.close()
-        if not self._asked:  # it may be warming up, which need not be waited for
+        if not self._asked:  # it may still be warming up; waiting for that is needless
             self.process.kill()
         if not _ends(self.process, _END_S):
             self.process.kill()
@@ -291,7 +291,7 @@ class _ForkServer:
 
     def _report(self, message: control.Message, descriptors: list[int]) -> bool:
         """Passes a report on; returns False when the kernel had no room for the descriptor that came with it."""
-        # Without its pidfd a process could not be ended. The connection is closed then, which ends all of them.
+        # Without its pidfd a process could not be ended. Then the connection is closed, which ends all of them.
         with self._lock:
             if isinstance(message, control.Exited):
                 self._workers.pop(message.ticket).ended(message)
@@ -316,11 +316,10 @@ class _ForkServer:
 
 
 def _ends(process: subprocess.Popen[bytes], within_s: float) -> bool:
-    """Waits until this child has ended."""
-    if process.poll() is not None:  # `kill` reaps a child that has ended, whose pid then names no process or another
+    """Waits until this child has ended; returns False when it has not ended in time."""
+    if process.poll() is not None:  # `kill` reaps a child that has ended; its pid may then name another process
         return True
-    # subprocess waits with a timeout by looking again and again, up to 50 ms apart: each command would take so much
-    # longer.
+    # subprocess polls at intervals of up to 50 ms when it waits with a timeout, which would delay each command as much.
     try:
         pidfd = os.pidfd_open(process.pid)
     except OSError:  # no descriptor is free
@@ -352,7 +351,7 @@ def _launch(command: Sequence[str], descriptor: int, given: bytes | None) -> sub
 
 
 def _launch_waiting(command: Sequence[str], descriptor: int) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-    """Starts a fork server that waits; returns the file at whose end it goes on. Raises WorkerError."""
+    """Starts a fork server that waits; returns it and the file whose end lets it continue. Raises WorkerError."""
     try:
         reader, writer = os.pipe2(os.O_CLOEXEC)
         with os.fdopen(reader, "rb") as source, contextlib.ExitStack() as held:
@@ -374,7 +373,7 @@ def _start_error(number: int) -> errors.WorkerError:
 
 @contextlib.contextmanager
 def _standard_input(given: bytes | None) -> Iterator[int]:
-    """Yields what the process gets as its standard input: a file in memory, which it can read at any time."""
+    """Yields the process's standard input: a file in memory, which it can read at any time."""
     if given is None:
         yield subprocess.DEVNULL
         return
@@ -387,7 +386,7 @@ def _standard_input(given: bytes | None) -> Iterator[int]:
 def _start_program(command: Sequence[str], descriptor: int, source: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(  # noqa: S603 - the command is ours, never a caller's text
         [*command, str(descriptor)],
-        env={},  # no variable of ours: tokens, proxies and paths live there
+        env={},  # none of our variables: they contain tokens, proxies and paths
         pass_fds=(descriptor,),
         stdin=source,
         stdout=subprocess.DEVNULL,  # on the stdio transport our stdout is the MCP wire

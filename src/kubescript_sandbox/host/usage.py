@@ -1,8 +1,8 @@
-"""The processor time and memory of a worker. The executor reads them while the worker still exists, so that no answer
-waits for the worker's end.
+"""A worker's processor time and memory. The executor reads them while the worker still exists, so that no answer waits
+for the worker's end.
 
-A worker that has sent DONE blocks until it is killed. The numbers are the kernel's and not the worker's: the clock of
-the process, see clock_getcpuclockid(3), and proc_pid_status(5).
+A worker that has sent DONE blocks until it is killed. The numbers come from the kernel, not from the worker: the
+process's clock, see clock_getcpuclockid(3), and proc_pid_status(5).
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ __all__ = ["Consumption", "read"]
 # Bytes that are read of a file. The file is far smaller, and the kernel returns it whole.
 _ENOUGH: Final = 16 * 1024
 _CPUCLOCK_SCHED: Final = 2
-"""The clock that counts time in user and in kernel mode, to the nanosecond."""
+"""The clock that counts time in user and kernel mode, to the nanosecond."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """Processor time and peak resident set of one worker."""
+    """One worker's processor time and peak resident set."""
 
     cpu_ms: float
     peak_bytes: int
 
 
 def read(pid: int) -> Consumption | None:
-    """Returns the consumption of process `pid`; None when the kernel does not tell: it has ended, or /proc hides it."""
+    """Returns the consumption of process `pid`; None when the kernel does not report it: the process has ended, or
+    /proc hides it."""
     try:
         cpu_ns = time.clock_gettime_ns(_clock(pid))
         return Consumption(cpu_ns / 1e6, _peak(_file(pid, "status")))
@@ -38,8 +39,8 @@ def read(pid: int) -> Consumption | None:
 
 
 def _clock(pid: int) -> int:
-    """Returns the kernel's id of the clock that counts the processor time of a whole process."""
-    # The clock takes one system call, and a file takes three.
+    """Returns the kernel's id of the clock that counts a whole process's processor time."""
+    # The clock takes one system call, a file takes three.
     return ~pid << 3 | _CPUCLOCK_SCHED
 
 

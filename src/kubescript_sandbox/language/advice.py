@@ -1,4 +1,4 @@
-"""What a guest says of its scripts' mistakes. It comes before what the language says (refusals.py, failures.py)."""
+"""A guest's advice on its scripts' mistakes. It precedes the language's own (refusals.py, failures.py)."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ class Advice:
     """Sentences on what to write instead."""
 
     syntax: Mapping[str, str] = field(default_factory=_nothing)
-    """Of syntax that is refused, by the class of its node."""
+    """Advice on refused syntax, by its node's class."""
     names: Mapping[str, str] = field(default_factory=_nothing)
-    """Of builtins that are not available, and of names that scripts use without defining them."""
+    """Advice on unavailable builtins, and on names that scripts use without defining them."""
     modules: Mapping[str, str] = field(default_factory=_nothing)
-    """Of modules that are not available."""
+    """Advice on unavailable modules."""
     definitions: Mapping[str, str] = field(default_factory=_nothing)
     """Name that scripts often use without defining it ▶ the expression that defines it."""
     values: Mapping[str, str] = field(default_factory=_nothing)
     """Message of a ValueError or IndexError ▶ its hint."""
     type_errors: Rows = ()
     times: str = ""
-    """Of a text that is used as a datetime."""
+    """Advice on a text that is used as a datetime."""
     command: str = ""
-    """Of a line that is a command of a shell, as it follows the message."""
+    """Advice on a line that is a shell command; it follows the message."""
     commands: tuple[str, ...] = ()
-    """How such a line begins."""
+    """Beginnings of such lines."""
     homes: Mapping[str, str] = field(default_factory=_nothing)
     """Name that is available without an import ▶ its module."""
     packages: tuple[str, ...] = ()
@@ -47,10 +47,10 @@ _in_use: Final = [Advice()]
 
 
 def use(advice: Advice) -> None:
-    """Sets what the guest of this process says."""
+    """Sets the advice of this process's guest."""
     _in_use[0] = advice
 
 
 def guest() -> Advice:
-    """Returns what the guest of this process says."""
+    """Returns the advice of this process's guest."""
     return _in_use[0]

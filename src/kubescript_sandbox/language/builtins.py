@@ -1,6 +1,6 @@
 """Builds the globals of one script: builtins, guards, the importer, and the worker's variables (`k8s`, `ctx`, …).
 
-guest/main.py calls `build_globals`; the compiled script finds here the guards that the transformer put into it.
+guest/main.py calls `build_globals`; the compiled script finds here the guards that the transformer inserted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLAIN: Final = (
     "min next object oct ord pow property range repr reversed round set slice sorted staticmethod str sum super tuple "
     "zip __build_class__"
 )
-"""Builtins handed out as they are."""
+"""Builtins that are handed out unchanged."""
 
 _BUILTINS: Final[dict[str, Any]] = {
     **{name: getattr(builtins, name) for name in _PLAIN.split()},
@@ -71,7 +71,7 @@ reflection.name_types(value for module in stdlib.MODULES.values() for value in v
 def build_globals(
     *, print_: Callable[..., None], extra: Mapping[str, object], importable: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return new globals for one script. `importable` adds modules, which override those of the standard library;
+    """Returns new globals for one script. `importable` adds modules, which override those of the standard library;
     `extra` adds variables.
 
     Modules are available without an import too: models forget the line, and a failure would cost a round trip.
@@ -83,7 +83,7 @@ def build_globals(
         "_import_line_": lambda name: _import_line(name, importable),
     }
     preloaded = {name: module for name, module in modules.items() if "." not in name} | _preload_names(modules)
-    random.seed()  # each fork would otherwise draw the same numbers
+    random.seed()  # otherwise each fork would produce the same numbers
     available = {**preloaded, **_BUILTINS, **of_script}
     return {"__builtins__": available, "__name__": classes.MODULE, **extra}
 
@@ -114,7 +114,7 @@ def _preload_names(modules: Mapping[str, object]) -> dict[str, object]:
 
 
 def _import_line(name: str, importable: Mapping[str, object]) -> str:
-    """Return the line that imports a name; empty when there is none."""
+    """Returns the line that imports a name; empty when there is none."""
     if line := stdlib.IMPORT_LINES.get(name):
         return line
     for module in advice.guest().packages:
@@ -130,7 +130,7 @@ def _printer(print_: Callable[..., None]) -> Callable[..., None]:
     def print(  # noqa: A001  the name that error messages show
         *values: object, sep: str | None = " ", end: str | None = "\n", file: object = None, flush: bool = False
     ) -> None:
-        """Print to the script's output, or to `file`: sys.stdout, sys.stderr or a StringIO."""
+        """Prints to the script's output, or to `file`: sys.stdout, sys.stderr or a StringIO."""
         if not {type(sep), type(end)} <= {str, type(None)}:
             raise TypeError("sep and end must be None or a string")
         sep = " " if sep is None else sep
@@ -145,7 +145,7 @@ def _printer(print_: Callable[..., None]) -> Callable[..., None]:
 
 
 class _Stream:
-    """sys.stdout and sys.stderr of a script: both are its printed output."""
+    """A script's sys.stdout and sys.stderr: both are its printed output."""
 
     __slots__ = ("__write",)
 
@@ -153,7 +153,7 @@ class _Stream:
         self.__write = print_
 
     def write(self, text: str) -> int:
-        """Print without a newline."""
+        """Prints without a newline."""
         self.__write(text, sep="", end="")
         return len(text)
 
@@ -162,7 +162,7 @@ class _Stream:
 
 
 def _exit(code: object = None, /) -> NoReturn:
-    """End the script; a text becomes its value."""
+    """Ends the script; a text becomes its value."""
     raise SystemExit(code)
 
 
@@ -171,7 +171,7 @@ def _ignore(*args: object, **kwargs: object) -> None:
 
 
 def _output_modules(print_: Callable[..., None]) -> dict[str, stdlib.ModuleProxy]:
-    """Return the modules that print or end the script, bound to this script's output."""
+    """Returns the modules that print or end the script, bound to this script's output."""
     stream = _Stream(print_)
     pformat: Any = stdlib.MODULES["pprint"].__dict__["pformat"]
 
@@ -203,15 +203,15 @@ class _Logger:
         self.__print(f"{level} {text}", sep=" ", end="\n")
 
     def info(self, message: object, *args: object, **options: object) -> None:
-        """Print at INFO."""
+        """Prints at INFO."""
         self._log("INFO", message, args)
 
     def warning(self, message: object, *args: object, **options: object) -> None:
-        """Print at WARNING."""
+        """Prints at WARNING."""
         self._log("WARNING", message, args)
 
     def error(self, message: object, *args: object, **options: object) -> None:
-        """Print at ERROR."""
+        """Prints at ERROR."""
         self._log("ERROR", message, args)
 
     exception = critical = error
@@ -227,7 +227,7 @@ def _logging(print_: Callable[..., None]) -> dict[str, object]:
     logger = _Logger(print_)
 
     def getLogger(name: object = None) -> _Logger:
-        """Return the one logger, whatever its name."""
+        """Returns the one logger, for any name."""
         return logger
 
     levels = {"DEBUG": 10, "INFO": 20, "WARNING": 30, "ERROR": 40, "CRITICAL": 50}
@@ -239,7 +239,7 @@ def _logging(print_: Callable[..., None]) -> dict[str, object]:
 
 
 def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
-    """Return an `__import__` that looks names up in a table of proxies only. It resolves the names of a `from` import
+    """Returns an `__import__` that looks names up in a table of proxies only. It resolves the names of a `from` import
     itself, because Python would fall back to sys.modules."""
     strptime_module = stdlib.ModuleProxy("_strptime", {})
 
@@ -265,9 +265,9 @@ def _importer(modules: Mapping[str, object]) -> Callable[..., object]:
 
 
 def _submodule(module: object, name: str) -> object:
-    """Return the module of a dotted name. Every part of the name must be a module.
+    """Returns the module of a dotted name. Every part of the name must be a module.
 
-    Attack: `import typing.Text.format as f`, after which Python itself reads each part, without a guard.
+    Attack: a script writes `import typing.Text.format as f`; Python itself then reads each part, without a guard.
     """
     path = name.split(".")
     for end, leaf in enumerate(path[1:], 2):

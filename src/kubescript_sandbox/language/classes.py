@@ -1,8 +1,8 @@
 """Classes written by scripts: which bases and names they may have, and how the guards recognise their instances.
 
 Every class statement is compiled to `class X(…, metaclass=__metaclass__)`, where `__metaclass__` is a `Factory`. The
-class gets a metaclass of this module that corresponds to the one its bases have. So `type(type(x)) in METACLASSES`
-means that `x` belongs to the script, which may write its attributes and read its one-underscore names.
+class gets the metaclass of this module that corresponds to its bases' one. So `type(type(x)) in METACLASSES` means that
+`x` belongs to the script, which may write its attributes and read its one-underscore names.
 """
 
 from __future__ import annotations
@@ -35,20 +35,19 @@ MODULE: Final = identifiers.MODULE
 
 
 class _Nowhere:
-    """The attribute `obj` of a script's own AttributeErrors: there is nothing to be had, and what is set is dropped.
-
-    Attack: `class E(AttributeError): obj = None`, where `vars(error)` found the object that lacks the attribute.
+    """The attribute `obj` of a script's own AttributeErrors, which cannot be read and ignores writes. Attack: a script
+    writes `class E(AttributeError): obj = None`, and `vars(error)` finds the object that lacks the attribute.
     """
 
     def __get__(self, _obj: object, _cls: type) -> NoReturn:
         raise AttributeError("the attribute `obj` of an AttributeError is not available") from None
 
     def __set__(self, _obj: object, _value: object) -> None:
-        """Python sets it when the error is raised."""
+        """Ignores the value: Python sets it when the error is raised."""
 
 
 class _Meta(type):
-    """Keeps a `_Nowhere` where it is."""
+    """Prevents scripts from replacing a `_Nowhere`."""
 
     def __setattr__(cls, name: str, value: object) -> None:
         cls.__check(name)
@@ -68,15 +67,15 @@ class ScriptType(_Meta):
 
 
 class ScriptABCMeta(_Meta, abc.ABCMeta):
-    """For abstract bases."""
+    """The metaclass for abstract bases."""
 
 
 class ScriptProtocolMeta(_Meta, type(typing.Protocol)):  # type: ignore[misc]
-    """For protocols."""
+    """The metaclass for protocols."""
 
 
 class ScriptEnumMeta(_Meta, enum.EnumMeta):
-    """For enumerations; without the functional call, which would take any names and any base."""
+    """The metaclass for enumerations; without the functional call, which would take any names and any base."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not cls.__members__:
@@ -120,7 +119,7 @@ class IntFlag(enum.IntFlag, metaclass=ScriptEnumMeta):
 
 
 class Str(str):  # noqa: SLOT000  scripts subclass it and set attributes
-    """The base of `class X(str)`. Without it whatever reads `x.format` without a guard finds the raw
+    """The base of `class X(str)`. Without it, library code that reads `x.format` without a guard finds the raw
     method."""
 
     format = formatting.METHODS["format"]
@@ -133,8 +132,8 @@ ENUMS: Final = {cls.__name__: cls for cls in (Enum, IntEnum, StrEnum, Flag, IntF
 class SimpleNamespace(types.SimpleNamespace):
     """Replaces types.SimpleNamespace: its attributes have only names that a script may write.
 
-    Attack: `SimpleNamespace(**{"__reduce_ex__": f})`, an object whose hook the library calls; and the same with a name
-    that is a str of the script's own kind, whose `startswith` says no.
+    Attack: a script calls `SimpleNamespace(**{"__reduce_ex__": f})` for an object whose hook the library calls; or
+    passes a name that is of its own subclass of str, whose `startswith` lies.
     """
 
     def __init__(self, /, **attributes: Any) -> None:
@@ -152,7 +151,7 @@ class SimpleNamespace(types.SimpleNamespace):
 
 
 SEALED: Final = frozenset(ENUMS.values())
-"""Classes of this module that have a metaclass for scripts. All scripts share them, so they are read-only."""
+"""This module's classes that have a metaclass for scripts. All scripts share them, so they are read-only."""
 
 EXCEPTIONS: Final = {
     name: value
@@ -172,29 +171,29 @@ BASES: Final = frozenset(EXCEPTIONS.values()) | {
     *(abc.ABC, typing.Generic, typing.Protocol, named_tuples.NAMED_TUPLE, _TYPED_DICT),
     contextlib.AbstractContextManager,
 }
-"""Types that a script may inherit from, besides its own."""
+"""Types that a script may inherit from, in addition to its own."""
 
 _PYTHONS: Final = (
     "module qualname doc annotations classcell firstlineno static_attributes orig_bases annotate annotate_func "
     "conditional_annotations classdictcell classdict type_params total"
 )
 _RESERVED: Final = frozenset({"_is_protocol", "_is_runtime_protocol"})
-"""Flags by which `isinstance(x, Protocol)` would ask any object for any name."""
+"""Flags that would make `isinstance(x, Protocol)` ask any object for any name."""
 _METHODS: Final = frozenset({types.FunctionType, types.NoneType, type(functools.cache(len))})
-"""Types of what a class may have under the name of a dunder method."""
+"""Types of values that a class may have under a dunder method's name."""
 _FROM_PYTHON: Final = frozenset(f"__{name}__" for name in _PYTHONS.split())
-"""Names the interpreter itself puts into a class body."""
+"""Names that the interpreter itself puts into a class body."""
 
 
 def is_script_class(cls: object) -> bool:
-    """Whether a script wrote this class."""
+    """Says whether a script wrote this class."""
     return type(cls) in METACLASSES and cls not in SEALED
 
 
 def is_own(cls: type, name: str) -> bool:
-    """Whether the script defines what `cls.name` finds, in the class or in one that it inherits from.
+    """Says whether the script defines what `cls.name` finds, in the class or in one that it inherits from.
 
-    Attack: `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind the raw method of UserDict.
+    Attack: a script writes `class U(UserDict, Own)`, where `Own` defines `copy` too, but behind UserDict's raw method.
     """
     nearest = next((each for each in _lineage(cls) if name in vars(each)), None)
     return is_script_class(nearest)
@@ -227,8 +226,8 @@ def _metaclass(bases: tuple[type, ...]) -> type:
 
 
 def _without_dunders(getter: Any) -> types.FunctionType:
-    """Wrap a script's `__getattr__` so that it is never called for a dunder name."""
-    # Attack: a `__getattr__` that answers to the hooks which the library looks up on objects (`__deepcopy__`,
+    """Returns a script's `__getattr__`, wrapped so that it is never called for a dunder name."""
+    # Attack: a script's `__getattr__` answers to the hooks which the library looks up on objects (`__deepcopy__`,
     # `__mro_entries__`, `__typing_subst__`, …). The library calls such a hook with internal objects.
     if type(getter) is not types.FunctionType:
         raise TypeError("write __getattr__ as a method: `def __getattr__(self, name):`")
@@ -247,17 +246,17 @@ class Factory:
     __slots__ = ()
 
     def __prepare__(self, name: str, bases: tuple[type, ...], **options: Any) -> Any:
-        """Return the mapping that the class body fills: an enumeration has its own kind."""
+        """Returns the mapping that the class body fills; an enumeration has a special one."""
         return _metaclass(bases).__prepare__(name, _guard_bases(bases), **options)
 
     def __call__(self, name: str, bases: tuple[type, ...], body: dict[str, Any], **options: Any) -> Any:
-        """The class."""
+        """Returns the class."""
         for key, value in body.items():
             dunder = key.startswith("__") and key not in identifiers.DEFINABLE and key not in _FROM_PYTHON
             if dunder or key in _RESERVED:
                 raise TypeError(f"a class cannot define {key}")
-            # Attack: `__repr__ = x`, which pprint looks up in a table of raw methods, and `x.__eq__` is given one. The
-            # first x was an object of a script's class, the second a class of a NamedTuple.
+            # Attack: a script writes `__repr__ = x`, so that pprint looks it up in a table of raw methods and passes
+            # one to `x.__eq__`. The first such x was an object of a script's class, the second a NamedTuple class.
             if key in identifiers.DEFINABLE and type(value) not in _METHODS:
                 raise TypeError(f"write {key} as a method: `def {key}(self, …):`")
         if any(AttributeError in base.__mro__ for base in bases):

@@ -30,7 +30,7 @@ from kubescript_sandbox.language.refusals import Finding, ScriptRefused
 __all__ = ["NOTHING", "Finding", "Program", "ScriptRefused", "compile_script", "describe_failure", "run"]
 
 MAX_SOURCE: Final = 256 * 1024
-"""Bytes of UTF-8. Data do not belong in a script."""
+"""Bytes of UTF-8. Data does not belong in a script."""
 
 _COMPILE_DEPTH: Final = 3000
 """Recursion limit while compiling: a sum of 600 terms compiles, and the C stack does not overflow."""
@@ -59,7 +59,7 @@ class Program:
 
     code: CodeType
     source: str
-    """The text that was compiled: without the Markdown fence, with unchanged line numbers."""
+    """The compiled text: without the Markdown fence, but with unchanged line numbers."""
     returns: bool
     """Whether the script can have a value: a last expression, or `return` at the top level."""
     hint: str
@@ -69,7 +69,7 @@ class Program:
 
 
 def compile_script(source: str) -> Program:
-    """Compile a script under the rules of the language. Raises ScriptRefused with every finding."""
+    """Compiles a script under the rules of the language. Raises ScriptRefused with every finding."""
     source = _normalize(source)
     try:
         with warnings.catch_warnings(), _enough_recursion():
@@ -84,8 +84,8 @@ def compile_script(source: str) -> Program:
 
 
 def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing.NOTHING]:
-    """Run the program in `globals_` and return its value. SystemExit ends the script; its text, if any, is
-    the value."""
+    """Runs the program in `globals_` and returns its value. SystemExit ends the script; its text, if any, is the
+    value."""
     globals_["__builtins__"][_NOTHING] = NOTHING
     try:
         exec(program.code, globals_)
@@ -97,13 +97,13 @@ def run(program: Program, globals_: dict[str, Any]) -> object | Literal[_Nothing
 
 
 def describe_failure(error: BaseException) -> failures.Failure:
-    """Return the exception with its message, a hint and the lines of the script that led to it."""
+    """Returns the exception with its message, a hint and the script's lines that led to it."""
     return failures.describe(error)
 
 
 @contextlib.contextmanager
 def _enough_recursion() -> Iterator[None]:
-    """Raise the recursion limit for the compiler."""
+    """Raises the recursion limit for the compiler."""
     # The script's limit may be low, and walking a tree takes four frames for each level of nesting.
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _COMPILE_DEPTH))
@@ -131,7 +131,7 @@ def _normalize(source: str) -> str:
 
 
 def _first_statement(source: str) -> str:
-    """Return the first line that is neither empty nor a comment."""
+    """Returns the first line that is neither empty nor a comment."""
     for line in source.splitlines():
         text = line.strip()
         if text and not text.startswith("#"):
@@ -140,7 +140,7 @@ def _first_statement(source: str) -> str:
 
 
 def _code_block_in_prose(source: str) -> re.Match[str] | None:
-    """Find the one Markdown code block of an answer in prose."""
+    """Returns the only Markdown code block of an answer in prose; None when there is not exactly one."""
     # Outside a long string, backticks are never Python.
     blocks = list(_FENCED.finditer(source))
     if len(blocks) != 1:
@@ -154,7 +154,8 @@ def _code_block_in_prose(source: str) -> re.Match[str] | None:
 
 
 def _is_python(source: str) -> bool:
-    """Whether the whole text is Python: a script that quotes a code block must not be replaced by its quotation."""
+    """Says whether the whole text is Python: a script that quotes a code block must not be replaced by its
+    quotation."""
     try:
         ast.parse(source, failures.FILENAME)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -184,8 +185,8 @@ def _compile(source: str) -> Program:
 
 
 def _future_flags(tree: ast.Module) -> int:
-    """Remove `from __future__ import …` from the tree and return its compiler flags. Of all features only `annotations`
-    still has an effect."""
+    """Removes `from __future__ import …` from the tree and returns its compiler flags. Only `annotations` still has an
+    effect."""
     flags = 0
     for node in list(tree.body):
         if not isinstance(node, ast.ImportFrom) or node.module != "__future__" or node.level:
@@ -214,8 +215,8 @@ def _wrap(tree: ast.Module, bound: set[str]) -> ast.Module:
 
 
 def _check_plain(code: CodeType) -> None:
-    """Refuse a script whose function became a generator."""
-    # Attack: a `yield` in a default value or a decorator, after which the script would never run.
+    """Refuses a script whose function became a generator."""
+    # Attack: a script hides a `yield` in a default value or a decorator, so that it would never run.
     main = next(const for const in code.co_consts if isinstance(const, CodeType))
     if main.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise _refuse("`yield` outside a function: append to a list, and end the script with its name")

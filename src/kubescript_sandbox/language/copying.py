@@ -1,9 +1,9 @@
 """`copy.copy` and `copy.deepcopy` for scripts.
 
-shims.py puts these functions in the place of Python's. Python's functions ask an object by name for `__reduce_ex__`,
-`__deepcopy__` and `__setstate__`, and set whatever attributes the answers name. Attack: a `__getattr__` that answers to
-these names received the memo with the private parts of everything copied, and could write to any object. The functions
-here know the types they copy, look at types only, and refuse the rest.
+shims.py replaces Python's functions by these. Python's ask an object by name for `__reduce_ex__`, `__deepcopy__` and
+`__setstate__`, and set any attributes that the answers name. Attack: a script's `__getattr__` answers to these names,
+receives the memo with the private parts of everything copied, and can write to any object. The functions here copy only
+known types, look at types only, and refuse the rest.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _TYPES: tuple[type, ...] = (
     *(collections.UserDict, collections.UserList),
 )
 _COLLECTIONS: Final = frozenset(_TYPES)
-"""Types of Python's whose objects are made anew from their parts."""
+"""Python types whose objects are rebuilt from their parts."""
 
 
 def shallow(value: Any) -> Any:
@@ -65,7 +65,7 @@ def deep(value: Any) -> Any:
 
 
 def _copy(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], object], hook: str) -> Any:
-    """Copy one object. `on_created` receives the copy before its parts are copied, because these may refer to it."""
+    """Copies one object. `on_created` receives the copy before its parts are copied, because these may refer to it."""
     kind = type(value)
     mro = kind.__mro__
     is_script_object = classes.is_script_class(kind) and enum.Enum not in mro
@@ -92,7 +92,7 @@ def _rebuild(value: Any, copy_part: _CopyPart, on_created: Callable[[Any], objec
 
 
 def _new_object(value: Any, copy_part: _CopyPart) -> Any:
-    """Create an object of the same type. Objects that cannot be filled later get their content here."""
+    """Returns an object of the same type. Objects that cannot be filled later get their content here."""
     kind: Any = type(value)
     mro = kind.__mro__
     for base in (tuple, frozenset):
@@ -112,13 +112,13 @@ _ARGS: Final = BaseException.args.__get__  # type: ignore[attr-defined]
 
 
 def _copy_attributes(value: Any, copied: Any, copy_part: _CopyPart) -> None:
-    """Copy the instance attributes. Their names passed the compiler when the script set them; no class has slots."""
+    """Copies the instance attributes. Their names passed the compiler when the script set them; no class has slots."""
     kind = type(value)
     if getattr(kind, "__dictoffset__", 0):
         instance_dict = object.__getattribute__(value, "__dict__")
         attributes = {name: copy_part(item) for name, item in instance_dict.items()}
         if collections.UserDict in kind.__mro__ or collections.UserList in kind.__mro__:
-            attributes["data"] = attributes["data"].copy()  # the content of these two types lies in an attribute
+            attributes["data"] = attributes["data"].copy()  # the content of these two types is in an attribute
         object.__getattribute__(copied, "__dict__").update(attributes)
 
 
@@ -156,4 +156,4 @@ _FILLS: Final[dict[type, Callable[[Any, Any, _CopyPart], None]]] = {
     bytearray: lambda copied, value, _part: bytearray.extend(copied, value),
     collections.deque: _fill_deque,
 }
-"""How to copy the content of an object, by its base type; the first one that matches counts."""
+"""How an object's content is copied, by base type; the first match counts."""

@@ -1,8 +1,8 @@
 """`dataclasses` for scripts, without generated code.
 
-Python's `dataclass` writes the source code of the methods and executes it. Attacks that reached `eval`: fields of the
-names `eval` and `f, self.f(eval)`, defaults in a docstring that looks like a signature, annotations that are evaluated.
-Here the methods are closures (data_methods.py).
+Python's `dataclass` writes the methods' source code and executes it. Attacks that reached `eval`: scripts named fields
+`eval` and `f, self.f(eval)`, hid defaults in a docstring that looks like a signature, or wrote annotations that are
+evaluated. Here the methods are closures (data_methods.py).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _add_methods(cls: Any, options: Mapping[str, Any], record: Record) -> None:
     own = record.attributes()
     compared = [each for each in own if each.compare]
     hashed = [each for each in own if (each.compare if each.hash is None else each.hash)]
-    # Whether the script defines `__eq__` is asked before there is one of ours.
+    # Asked before our `__eq__` is added: whether the script defines one.
     hash_ = data_methods.hashing(cls, options, hashed)
     if options["init"]:
         _add(cls, "__init__", data_methods.init(cls, record))
@@ -90,7 +90,7 @@ def _add_methods(cls: Any, options: Mapping[str, Any], record: Record) -> None:
 
 
 def _add(cls: Any, name: str, method: Any) -> bool:
-    """Add a method to the class unless its body defines one."""
+    """Adds a method to the class unless its body defines one; returns whether it was added."""
     if name in vars(cls):
         return False
     method.__name__ = name
@@ -112,7 +112,7 @@ def is_dataclass(obj: object) -> bool:
 
 
 def is_instance(value: object) -> bool:
-    """Whether this is an object of a script's dataclass."""
+    """Says whether a value is an object of a script's dataclass."""
     return _record(type(value)) is not None
 
 
@@ -150,8 +150,8 @@ def astuple(obj: Any, *, tuple_factory: Callable[[list[Any]], Any] = tuple) -> A
 
 
 def _convert(value: Any, make: Callable[[Any], Any]) -> Any:
-    """Convert a value inside a dataclass."""
-    # Attack: an object of the guest inside a script's dataclass, whose private fields the real asdict would read.
+    """Returns a converted value from inside a dataclass."""
+    # Attack: a script puts a guest's object into its dataclass; the real asdict would read its private fields.
     if is_instance(value):
         return make(value)
     kind = type(value)
@@ -186,4 +186,4 @@ MEMBERS: Final[dict[str, object]] = {
     **{function.__name__: function for function in _OFFERED},
     **{name: getattr(dataclasses, name) for name in ("FrozenInstanceError", "InitVar", "KW_ONLY", "MISSING")},
 }
-"""What scripts import from `dataclasses`."""
+"""The names that scripts can import from `dataclasses`."""

@@ -1,4 +1,4 @@
-"""The fields of a script's dataclass: what its annotations, its class attributes and `field()` say of each.
+"""The fields of a script's dataclass, from its annotations, its class attributes and `field()`.
 
 data_classes.py makes the methods from them. Annotations are compared as text, never evaluated. An option is decided
 once, because `__bool__` of a script's object can answer differently each time.
@@ -22,7 +22,7 @@ _FLAGS: Final = {"init": True, "repr": True, "hash": None, "compare": True, "kw_
 
 
 class Kind(enum.Enum):
-    """What an annotation declares."""
+    """Kinds of declarations by annotations."""
 
     FIELD = "an attribute"
     CLASS_VAR = "ClassVar"
@@ -34,7 +34,7 @@ _WORDS: Final = {kind.value: kind for kind in Kind}
 
 
 class Field:
-    """What `field()` and `fields()` return."""
+    """The objects that `field()` and `fields()` return."""
 
     def __init__(self, name: Any, annotation: Any, options: Mapping[str, Any]) -> None:
         self.name = name
@@ -56,18 +56,18 @@ class Field:
 
 
 class Record(typing.NamedTuple):
-    """What a dataclass knows of itself, in an attribute of a name that no script can write."""
+    """A dataclass's own record, in an attribute whose name no script can write."""
 
     fields: dict[str, Field]
     frozen: bool
 
     def attributes(self) -> list[Field]:
-        """The fields that are neither ClassVar nor InitVar."""
+        """Returns the fields that are neither ClassVar nor InitVar."""
         return [each for each in self.fields.values() if each._kind is Kind.FIELD]
 
 
 def decide(function: str, defaults: Mapping[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return each option as True or False (None and MISSING stay), by its default if it is not given."""
+    """Returns each option as True or False (None and MISSING stay), or its default if it is not given."""
     parameters.require_plain(options)
     given = {name: options.pop(name, default) for name, default in defaults.items()}
     if options:
@@ -94,9 +94,10 @@ def field(
 
 
 def collect(cls: type, *, kw_only: bool) -> dict[str, Field]:
-    """Return what the annotations of the class declare, by name.
+    """Returns what the class's annotations declare, by name.
 
-    A class attribute that is a `field()` becomes its default, or goes."""
+    A class attribute that is a `field()` is replaced by its default, or removed.
+    """
     annotations = inspect.get_annotations(cls)
     for name, value in vars(cls).items():
         if type(value) is Field and name not in annotations:
@@ -127,7 +128,8 @@ def _kind(annotation: Any) -> Kind:
 
 def _field(cls: type, name: Any, annotation: Any, *, kw_only: bool) -> Field:
     read = _reader(name)
-    # Attack: a field `copy` of a class that inherits from UserDict, whose raw method was taken for the default.
+    # Attack: a script declares a field `copy` in a subclass of UserDict, whose raw method would be taken for the
+    # default.
     given = read(cls, name) if classes.is_own(cls, name) else MISSING
     # A new object, because a script may give one `field()` to two classes.
     spec = given if type(given) is Field else field(default=given)
@@ -143,7 +145,7 @@ def _field(cls: type, name: Any, annotation: Any, *, kw_only: bool) -> Field:
 
 
 def _reader(name: Any) -> Callable[[Any, str], Any]:
-    """The guard that reads the attribute. Raises TypeError for a name that a script cannot write."""
+    """Returns the guard that reads the attribute. Raises TypeError for a name that a script cannot write."""
     try:
         guards.access(name, store=True)
         return guards.by_name(name)

@@ -1,4 +1,4 @@
-"""The methods of a script's dataclass: closures, which act on objects of their own class only.
+"""The methods of a script's dataclass: closures that accept only objects of their own class.
 
 They read and write attributes as the script itself does. data_classes.py adds them to the class.
 """
@@ -17,11 +17,11 @@ from kubescript_sandbox.language.data_fields import Field, Kind, Record
 __all__ = ["comparison", "freeze", "hashing", "init", "representation"]
 
 _MADE: Final = object()
-"""In place of a value that a `default_factory` makes."""
+"""Placeholder for a value that a `default_factory` makes."""
 
 
 def _refuse(cls: type, self: object, name: str) -> NoReturn:
-    """Attack: `A.__init__(json, evil)`, which would set an attribute of `json`."""
+    """Raises TypeError. Attack: a script calls `A.__init__(json, evil)`, which would set an attribute of `json`."""
     raise TypeError(f"{name!r} of {cls.__name__} doesn't apply to {guards.describe(self)}")
 
 
@@ -31,7 +31,7 @@ def _require(cls: type, self: object, name: str) -> None:
 
 
 def init(cls: Any, record: Record) -> Callable[..., None]:
-    """Return `__init__`, which calls `__post_init__` if the class has one."""
+    """Returns `__init__`, which calls `__post_init__` if the class has one."""
     given = [each for each in record.fields.values() if each.init and each._kind is not Kind.CLASS_VAR]
     positional = [each for each in given if not each.kw_only]
     given = positional + [each for each in given if each.kw_only]
@@ -57,7 +57,7 @@ def _check_order(positional: list[Field], defaults: Mapping[str, Any]) -> None:
 def _initializer(
     cls: Any, record: Record, call: parameters.Parameters, places: Mapping[str, int]
 ) -> Callable[..., None]:
-    """`places` has the names of the parameters, then those of fields that only their factory fills."""
+    """Returns `__init__`. `places` has the parameters' names, then those of fields that only their factory fills."""
     own = [each for each in record.attributes() if each.name in places]
     stored = [(each.name, places[each.name]) for each in own]
     made = [(places[each.name], each.default_factory) for each in own if each.default_factory is not MISSING]
@@ -86,13 +86,13 @@ def _initializer(
 
 
 def _values(found: Iterable[Field]) -> Callable[[Any], tuple[Any, ...]]:
-    """What reads the fields of an object, through the guards."""
+    """Returns a function that reads an object's fields, through the guards."""
     reads = [(each._read, each.name) for each in found]
     return lambda self: tuple([read(self, name) for read, name in reads])
 
 
 def representation(cls: Any, shown: list[Field]) -> Callable[[Any], str]:
-    """Return `__repr__`."""
+    """Returns `__repr__`."""
     values = _values(shown)
 
     @reprlib.recursive_repr()
@@ -105,7 +105,7 @@ def representation(cls: Any, shown: list[Field]) -> Callable[[Any], str]:
 
 
 def comparison(cls: Any, name: str, compared: list[Field]) -> Callable[[Any, Any], Any]:
-    """Return `__eq__`, or one of the methods of an order."""
+    """Returns `__eq__`, or one of the ordering methods."""
     values = _values(compared)
     compare = getattr(operator, name)
 
@@ -119,7 +119,7 @@ def comparison(cls: Any, name: str, compared: list[Field]) -> Callable[[Any, Any
 
 
 def hashing(cls: Any, options: Mapping[str, Any], hashed: list[Field]) -> Any:
-    """Return the `__hash__` that the class gets; MISSING when it keeps its own."""
+    """Returns the class's new `__hash__`; MISSING when it keeps its own."""
     body = vars(cls)
     defined = "__hash__" in body and not (body["__hash__"] is None and "__eq__" in body)
     if options["unsafe_hash"] and defined:
@@ -127,7 +127,7 @@ def hashing(cls: Any, options: Mapping[str, Any], hashed: list[Field]) -> Any:
     if defined or not (options["unsafe_hash"] or options["eq"]):
         return MISSING
     if not (options["unsafe_hash"] or options["frozen"]):
-        return None  # equal objects that change have no hash
+        return None  # mutable objects that compare equal have no hash
     values = _values(hashed)
 
     def __hash__(self: Any) -> int:  # noqa: N807  a method
@@ -138,7 +138,7 @@ def hashing(cls: Any, options: Mapping[str, Any], hashed: list[Field]) -> Any:
 
 
 def freeze(cls: Any, names: frozenset[str]) -> None:
-    """Make the fields of its objects read-only."""
+    """Makes the fields of the class's objects read-only."""
 
     def __setattr__(self: Any, name: str, value: object) -> None:  # noqa: N807  a method
         _require(cls, self, "__setattr__")

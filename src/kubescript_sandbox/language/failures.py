@@ -20,34 +20,34 @@ FILENAME: Final = "<script>"
 """The file name of compiled scripts; it distinguishes their frames from those of this package."""
 
 FRAMES: Final = 5
-"""Number of frames told: the innermost ones, where the error is."""
+"""Number of frames reported: the innermost ones, where the error is."""
 _TEXT: Final = 2000
 """Characters of an exception's message."""
 _HINT: Final = 2000
-"""Characters of a hint. Attack: an attribute whose name has six million characters, as a suggestion."""
+"""Characters of a hint. Attack: a script makes Python suggest an attribute whose name has six million characters."""
 _MAX_NAMES: Final = 30
 """Names listed after a NameError."""
 
 
 class Failure(NamedTuple):
-    """What the model is told of an exception."""
+    """An exception's description for the model."""
 
     type: str
     message: str
     hint: str
-    """What to write instead, as it follows the message."""
+    """What to write instead; it follows the message."""
     frames: tuple[tuple[int, str], ...]
-    """Line and function of the innermost calls, the last one where the error is."""
+    """Line and function of the innermost calls; the last one is where the error is."""
     outer: int
-    """How many calls lie around those."""
+    """How many calls surround those."""
     brief: bool
-    """Whether the message names the call, so that the number of the line is enough."""
+    """Whether the message names the call, so that the line number is enough."""
     by_worker: bool
-    """Whether code of this package, or of the guest, has raised it."""
+    """Whether code of this package, or of the guest, raised it."""
 
 
 def describe(error: BaseException) -> Failure:
-    """Return what the model is told. Runs the exception's `__str__`, which the script may have written."""
+    """Returns an exception's description. Runs its `__str__`, which the script may have written."""
     frames = _frames(error.__traceback__)
     globals_ = frames[-1][1] if frames else {}
     brief = bool(frames) and vars(error).get("_tells_all") is True
@@ -66,14 +66,15 @@ def describe(error: BaseException) -> Failure:
 
 
 def _is_raised_by_script(tb: TracebackType | None) -> bool:
-    """Whether the innermost frame is the script's. Attack: a script raises an annotation that reads as our sentence."""
+    """Says whether the innermost frame is the script's. Attack: a script raises an annotation that imitates our
+    sentences."""
     while tb is not None and tb.tb_next is not None:
         tb = tb.tb_next
     return tb is None or tb.tb_frame.f_code.co_filename == FILENAME
 
 
 def _whole_characters(text: str) -> str:
-    """Return a text without lone surrogates, which are half a character and have no UTF-8 bytes."""
+    """Returns a text without lone surrogates, which are half a character and have no UTF-8 bytes."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -90,14 +91,14 @@ def _frames(tb: TracebackType | None) -> list[tuple[tuple[int, str], dict[str, A
 
 def _message(error: BaseException) -> str:
     try:
-        text = _own_text(error) or str.__str__(str(error))  # a script's __str__ may give a str of its own kind
+        text = _own_text(error) or str.__str__(str(error))  # a script's __str__ may return its own subclass of str
     except BaseException as second:  # the script's own __str__ failed
         return f"(its message could not be made: {type(second).__name__})"
     return text if len(text) <= _TEXT else text[:_TEXT] + "…"
 
 
 def _own_text(error: BaseException) -> str:
-    """Returns the guest's sentence in a KeyError, without the quotes that `str` puts round it; empty for a mere key."""
+    """Returns the guest's sentence in a KeyError, without the quotes that `str` adds; empty for a mere key."""
     if type(error) is not KeyError or len(error.args) != 1:
         return ""
     sentence = error.args[0]
@@ -122,13 +123,13 @@ def _advice(error: BaseException, globals_: dict[str, Any]) -> str:
                 return advice.guest().values.get(str(error)) or _VALUE_HINTS.get(str(error), "")
             case _:
                 return _own_hint(error)
-    except BaseException:  # dir() runs code of the object, which may fail too: then there is no hint
+    except BaseException:  # dir() runs the object's code, which may fail too: then there is no hint
         return ""
 
 
 def _own_hint(error: BaseException) -> str:
-    """Return the hint that an error of the guest's has made itself, as its message ends with it."""
-    # Attack: a class of the script's, whose `hint` is what a pod says.
+    """Returns the hint that the guest's error contains, in the form in which its message ends with it."""
+    # Attack: a script's exception class has a `hint` with text from a pod.
     hint = "" if classes.is_script_class(type(error)) else getattr(error, "hint", "")
     return f"; {hint}" if type(hint) is str and hint else ""
 
@@ -170,7 +171,7 @@ def _about_attribute(error: AttributeError) -> str:
     if name is None or not hasattr(error, "obj"):
         return ""
     if not str(error).endswith(f"no attribute {name!r}"):
-        return ""  # a message that does not end like Python's has its hint already
+        return ""  # a message that does not end like Python's already has its hint
     if error.obj is None:
         return f": the value before `.{name}` is None, as missing fields are; write `x and x.{name}`"
     if hint := _about_type(error.obj, name):
@@ -229,7 +230,7 @@ def _normalize(name: str) -> str:
 
 
 def syntax_advice(error: SyntaxError, source: str) -> str:
-    """Return advice on a line that Python cannot read, by what models most often mean with it."""
+    """Returns advice on a line that Python cannot read, based on what models usually mean by it."""
     lines = source.splitlines()
     number = error.lineno or 0
     line = lines[number - 1].strip() if 0 < number <= len(lines) else ""
@@ -247,7 +248,7 @@ def syntax_advice(error: SyntaxError, source: str) -> str:
 
 
 def _newer_syntax_advice(message: str, line: str) -> str:
-    """Return advice on syntax that only newer versions of Python than the running one can read."""
+    """Returns advice on syntax that is newer than the running Python."""
     if "f-string: " in message:
         return ": inside the braces write the other kind of quotes, and no backslash"
     return ": leave type aliases out" if line.startswith("type ") else ""

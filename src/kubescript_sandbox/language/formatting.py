@@ -1,4 +1,5 @@
-"""`str.format` with guarded fields. Attack: `"{0.__class__}".format(x)`, which reads an attribute without a guard.
+"""`str.format` with guarded fields. Attack: a script calls `"{0.__class__}".format(x)`, which reads an attribute
+without a guard.
 
 The guards replace `str.format` and `str.format_map` by these functions wherever a script could get them, bound or
 unbound.
@@ -35,15 +36,15 @@ class _Formatter(string.Formatter):
 
 
 def field(value: Any, spec: str = "", /) -> str:
-    """Replaces `format(value, spec)`: aligns a value without formats of its own, and a date whose `spec` names no part,
-    as its text."""
+    """Replaces `format(value, spec)`: values that define no formats, and dates whose `spec` names no part, are aligned
+    as text."""
     # Without a `%` Python would print the spec itself.
     if isinstance(value, datetime.date) and spec and "%" not in spec:
         return builtins.format(str(value), spec)
     try:
         return builtins.format(value, spec)
     except TypeError as error:
-        # A missing field is None, and a table of pods should not fail because of it.
+        # A missing field is None; a table of pods should not fail because of it.
         if not str(error).startswith("unsupported format string passed to "):
             raise
         try:
@@ -56,7 +57,7 @@ _formatter: Final = _Formatter()
 
 
 def install(read: Callable[[object, str], object]) -> None:
-    """Set the attribute guard. guards.py, which defines it, calls this once: it imports this module."""
+    """Sets the attribute guard. guards.py, which defines it, calls this once, since it imports this module."""
     _formatter.read = read
 
 
@@ -81,12 +82,12 @@ METHODS: Final[dict[str, Callable[..., str]]] = {"format": format, "format_map":
 
 
 def bind(template: object, method: str) -> Callable[..., str]:
-    """Return the guarded method of that name, bound to one string."""
+    """Returns the guarded method of that name, bound to one string."""
     return types.MethodType(METHODS[method], template)
 
 
 def safe(value: object) -> object:
-    """Return `value`, or its guarded replacement when it is `str.format` or `str.format_map`, bound or unbound."""
+    """Returns `value`, or its guarded replacement when it is `str.format` or `str.format_map`, bound or unbound."""
     kind = type(value)
     if kind is types.MethodDescriptorType and value in _RAW:
         return METHODS[_RAW[value]]

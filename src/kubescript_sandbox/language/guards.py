@@ -1,8 +1,8 @@
-"""The guards: functions that compiled scripts call in place of attribute reads and writes.
+"""The guards: functions that compiled scripts call instead of reading and writing attributes.
 
 Reading items, iterating and calling need no guard and stay native. The attribute names in the source were checked when
-the script was compiled, so `read` checks types only; names that come as strings (`getattr`, in reflection.py) are
-checked here by the same rules. Guards decide by `type(x)`, never by `isinstance`, whose answer an object can influence.
+the script was compiled, so `read` checks types only; names given as strings (`getattr`, in reflection.py) are checked
+here by the same rules. Guards decide by `type(x)`, never by `isinstance`, whose answer an object can influence.
 """
 
 from __future__ import annotations
@@ -52,30 +52,30 @@ _WRITABLE: Final[frozenset[type]] = frozenset(
 _TUPLE_NAMES: Final = frozenset({"_asdict", "_replace", "_make", "_fields", "_field_defaults"})
 _BUILTIN: Final = classes.BASES | {str, bool, range, slice, type(None)}
 _KEYWORD_FIELDS: Final = frozenset({"_continue", "_except", "_exec", "_from", "_not"})
-"""Fields of Kubernetes objects that are words of Python, as the official client spells them."""
+"""Fields of Kubernetes objects that are Python keywords, as the official client spells them."""
 _METACLASSES: Final = classes.METACLASSES
 _SEALED: Final = classes.SEALED
 
 
 _DESCRIPTORS: Final[frozenset[type]] = frozenset({property, functools.cached_property})
 _JUDGED: Final = REFUSED_TYPES | _DESCRIPTORS | {types.FunctionType, types.MappingProxyType}
-"""Types of values that are looked at before a script gets them."""
+"""Types of values that are checked before a script gets them."""
 _BASE_ALIAS: Final[type] = typing._BaseGenericAlias  # type: ignore[attr-defined]
 _ALIASES: Final[tuple[type, ...]] = (
     *(types.GenericAlias, type(collections.abc.Callable[[], None])),
     *(kind for kind in vars(typing).values() if isinstance(kind, type) and issubclass(kind, _BASE_ALIAS)),
 )
-"""Kinds of `list[int]` and `typing.List`, which pass an attribute on to the class they are of."""
+"""Types of `list[int]` and `typing.List`, which forward an attribute to their class."""
 
 
 def count_masks() -> int:
-    """Called before a script asks for the truth of a field. The guest has functions for the place of this one and the
+    """Returns the number of masks seen before a script tests a field's truth. The guest replaces this function and the
     next."""
     return 0
 
 
 def forget_mask(_before: int, value: Any) -> Any:
-    """Return what a script asks only for its truth."""
+    """Returns a value that the script tests only for its truth."""
     return value
 
 
@@ -91,12 +91,12 @@ READERS: Final[dict[type, Callable[[Any, str], Any]]] = {
     **dict.fromkeys(REFUSED_TYPES, _refuse),
     **dict.fromkeys(_ALIASES, _read_alias),
 }
-"""Types whose attributes are read by a function of their own. The guest adds its views: what Python does first, looking
-for an attribute of the class and making an AttributeError, takes three times as long as reading the field."""
+"""Types whose attributes are read by a special function. The guest adds its views: Python's own way, which looks for a
+class attribute and makes an AttributeError first, takes three times as long as reading the field."""
 
 
 def read(obj: Any, name: str) -> Any:
-    """`obj.name` for a public name. The hot path: 10⁶ reads are 0.1 s."""
+    """Returns `obj.name` for a public name. The hot path: 10⁶ reads are 0.1 s."""
     if type(obj) in READERS:
         return READERS[type(obj)](obj, name)
     value = getattr(obj, name)
@@ -104,16 +104,17 @@ def read(obj: Any, name: str) -> Any:
 
 
 def _judge(obj: Any, name: str, value: Any) -> Any:
-    """`value`, which was read from `obj`, as a script may have it.
+    """Returns `value`, which was read from `obj`, in a form that a script may have.
 
-    Attack: `ExitStack.callback(fake, f)` sets `__wrapped__` on whatever the methods of `fake` give, and
-    `class A: p = IPv4Address.is_private` runs the property with an object of the script's as its `self`.
+    Attack: a script calls `ExitStack.callback(fake, f)`, which sets `__wrapped__` on anything that `fake`'s methods
+    return, or writes `class A: p = IPv4Address.is_private`, which runs the property with the script's object as its
+    `self`.
     """
     if type(value) in REFUSED_TYPES:
         raise AttributeError(f"{name!r} is not for scripts: it is a {type(value).__name__}") from None
     if type(value) is types.MappingProxyType:
-        # Attack: `RegexFlag.__members__ | spy` hands the dict behind the proxy to `spy.__ror__`, for writing; so do
-        # `view.keys().mapping`, `pattern.groupindex` and `field.metadata`.
+        # Attack: a script writes `RegexFlag.__members__ | spy`, which hands the writable dict behind the proxy to
+        # `spy.__ror__`; so do `view.keys().mapping`, `pattern.groupindex` and `field.metadata`.
         return types.MappingProxyType(dict(value))
     owner = _owner(obj, name, value)
     if owner is None or (is_script_class(owner) and not _is_generated(name, value)):
@@ -124,16 +125,17 @@ def _judge(obj: Any, name: str, value: Any) -> Any:
 
 
 def _is_generated(name: str, value: Any) -> bool:
-    """Whether the library or we put this method into a class of the script's, as `total_ordering` does with `__gt__`.
+    """Says whether the library or we put this method into a script's class, as `total_ordering` does with `__gt__`.
 
-    Attack: `A.__init__(json, evil)` of a protocol or dataclass, which would set an attribute of `json` without a guard.
+    Attack: a script calls `A.__init__(json, evil)` of a protocol or dataclass, which would set an attribute of `json`
+    without a guard.
     """
     code = getattr(value, "__code__", None)  # a property has none
     return name in identifiers.PROTOCOL and code is not None and code.co_filename != failures.FILENAME
 
 
 def _owner(obj: Any, name: str, value: Any) -> type | None:
-    """The class in which a value lies, if it was read from a class and unbound."""
+    """Returns the class that defines a value, if it was read unbound from a class."""
     kind = type(obj)
     within = obj.__self_class__ if kind is super else obj if type in kind.__mro__ else None
     lineage = () if within is None else type.__dict__["__mro__"].__get__(within)
@@ -141,8 +143,8 @@ def _owner(obj: Any, name: str, value: Any) -> type | None:
 
 
 def _method(owner: type, function: types.FunctionType) -> Callable[..., Any]:
-    """A function of the library's or ours that takes an object of its own class as its first argument, as those
-    written in C do."""
+    """Returns a library function or one of ours that requires an object of its own class as its first argument, as
+    functions in C do."""
 
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
         if owner not in type(self).__mro__:
@@ -155,7 +157,7 @@ def _method(owner: type, function: types.FunctionType) -> Callable[..., Any]:
 
 
 def private(obj: Any, name: str) -> Any:
-    """Read `obj._name`: only from objects of the script's own classes, and the documented methods of named tuples."""
+    """Reads `obj._name`: only from objects of the script's own classes, and the documented methods of named tuples."""
     kind = type(obj)
     if kind is super:
         kind = obj.__self_class__
@@ -166,15 +168,15 @@ def private(obj: Any, name: str) -> Any:
     cls = obj if kind is type else kind
     if name in _TUPLE_NAMES and tuple in cls.__mro__ and hasattr(cls, "_fields"):
         value = read(obj, name)
-        # Attack: `ParseResult._field_defaults["x"] = 1`, which fills the dict of the shared class.
+        # Attack: a script writes `ParseResult._field_defaults["x"] = 1`, which fills the dict of the shared class.
         return dict(value) if name == "_field_defaults" else value
     raise AttributeError(f"{kind.__name__!r} object has no attribute {name!r} that a script may use")
 
 
 def special(obj: Any, name: str) -> Any:
-    """`obj.name` for the names in identifiers.SPECIAL, which are dangerous on one type each."""
+    """Returns `obj.name` for the names in identifiers.SPECIAL, which are dangerous on one type each."""
     kind = obj if type in type(obj).__mro__ else type(obj)
-    if kind is super and not is_script_class(obj.__self_class__):  # attack: `super(FrozenInstanceError, error).obj`
+    if kind is super and not is_script_class(obj.__self_class__):  # Attack: `super(FrozenInstanceError, e).obj`
         kind = obj.__self_class__
     if name == "obj" and AttributeError in type.__dict__["__mro__"].__get__(kind):
         raise AttributeError("the attribute `obj` of an AttributeError is not available: use error.name or str(error)")
@@ -185,8 +187,9 @@ def special(obj: Any, name: str) -> Any:
 
 
 def _is_shared(cls: object) -> bool:
-    """Whether this is an abstract class that is not the script's, or has one above it: that would know of whatever is
-    registered. Attack: `typing.Mapping.register(str)`, and the same of a script's subclass of Mapping."""
+    """Says whether a class is abstract and not the script's, or inherits from such a class, which would remember
+    registered classes. Attack: a script calls `typing.Mapping.register(str)`, or `register` of its own subclass of
+    Mapping."""
     return isinstance(cls, abc.ABCMeta) and not all(
         is_script_class(each) or each in _PLAIN_BASES for each in type.__dict__["__mro__"].__get__(cls)
     )
@@ -196,10 +199,10 @@ _PLAIN_BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protoco
 
 
 def protocol(obj: Any, name: str) -> Any:
-    """`obj.__method__` on the script's own classes and objects, on their `super()`, and on builtin types.
+    """Returns `obj.__method__` of the script's own classes and objects, of their `super()`, and of builtin types.
 
-    Attack: `json.__init__("json", {"loads": evil})`, which would fill one of our objects anew, and
-    `super(type(error), error).__init__(…)`, which does so by the class above.
+    Attack: a script calls `json.__init__("json", {"loads": evil})`, which would refill one of our objects, or
+    `super(type(error), error).__init__(…)`, which does so through the parent class.
     """
     kind = type(obj)
     if kind is super:
@@ -223,12 +226,12 @@ _GUARDS: Final[dict[identifiers.Access, Callable[[Any, str], Any]]] = {
 
 
 def none(obj: Any) -> bool:
-    """Replaces `obj is None`: also true of an empty list or map of the guest that stands for a missing field."""
+    """Replaces `obj is None`: also true for a guest's empty list or map that stands for a missing field."""
     return obj is None or (getattr(type(obj), "_stands_in", False) is True and obj._home is not None)
 
 
 def writable(obj: Any) -> Any:
-    """Return `obj` when a script may write its items and public attributes. Raises TypeError otherwise."""
+    """Returns `obj` when a script may write its items and public attributes. Raises TypeError otherwise."""
     kind = type(obj)
     if kind in _WRITABLE or type(kind) in _METACLASSES:
         return obj
@@ -242,9 +245,10 @@ def writable(obj: Any) -> Any:
 
 
 def augment(obj: Any, name: str) -> Any:
-    """`obj` for `obj.name += …`, which reads the attribute natively.
+    """Returns `obj` for `obj.name += …`, which reads the attribute natively.
 
-    Attack: `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`, without a guard.
+    Attack: a script writes `U.copy += spy`, which hands a method that `U` inherits from UserDict to `spy.__radd__`,
+    without a guard.
     """
     owner = target(obj, name)
     if type(obj) in _METACLASSES and not classes.is_own(obj, name):
@@ -253,7 +257,7 @@ def augment(obj: Any, name: str) -> Any:
 
 
 def target(obj: Any, name: Any) -> Any:
-    """`obj` itself when a script may write its attribute `name`, which is only known now."""
+    """Returns `obj` itself when a script may write its attribute `name`, which is known only at run time."""
     if access(name, store=True) is identifiers.Access.PRIVATE:
         return own(obj)
     return writable(obj)
@@ -262,7 +266,8 @@ def target(obj: Any, name: Any) -> Any:
 class box:  # noqa: N801
     """Holds the value of `case a.b:`, which must remain an attribute in a pattern.
 
-    Attack: `case ExitStack.callback:`, which handed the method to the `__eq__` of the subject, without a guard.
+    Attack: a script writes `case ExitStack.callback:`, which handed the method to the subject's `__eq__`, without a
+    guard.
     """
 
     __slots__ = ("value",)
@@ -272,14 +277,14 @@ class box:  # noqa: N801
 
 
 def own(obj: Any) -> Any:
-    """`obj` itself when it belongs to the script, so that `obj._name = …` may be written."""
+    """Returns `obj` itself when it belongs to the script, so that `obj._name = …` may be written."""
     if type(type(obj)) in _METACLASSES or is_script_class(obj):
         return obj
     raise TypeError(f"{describe(obj)} has no private attributes for scripts: use a public name")
 
 
 def describe(obj: object) -> str:
-    """Return the words with which errors refer to an object."""
+    """Returns an object's description for error messages."""
     return f"the type {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
 
 
@@ -290,12 +295,13 @@ def _instead(obj: object) -> str:
 
 
 def by_name(name: object) -> Callable[[Any, str], Any]:
-    """Return the guard for a name that is known only at run time. Raises AttributeError when scripts may not use it."""
+    """Returns the guard for a name that is known only at run time. Raises AttributeError when scripts may not use
+    it."""
     return _GUARDS[access(name)]
 
 
 def access(name: object, *, store: bool = False) -> identifiers.Access:
-    """Return the kind of a name that is known only at run time. Raises AttributeError when scripts may not use it."""
+    """Returns the kind of a name that is known only at run time. Raises AttributeError when scripts may not use it."""
     if type(name) is not str:
         raise TypeError("attribute name must be a plain string")
     try:
@@ -305,7 +311,7 @@ def access(name: object, *, store: bool = False) -> identifiers.Access:
 
 
 def dynamic(obj: Any, name: Any) -> Any:
-    """Read an attribute whose name is known only at run time: checks the name, then calls its guard."""
+    """Reads an attribute whose name is known only at run time: checks the name, then calls its guard."""
     return _GUARDS[access(name)](obj, name)
 
 

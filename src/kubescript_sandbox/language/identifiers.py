@@ -14,7 +14,7 @@ from typing import Final
 __all__ = ["MODULE", "Access", "Refused", "access", "check_identifier"]
 
 MODULE: Final = "script"
-"""`__module__` of a script's classes: a name under which there is nothing of ours."""
+"""`__module__` of a script's classes: a name that no module of ours has."""
 
 
 class Refused(Exception):
@@ -40,18 +40,19 @@ _METHODS: Final = (
     "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul"
 )
 DEFINABLE: Final = frozenset(f"__{name}__" for name in _METHODS.split())
-"""Dunder methods that a script's class may define. Those that change class creation, attribute lookup, pickling or
-finalisation are not among them: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__ …"""
+"""Dunder methods that a script's class may define. This excludes those that change class creation, attribute lookup,
+pickling or finalisation: __new__, __getattribute__, __setattr__, __class__, __reduce__, __del__, __slots__ …"""
 
 PROTOCOL: Final = DEFINABLE - {"__getattr__"}
-"""Dunder methods that a script may read (`super().__init__()`) from its own objects and from Python's, never from those
-of this package."""
+"""Dunder methods that a script may read (`super().__init__()`) from its own objects and from Python's, never from this
+package's."""
 
 TEXTS: Final = frozenset({"__name__", "__qualname__", "__doc__", "__members__"})
 """Dunder attributes that a script may read from any object."""
 
 OF_CLASS: Final = frozenset({"__name__", "__qualname__"})
-"""Attributes that may be read from `x.__class__`, which itself may not: scripts write `error.__class__.__name__`."""
+"""Attributes that may be read from `x.__class__`, which itself may not be read: scripts write
+`error.__class__.__name__`."""
 
 _KINDS = (
     types.FrameType,
@@ -81,11 +82,11 @@ INTROSPECTION: Final = (
         *("_is_protocol", "_is_runtime_protocol"),
     }
 )
-"""Attributes that lead from a generator or traceback to frames, and from a class to its bases; and what the metaclasses
-keep of a class. `_dump_registry` writes to the standard output of the process; a class with the flag
-`_is_runtime_protocol` makes `isinstance` ask any object for any name.
+"""Attributes that lead from a generator or traceback to frames, and from a class to its bases, and the metaclasses'
+data on a class. `_dump_registry` writes to the process's standard output; a class with the flag `_is_runtime_protocol`
+makes `isinstance` ask any object for any name.
 
-Attack: `del A._abc_impl` on an abstract class of the script, whose `register` then fills the one of its shared base.
+Attack: a script writes `del A._abc_impl` on its abstract class, whose `register` then fills that of its shared base.
 """
 
 SPECIAL: Final = frozenset({"format", "format_map", "obj", "register", "__members__"})
@@ -114,7 +115,7 @@ _ADVICE: Final = {
 
 
 def check_identifier(name: str, *, store: bool = True) -> None:
-    """Raise Refused unless a script may use this variable, parameter, function, class or alias name."""
+    """Raises Refused unless a script may use this variable, parameter, function, class or alias name."""
     if not name.startswith("_") or name in {"_", "__"} or name in DEFINABLE:
         return
     if name == "__doc__" or (name == "__name__" and not store):
@@ -129,7 +130,7 @@ def check_identifier(name: str, *, store: bool = True) -> None:
 
 
 def access(name: str, *, store: bool = False) -> Access:
-    """Return the guard for an attribute of this name. Raises Refused when no guard permits it."""
+    """Returns the guard for an attribute of this name. Raises Refused when no guard permits it."""
     if name in INTROSPECTION:
         advice = _ADVICE.get(name, "scripts cannot inspect frames or code")
         raise Refused(f"the attribute `{name}` is not available: {advice}")

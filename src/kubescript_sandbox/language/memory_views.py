@@ -1,7 +1,7 @@
-"""What a script gets as `memoryview`: read-only bytes of its own.
+"""`memoryview` for scripts: a read-only copy of the bytes.
 
-Attack: a real one shows the memory behind a value (`.obj`), which for a part of a list is the whole answer of the API
-server, and writes into what it was made of.
+Attack: a script uses a real one to read the memory behind a value (`.obj`), which for a part of a list is the API
+server's whole answer, or to write to its source.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class _MemoryView(bytes):
 
     @property
     def nbytes(self) -> int:
-        """How many bytes it has."""
+        """The number of bytes."""
         return len(self)
 
     def tobytes(self) -> bytes:
-        """The same as bytes."""
+        """Returns the same as bytes."""
         return bytes(self)
 
     def tolist(self) -> list[int]:
-        """The bytes as numbers."""
+        """Returns the bytes as numbers."""
         return list(self)
 
     def release(self) -> None:

@@ -1,7 +1,7 @@
-"""`namedtuple` and `NamedTuple` for scripts: subclasses of tuple that are made without generated code.
+"""`namedtuple` and `NamedTuple` for scripts: subclasses of tuple, made without generated code.
 
-Python's own write the names of the fields into the source code of `__new__` and evaluate it; the texts of annotations
-they compile. Here `__new__` is a closure; the descriptor of a field is Python's own, which is written in C.
+Python's own write the field names into the source code of `__new__` and evaluate it, and compile the texts of
+annotations. Here `__new__` is a closure; a field's descriptor is Python's own, which is written in C.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def namedtuple(
 
 
 def NamedTuple(typename: str, fields: Iterable[tuple[str, Any]] | None = None, /, **more: Any) -> type:
-    """Replaces typing.NamedTuple, as a base and as a function. Annotations are not looked at."""
+    """Replaces typing.NamedTuple, as a base and as a function. Annotations are ignored."""
     if fields is not None and more:
         raise TypeError("Either list of fields or keywords can be provided to NamedTuple, not both")
     return namedtuple(typename, [name for name, _ in (more.items() if fields is None else fields)])
@@ -57,7 +57,7 @@ class NamedTupleMeta(type):
     """Makes the class of `class P(NamedTuple):`, which is an ordinary subclass of tuple."""
 
     def __new__(cls, typename: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
-        """Make the class from its body."""
+        """Makes the class from its body."""
         if bases != (NAMED_TUPLE,):
             raise TypeError("can only inherit from NamedTuple, and from nothing else beside it")
         for key in body:
@@ -73,7 +73,7 @@ class NamedTupleMeta(type):
 
 
 NAMED_TUPLE: Final = type.__new__(NamedTupleMeta, "NamedTuple", (), {})
-"""What a class statement has among its bases in the place of `NamedTuple`."""
+"""Replaces `NamedTuple` among the bases of a class statement."""
 NamedTuple.__mro_entries__ = lambda _bases: (NAMED_TUPLE,)  # type: ignore[attr-defined]
 
 
@@ -126,7 +126,7 @@ def _check_order(names: list[str], defaults: Mapping[str, Any]) -> None:
 
 
 def _complete(made: Any, names: Sequence[str], defaults: dict[str, Any]) -> type:
-    """Give a new subclass of tuple its fields and methods, except those that the script defines."""
+    """Gives a new subclass of tuple its fields and methods, except those that the script defines."""
     if vars(made).get("__doc__") is None:
         made.__doc__ = f"{made.__name__}({', '.join(names)})"
     for place, name in enumerate(names):

@@ -1,7 +1,7 @@
 """Stand-ins for `os` and `traceback`, which report that there are no files and no environment variables.
 
-Scripts ask for `os.environ.get("NAMESPACE", "default")` or `os.path.exists(token)` before they do their work; they
-should not fail because of that. builtins.py adds these modules to the importable ones.
+Scripts check `os.environ.get("NAMESPACE", "default")` or `os.path.exists(token)` before they do their work, and should
+not fail because of that. builtins.py adds these modules to the importable ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["modules"]
 
 
 def modules(print_: Callable[..., None]) -> Mapping[str, stdlib.ModuleProxy]:
-    """Return new stand-ins for one script: it may write to its `os.environ`."""
+    """Returns new stand-ins for one script: it may write to its `os.environ`."""
     path = stdlib.ModuleProxy("os.path", _PATHS)
     environ: dict[str, str] = {}
     members = {"environ": environ, "getenv": environ.get, "path": path, "sep": "/", "linesep": "\n"}
@@ -34,7 +34,7 @@ def _no_such_file(path: str) -> bool:
 
 
 def _return_path(path: str) -> str:
-    """Return the path itself: there is neither a home directory nor a current directory."""
+    """Returns the path itself: there is neither a home directory nor a current directory."""
     return path
 
 
@@ -47,6 +47,6 @@ _PATHS: Mapping[str, object] = {
 
 
 def _format_exc(limit: object = None, chain: object = True) -> str:
-    """Return the exception being handled, in one line. The frames are shown when a script fails."""
+    """Returns the exception being handled, in one line. The frames are shown when a script fails."""
     error = sys.exc_info()[1]
     return f"{type(error).__name__}: {error}\n" if error is not None else "NoneType: None\n"

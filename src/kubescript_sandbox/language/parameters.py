@@ -1,7 +1,7 @@
-"""The parameters of a method that is made for a script's class: which value a call gives to which name.
+"""Assigns a call's values to the parameters of a method that is made for a script's class.
 
-`dataclass` and `namedtuple` learn the names only when the script runs. Python's own write source code with these names
-in it and execute it; ours make methods that take `*args, **kwargs` and ask a `Parameters` for the values.
+`dataclass` and `namedtuple` get the names only when the script runs. Python's own write and execute source code with
+these names; ours make methods that take `*args, **kwargs` and ask a `Parameters` for the values.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ __all__ = ["Parameters", "require_plain"]
 
 
 def require_plain(options: Mapping[str, object]) -> None:
-    """Check that the names of options are Python's own texts.
+    """Raises TypeError unless the names of options are plain strings.
 
-    Attack: `dumps(x, **{S("cls"): C})`, where the `__eq__` of S denies that this is `cls`, and says so when json asks.
+    Attack: a script calls `dumps(x, **{S("cls"): C})`, where the `__eq__` of S denies that this is `cls`, but tells
+    json that it is.
     """
     if any(type(name) is not str for name in options):
         raise TypeError("the name of an option must be a plain string")
@@ -37,7 +38,7 @@ class Parameters:
         self._required = max((place for place, name in enumerate(names, 1) if name not in defaults), default=0)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the values in the order of the names. Raises the TypeError that Python raises."""
+        """Returns the values in the order of the names. Raises the TypeError that Python raises."""
         count = len(args)
         if not kwargs and self._required <= count <= self.positional:
             return args + self._values[count:]
@@ -71,7 +72,7 @@ class Parameters:
         raise TypeError(f"{self._function}() missing {len(names)} required {what}: {_list_names(names)}")
 
     def _takes(self) -> str:
-        """How many positional arguments there may be. Python counts `self` too."""
+        """Returns how many positional arguments there may be, in words. Python counts `self` too."""
         most = self.positional + 1
         optional = [name for name in self._names[: self.positional] if name in self._defaults]
         count = f"from {most - len(optional)} to {most}" if optional else f"{most}"
@@ -79,5 +80,5 @@ class Parameters:
 
 
 def _list_names(names: list[str]) -> str:
-    """`'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
+    """Returns names as a list in English: `'a'`, `'a' and 'b'`, `'a', 'b', and 'c'`."""
     return f"{', '.join(names[:-1])}, and {names[-1]}" if len(names) > 2 else " and ".join(names)

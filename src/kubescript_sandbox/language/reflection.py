@@ -1,6 +1,6 @@
-"""The builtins that look into objects, for scripts: getattr, hasattr, setattr, delattr, vars, dir and type.
+"""The builtins that inspect objects, for scripts: getattr, hasattr, setattr, delattr, vars, dir and type.
 
-builtins.py hands them out. Each passes its question to the guard that compiled code would have called.
+builtins.py hands them out. Each calls the guard that compiled code would have called.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def has(obj: Any, name: Any, /) -> bool:
 
 
 def _lacks(obj: Any, name: str) -> bool:
-    """Whether an attribute that reads as None is missing: the guest's objects without a model can tell."""
+    """Says whether an attribute that reads as None is missing; the guest's objects without a model can distinguish
+    this."""
     kind = type(obj)
     if kind not in guards.READERS:
         return False
@@ -81,17 +82,18 @@ def listing(*objects: Any) -> list[str]:
 # --- type(x) ----------------------------------------------------------------------------------------------------------
 
 _NAMED: Final[set[type]] = set()
-"""Types that a script can name: builtins, and what modules export. `type(x)` gives no other that could be called."""
+"""Types that a script can name: builtins, and the modules' exports. `type(x)` returns no other callable type."""
 _KINDS: Final[dict[type, type]] = {}
-"""Stand-in ▶ the type it stands for."""
+"""Stand-in ▶ its type."""
 _STAND_INS: Final[dict[type, type]] = {}
-"""The other way round."""
+"""Type ▶ its stand-in."""
 
 
 class _StandIn(type):
-    """The type of types that cannot be named: they have a name, are compared, asked `isinstance`, and that is all.
+    """The type of types that cannot be named: they support only their name, comparison and `isinstance`.
 
-    Attack: `type(list[int])(f, int)()`, which sets `__orig_class__` on whatever `f` gives, and `type(k8s)(session)`.
+    Attack: a script calls `type(list[int])(f, int)()`, which sets `__orig_class__` on anything that `f` returns, or
+    `type(k8s)(session)`.
     """
 
     def __call__(cls, *_args: object, **_options: object) -> NoReturn:
@@ -108,7 +110,7 @@ class _StandIn(type):
 
 
 def name_types(values: Iterable[object]) -> None:
-    """Let `type(x)` give those of these values that are types."""
+    """Lets `type(x)` return those of these values that are types."""
     _NAMED.update(each for each in values if isinstance(each, type))
 
 
@@ -149,7 +151,7 @@ class _TypeOfTypes(type):
 
 
 class Type(metaclass=_TypeOfTypes):
-    """What `type` is in a script: tells the type of a value, makes none. `type[X]` is `type`."""
+    """`type` in a script: returns a value's type, but makes none. `type[X]` is `type`."""
 
     def __class_getitem__(cls, item: object) -> type:
         return cls

@@ -1,4 +1,4 @@
-"""The texts of refusals: for each construct, name and module that is not available, one sentence on what to write.
+"""The texts of refusals: one sentence on what to write, for each unavailable construct, name and module.
 
 transformer.py refuses with these at compile time; builtins.py and failures.py use them while a script runs.
 """
@@ -13,9 +13,9 @@ from kubescript_sandbox.language import advice
 __all__ = ["MODULES", "NAMES", "Finding", "ScriptRefused", "about_module", "about_name", "about_syntax"]
 
 _MAX_SHOWN: Final = 10
-"""Number of findings shown to the model; of the rest only the number is told."""
+"""Findings shown to the model; only the number of the others is reported."""
 _MAX_LINE: Final = 160
-"""Characters of a line of the script in a finding."""
+"""Characters of a script's line in a finding."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ _SYNTAX: Final[dict[str, str]] = {
     "TemplateStr": "template strings are not available: use an f-string",
     "Interpolation": "template strings are not available: use an f-string",
 }
-"""Advice on syntax that is refused, by the class of its node."""
+"""Advice on refused syntax, by its node's class."""
 
 _NO_CODE = "code cannot be made at run time: write it into the script"
 _NO_FILES = "there are no files here: return the result"
@@ -98,7 +98,7 @@ NAMES: Final[dict[str, str]] = {
     "__import__": "use an import statement",
     "__builtins__": "call the builtin by its name",
 }
-"""Advice on builtins that are not available."""
+"""Advice on unavailable builtins."""
 
 _LOOP = "write a loop"
 _PLAIN = "use lists, dicts, collections and statistics"
@@ -162,19 +162,19 @@ MODULES: Final[dict[str, str]] = {
     "attrs": "use dataclasses",
     "pydantic": "use dataclasses",
 }
-"""Advice on modules that are not available, and on all modules below them."""
+"""Advice on unavailable modules, and on all modules below them."""
 
 
 def about_syntax(kind: str) -> str:
-    """Returns what to write instead of syntax that is refused; `kind` is the class of its node."""
+    """Returns what to write instead of refused syntax; `kind` is its node's class."""
     return advice.guest().syntax.get(kind) or _SYNTAX.get(kind, f"{kind} is not available in scripts")
 
 
 def about_name(name: str) -> str:
-    """Returns what to write instead of a builtin that is not available; empty for any other name."""
+    """Returns what to write instead of an unavailable builtin; empty for any other name."""
     return advice.guest().names.get(name) or NAMES.get(name, "")
 
 
 def about_module(name: str) -> str:
-    """Returns what to write instead of a module that is not available; empty when there is nothing to say."""
+    """Returns what to write instead of an unavailable module; empty without advice."""
     return advice.guest().modules.get(name) or MODULES.get(name, "")

@@ -1,8 +1,8 @@
-"""The result of a script: makes the last statement return its value, and explains why there is none.
+"""A script's result: makes the last statement return its value, and explains why there is none.
 
-The value of a script is that of its last expression statement. When an `if`, `with`, `try` or `match` comes last, it is
-that of the last expression in it: `if __name__ == "__main__": main()` returns what main() returns. A loop has no value,
-and neither has a final `print(…)`. compiler.py calls this module.
+A script's value is that of its last expression statement. When an `if`, `with`, `try` or `match` comes last, it is that
+of the last expression in it: `if __name__ == "__main__": main()` returns what main() returns. A loop has no value, and
+neither has a final `print(…)`. compiler.py calls this module.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["hint", "none_hint", "return_last"]
 
 
 def return_last(body: list[ast.stmt]) -> bool:
-    """Replace the expression statements in last position by `return` statements. Returns whether there is one."""
+    """Replaces the last expression statements by `return` statements. Returns whether there are any."""
     if not body:
         return False
     last = body[-1]
@@ -47,7 +47,7 @@ def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def hint(body: list[ast.stmt]) -> str:  # noqa: PLR0911  one text per kind of statement
-    """Return a sentence on what the last statement is, and how to return a value instead."""
+    """Returns a sentence on what the last statement is, and how to return a value instead."""
     if not body:
         return "the script is empty"
     last = body[-1]
@@ -73,7 +73,7 @@ def hint(body: list[ast.stmt]) -> str:  # noqa: PLR0911  one text per kind of st
 
 
 def _last_of_branches(last: ast.stmt) -> str | None:
-    """Return the hint for the first branch; None when a branch ends with a value."""
+    """Returns the hint for the first branch; None when a branch ends with a value."""
     branches = [block for block in _blocks(last) if block]
     for branch in branches:
         end = branch[-1]
@@ -87,7 +87,7 @@ _IN_PLACE = frozenset({"append", "extend", "insert", "sort", "reverse", "add", "
 
 
 def none_hint(body: list[ast.stmt]) -> str:
-    """Return a sentence on why the last expression is None, and how to return a value."""
+    """Returns a sentence on why the last expression is None, and how to return a value."""
     match body:
         case [*_, ast.Expr(ast.Call(ast.Attribute(ast.Name(name), method)))] if method in _IN_PLACE:
             return f"`{name}.{method}(…)` changes `{name}` and gives None; end the script with a line `{name}`"

@@ -1,6 +1,6 @@
 """Guarded replacements for library functions that read attributes by name, write to their arguments or evaluate text.
 
-stdlib.py puts MEMBERS in the place of the functions of these names.
+stdlib.py replaces the functions of these names by MEMBERS.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from kubescript_sandbox.language import (
 __all__ = ["MEMBERS"]
 
 MAX_INFLATED: Final = 64 * 1024 * 1024
-"""Maximum bytes that one decompression yields. Attack: a decompression bomb. A Helm release is under 1 MiB."""
+"""Most bytes that one decompression yields. Attack: a script decompresses a bomb. A Helm release is under 1 MiB."""
 
 # --- json -------------------------------------------------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ def _loads(text: str | bytes | bytearray, *, cls: None = None, **options: Any) -
 
 
 def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | None = None, **options: Any) -> str:
-    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, the guest's objects dicts."""
+    """Replaces json.dumps, without `cls`; dates become strings, sets become lists, the guest's objects become dicts."""
     parameters.require_plain(options)
     if cls is not None:
         raise TypeError("json.dumps(cls=…) is not available: use default")
@@ -58,7 +58,8 @@ def _dumps(value: object, *, cls: None = None, default: Callable[[Any], Any] | N
 
 
 def _number_or(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Makes a plain number of what quantity() gives, whatever a script's `default` would make of it."""
+    """Returns a converter that makes quantity() results plain numbers, even if a script's `default` would convert
+    them."""
 
     def number_or(value: Any) -> Any:
         if isinstance(value, fractions.Fraction):
@@ -69,7 +70,7 @@ def _number_or(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Wrap a script's `default` so that it is called only for objects for which the official client's objects need it
+    """Returns a script's `default`, wrapped so that it is called only where the official client's objects would need it
     too. Maps and lists of the official client are dicts and lists; `default=str` would turn the guest's into text that
     is not JSON."""
 
@@ -83,12 +84,12 @@ def _or_plain(default: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _is_view(value: Any) -> bool:
-    """Whether this is an object, map or list of the guest."""
+    """Says whether a value is an object, map or list of the guest."""
     return getattr(type(value), "_guarded_writes", False) is True and isinstance(value, (Mapping, Sequence))
 
 
 def _is_json(value: Any) -> bool:
-    """Whether this is a map or list of the guest, or an object for which it has no model."""
+    """Says whether a value is a map or list of the guest, or an object for which it has no model."""
     return getattr(type(value), "_stands_in", False) is True and not (
         value._shape.closed and isinstance(value, Mapping)
     )
@@ -141,7 +142,8 @@ def _methodcaller(name: str, /, *args: Any, **kwargs: Any) -> Callable[[Any], An
 
 
 class _Annotated:
-    """typing.Annotated for scripts: the type alone. Python's own, called, sets `__orig_class__` on what it returns."""
+    """typing.Annotated for scripts: just the type. Python's own, when called, sets `__orig_class__` on what it
+    returns."""
 
     def __class_getitem__(cls, annotated: tuple[Any, ...]) -> Any:
         return annotated[0]
@@ -151,8 +153,8 @@ class _Annotated:
 
 
 def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a text. Attack: `re.escape(s)` and `textwrap.wrap(s)` give `s.translate` a dict that everybody
-    shares, and `s` may be an object of the script's."""
+    """Returns a text function that accepts only real text. Attack: a script passes an object to `re.escape(s)` or
+    `textwrap.wrap(s)`, which hand `s.translate` a dict that everybody shares."""
 
     @functools.wraps(function)
     def of_text(text: Any, *args: Any, **options: Any) -> Any:
@@ -162,17 +164,17 @@ def _of_text(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _text(value: Any, function: Callable[..., Any]) -> Any:
-    """A text as one of Python's. Raises TypeError for what only behaves like one."""
+    """Returns a text as a plain one. Raises TypeError for an object that only behaves like text."""
     if str not in type(value).__mro__ and bytes not in type(value).__mro__:
         raise TypeError(f"{function.__name__}() takes text, not a {type(value).__name__}")
     return _exact(value)
 
 
 def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that takes texts in any place, and gets them as Python's own.
+    """Returns a function whose text arguments are first made plain.
 
-    Attack: `quote(s)` keeps what `s.encode` returns in a table of characters for all calls, in which `__hash__` and
-    `__eq__` choose the place.
+    Attack: a script calls `quote(s)`, which caches what `s.encode` returns in a table for all calls, in which the
+    script's `__hash__` and `__eq__` choose the place.
     """
 
     @functools.wraps(function)
@@ -184,7 +186,8 @@ def _of_texts(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_pattern(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of fnmatch. Attack: a pattern that is no text, and whose `__getitem__` gives texts to `re.escape`."""
+    """Returns a function of fnmatch that accepts only text patterns. Attack: a script passes a pattern object whose
+    `__getitem__` gives texts to `re.escape`."""
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -204,7 +207,7 @@ _EXACT: Final[dict[type, Callable[[Any], Any]]] = {
 
 
 def _exact(value: Any) -> Any:
-    """A text of the script's own kind as one of Python's; any other value as it is."""
+    """Returns a text of a script's own class as a plain one; any other value unchanged."""
     kind = type(value)
     return next((exact(value) for base, exact in _EXACT.items() if base is not kind and base in kind.__mro__), value)
 
@@ -212,7 +215,7 @@ def _exact(value: Any) -> Any:
 _quote_plus: Final = _of_texts(urllib.parse.quote_plus)
 
 
-def _urlencode(  # the parameters of Python's
+def _urlencode(  # has the parameters of Python's
     query: Any,
     doseq: Any = False,
     safe: Any = "",
@@ -220,7 +223,7 @@ def _urlencode(  # the parameters of Python's
     errors: Any = None,
     quote_via: Callable[..., Any] = _quote_plus,
 ) -> str:
-    """Replaces urllib.parse.urlencode: the texts inside of what it is given are quoted as Python's own too."""
+    """Replaces urllib.parse.urlencode: the texts inside its arguments are made plain too."""
     return urllib.parse.urlencode(query, doseq, safe, encoding, errors, quote_via)
 
 
@@ -248,7 +251,7 @@ def _gzip(data: bytes, compresslevel: int = 9) -> bytes:
 
 
 def _unless_masked(decode: Callable[..., bytes]) -> Callable[..., bytes]:
-    """Wrap a decoder so that its error names a mask of a Secret, instead of saying only that the text is not base64."""
+    """Returns a decoder whose error names a Secret's mask, instead of reporting only that the text is not base64."""
 
     @functools.wraps(decode)
     def decoded(text: Any, *args: Any, **options: Any) -> bytes:
@@ -289,4 +292,4 @@ MEMBERS: Final[dict[str, dict[str, object]]] = {
 }
 for _module, _members in wrappers.MEMBERS.items():
     MEMBERS.setdefault(_module, {}).update(_members)
-"""Module ▶ name ▶ what stands in its place."""
+"""Module ▶ name ▶ its replacement."""

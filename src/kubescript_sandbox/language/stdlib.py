@@ -1,9 +1,9 @@
-"""The standard library for scripts: proxies that hold chosen names, never a module.
+"""The standard library for scripts: proxies with chosen names, never a module.
 
-Attack: `json.codecs.sys`. A module leads to every module that it imports, so `import json` returns a ModuleProxy with
-the names listed in EXPORTS; other names do not exist. Functions that evaluate text, read attributes by name or write to
-their arguments come from shims.py instead. builtins.py imports from MODULES. The fork server calls `warm`, which
-imports everything ahead of time: after the lockdown no file can be opened.
+Attack: a script reads `json.codecs.sys`. A module leads to every module that it imports, so `import json` returns a
+ModuleProxy with the names listed in EXPORTS; other names do not exist. Functions that evaluate text, read attributes by
+name or write to their arguments come from shims.py instead. builtins.py imports from MODULES. The fork server calls
+`warm`, which imports everything ahead of time: after the lockdown no file can be opened.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MAX_LISTED: Final = 30
 
 
 class Module:
-    """The base of objects that represent a module. An import can walk through and end at no other object."""
+    """The base of objects that represent a module. An import can pass through and end at no other object."""
 
     __slots__ = ()
 
@@ -34,8 +34,8 @@ class Module:
 class ModuleProxy(Module):
     """A read-only object with chosen names of a module."""
 
-    # It must have no `__name__`. Attack: `from x import y` without a `y` in x, for which Python then returns the real
-    # module `sys.modules[x.__name__ + ".y"]`.
+    # It must have no `__name__`. Attack: a script writes `from x import y` without a `y` in x; Python would then return
+    # the real module `sys.modules[x.__name__ + ".y"]`.
 
     def __init__(self, name: str, members: Mapping[str, object]) -> None:
         self.__dict__.update(members)
@@ -169,7 +169,7 @@ EXPORTS: Final[dict[str, str]] = {
     ),
     "zlib": "adler32 compress crc32 error",
 }
-"""Module ▶ the names that a script gets, as far as the running Python has them; `*` for all public names."""
+"""Module ▶ the names that a script gets, if the running Python has them; `*` for all public names."""
 
 _NO_EVAL: Final = "it evaluates text as code"
 _ADVICE: Final = {
@@ -229,7 +229,7 @@ def _build() -> dict[str, ModuleProxy]:
 
 
 def _members() -> dict[str, dict[str, object]]:
-    """Return the members of each module: those in EXPORTS, and the replacements."""
+    """Returns the members of each module: those in EXPORTS, and the replacements."""
     members = {module: _export(module, exports) for module, exports in EXPORTS.items()}
     for module, replacements in shims.MEMBERS.items():
         members.setdefault(module, {}).update(replacements)
@@ -248,12 +248,13 @@ IMPORT_LINES: Final[Mapping[str, str]] = {
     for name in dir(proxy)
     if len(name) > 3
 }
-"""Name ▶ the line that imports it, for the hint of a NameError. The modules that scripts most often mean come last,
-and so override others."""
+"""Name ▶ the line that imports it, for the hint of a NameError. The modules that scripts most often mean come last, and
+so override others."""
 
 
 def warm() -> None:
-    """Do everything that opens files or imports on first use: time zones, encodings, strptime, the local time zone."""
+    """Runs everything that opens files or imports on first use: time zones, encodings, strptime, the local time
+    zone."""
     timezones.load()
     for name in _ENCODINGS.split():
         encodings.search_function(name)
@@ -265,7 +266,7 @@ def warm() -> None:
 
 
 def _run_late_imports() -> None:
-    """Call library functions that import other modules on first use."""
+    """Calls library functions that import other modules on first use."""
     modules: dict[str, Any] = dict(MODULES)
     modules["datetime"].datetime.strptime("2026-01-01T00:00:00+0000", "%Y-%m-%dT%H:%M:%S%z").strftime("%c %Z")
     modules["hashlib"].new("sha256", b"").hexdigest()

@@ -20,7 +20,7 @@ _FILES: Final[dict[str, bytes]] = {}
 
 
 def load() -> None:
-    """Read every zone, from the tzdata package or else from the system."""
+    """Reads every zone, from the tzdata package or else from the system."""
     # Takes about 20 ms, in the fork server only.
     if _FILES:
         return
@@ -55,8 +55,8 @@ class ZoneInfo(zoneinfo.ZoneInfo):
     _instances: ClassVar[dict[str, ZoneInfo]] = {}
 
     def __new__(cls, key: str) -> Self:
-        """Return the one zone of this key."""
-        # Attack: a key whose `__hash__` and `__eq__` are the script's, under which others find a zone of its choice.
+        """Returns the one zone of this key."""
+        # Attack: a script passes a key with its own `__hash__` and `__eq__`, so that others find a zone of its choice.
         if type(key) is not str:
             raise TypeError(f"the key of a time zone is a plain string, not a {type(key).__name__}")
         if key not in cls._instances:
@@ -68,12 +68,12 @@ class ZoneInfo(zoneinfo.ZoneInfo):
 
     @classmethod
     def no_cache(cls, key: str) -> Self:
-        """Return the same zone as ZoneInfo(key)."""
+        """Returns the same zone as ZoneInfo(key)."""
         return cls(key)
 
 
 def available_timezones() -> set[str]:
-    """Return the keys that ZoneInfo accepts."""
+    """Returns the keys that ZoneInfo accepts."""
     return set(_FILES)
 
 

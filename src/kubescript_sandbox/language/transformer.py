@@ -1,4 +1,4 @@
-"""Transforms the syntax tree of a script to one that calls the guards. Called by compiler.py.
+"""Transforms a script's syntax tree to one that calls the guards. Called by compiler.py.
 
 RestrictedPython supplies the walk, which denies by default: a node without a `visit_` method is refused
 (`generic_visit`). This subclass admits the Python that models write: it sends each kind of attribute access to its
@@ -36,12 +36,12 @@ class Transformer(RestrictingNodeTransformer):
         self._tested: dict[int, ast.expr] = {}
 
     def visit_script(self, tree: ast.Module) -> None:
-        """Transform a whole script."""
+        """Transforms a whole script."""
         self._tested = truths.find(tree)
         self.visit(tree)
 
     def visit(self, node: ast.AST) -> Any:
-        """Visit a node; what is asked only for its truth becomes `_tested_(_asked_(), …)`."""
+        """Visits a node; one that is only tested for its truth becomes `_tested_(_asked_(), …)`."""
         found = super().visit(node)
         if id(node) not in self._tested:
             return found
@@ -49,19 +49,19 @@ class Transformer(RestrictingNodeTransformer):
         return _call("_tested_", asked, found)
 
     def error(self, node: ast.AST, info: str) -> None:
-        """Add a finding at the position of the node."""
+        """Adds a finding at the node's position."""
         line = getattr(node, "lineno", 0)
         column = getattr(node, "col_offset", 0)
         self.findings.append(refusals.Finding(line, column, info))
 
     def not_allowed(self, node: ast.AST) -> None:
-        """Refuse syntax without a rule, with advice where there is some."""
+        """Refuses syntax without a rule, with advice where there is any."""
         kind = type(node).__name__
         self.error(node, refusals.about_syntax(kind))
 
     def finish(self) -> None:
-        """Check what needs the whole script: uses of builtins that are not available, and builtin types in patterns
-        that the script has rebound."""
+        """Checks what depends on the whole script: uses of unavailable builtins, and builtin types in patterns that the
+        script has rebound."""
         for node in self._missing_builtins:
             if node.id not in self.bound:
                 self.error(node, f"`{node.id}` is not available: {refusals.about_name(node.id)}")
@@ -72,7 +72,7 @@ class Transformer(RestrictingNodeTransformer):
     # --- names ------------------------------------------------------------------------------------------------------
 
     def check_name(self, node: Any, name: str | None, allow_magic_methods: bool = False) -> None:
-        """Check a name that the script binds: a variable, parameter, function, class, alias or capture."""
+        """Checks a name that the script binds: a variable, parameter, function, class, alias or capture."""
         if name is None:
             return
         self.bound.add(name)
@@ -85,7 +85,7 @@ class Transformer(RestrictingNodeTransformer):
             self.error(node, str(refused))
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        """Check the name. A load of `__name__` becomes "__main__": the script is the main program."""
+        """Checks the name. A load of `__name__` becomes "__main__": the script is the main program."""
         if not isinstance(node.ctx, ast.Load):
             self.check_name(node, node.id)
             return node
@@ -98,26 +98,26 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_Global(self, node: ast.Global) -> ast.AST:
-        """Check the names."""
-        # Attack: a guard that is declared global and then bound to something else.
+        """Checks the names."""
+        # Attack: a script declares a guard global and then binds it to something else.
         for name in node.names:
             self.check_name(node, name)
         return node
 
     def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.AST:
-        """Check the names as those of `global`."""
+        """Checks the names like those of `global`."""
         for name in node.names:
             self.check_name(node, name)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
-        """Visit the parts: the target is a Name and is checked as one."""
+        """Visits the parts: the target is a Name and is checked as one."""
         return self.node_contents_visit(node)
 
     # --- attributes and items ---------------------------------------------------------------------------------------
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """`a.b` becomes `_getattr_(a, "b")`, or the guard for its kind of name; a store goes to `_write_(a).b`."""
+        """Turns `a.b` into `_getattr_(a, "b")`, or the guard for its kind of name; a store goes to `_write_(a).b`."""
         match node:
             case ast.Attribute(ast.Attribute(value, "__class__"), attr, ast.Load()) if attr in identifiers.OF_CLASS:
                 kind = _call("_type_", self.visit(value))  # only the name of a `__class__` may be read
@@ -140,18 +140,18 @@ class Transformer(RestrictingNodeTransformer):
             return identifiers.Access.PUBLIC
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        """Keep a read native; `a[k] = v` and `del a[k]` act on `_write_(a)`."""
+        """Keeps a read native; `a[k] = v` and `del a[k]` act on `_write_(a)`."""
         node = self.node_contents_visit(node)
         if not isinstance(node.ctx, ast.Load):
             node.value = _call("_write_", node.value)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Keep calls native, also those with star arguments."""
+        """Keeps calls native, including those with star arguments."""
         return self.node_contents_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        """`x is None` becomes `_none_(x)`, which is also true of a missing list or map."""
+        """Turns `x is None` into `_none_(x)`, which is also true of a missing list or map."""
         # Scripts written for the official client expect that.
         compare: ast.Compare = self.node_contents_visit(node)
         match compare.ops, compare.comparators:
@@ -164,7 +164,7 @@ class Transformer(RestrictingNodeTransformer):
         return compare
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
-        """`{x:<9}` becomes `{_format_(x, "<9")}`, which also aligns values without a format of their own, as None."""
+        """Turns `{x:<9}` into `{_format_(x, "<9")}`, which also aligns values that define no formats, such as None."""
         node = self.node_contents_visit(node)
         if node.format_spec is not None and node.conversion == -1:
             node.value = _call("_format_", node.value, node.format_spec)
@@ -174,7 +174,7 @@ class Transformer(RestrictingNodeTransformer):
     # --- assignments ------------------------------------------------------------------------------------------------
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
-        """Guard the targets one by one; unpacking is native and evaluates its value once. `__slots__` with plain names
+        """Guards the targets one by one; unpacking is native and evaluates its value once. `__slots__` with plain names
         only saves memory and is left out."""
         match node:
             case ast.Assign([ast.Name("__slots__")], ast.Tuple(slots) | ast.List(slots)) if _are_plain(slots):
@@ -182,9 +182,10 @@ class Transformer(RestrictingNodeTransformer):
         return self.node_contents_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        """`d[k] += 1` stays one statement on `_write_(d)`, so object and key are evaluated once.
+        """Keeps `d[k] += 1` one statement on `_write_(d)`, so object and key are evaluated once.
 
-        The attribute is read natively there. Attack: `s.format += spy`, which hands the raw method to `spy.__radd__`.
+        It reads the attribute natively. Attack: a script writes `s.format += spy`, which hands the raw method to
+        `spy.__radd__`.
         """
         if not isinstance(node.target, ast.Attribute):
             return self.node_contents_visit(node)
@@ -197,7 +198,7 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        """Keep the annotation inside classes and functions, because dataclasses need it. Drop it at the top level,
+        """Keeps the annotation inside classes and functions, because dataclasses need it. Drops it at the top level,
         whose names are global."""
         node = self.node_contents_visit(node)
         if self._depth or not isinstance(node.target, ast.Name):
@@ -210,24 +211,24 @@ class Transformer(RestrictingNodeTransformer):
     # --- iteration and context --------------------------------------------------------------------------------------
 
     def guard_iter(self, node: Any) -> Any:
-        """Keep the iteration of loops and comprehensions native; check the target as a store."""
+        """Keeps the iteration of loops and comprehensions native; checks the target as a store."""
         if getattr(node, "is_async", 0):
             self.error(node.target, refusals.about_syntax("AsyncFor"))
         return self.node_contents_visit(node)
 
     def visit_With(self, node: ast.With) -> ast.AST:
-        """Check the targets as stores."""
+        """Checks the targets as stores."""
         return self.node_contents_visit(node)
 
     # --- functions and classes --------------------------------------------------------------------------------------
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        """Check the names of the function and its parameters, also positional-only ones (CVE-2026-55830)."""
+        """Checks the names of the function and its parameters, including positional-only ones (CVE-2026-55830)."""
         self.check_name(node, node.name)
         return self._function(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """Check the names of the parameters."""
+        """Checks the names of the parameters."""
         return self._function(node)
 
     def _function(self, node: Any) -> ast.AST:
@@ -238,18 +239,18 @@ class Transformer(RestrictingNodeTransformer):
         return node  # type: ignore[no-any-return]
 
     def visit_Return(self, node: ast.Return) -> ast.AST:
-        """Note a `return` at the top level: it ends the script with that result."""
+        """Notes a `return` at the top level: it ends the script with that result."""
         self.returns_early = self.returns_early or not self._depth
         return self.node_contents_visit(node)
 
     def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        """Refuse `yield` outside a function."""
-        # The function that compiler.py wraps round the script would become a generator.
+        """Refuses `yield` outside a function."""
+        # The function that compiler.py wraps around the script would become a generator.
         self._require_function(node)
         return self.node_contents_visit(node)
 
     def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        """Refuse it where `yield` is refused."""
+        """Refuses `yield from` where `yield` is refused."""
         self._require_function(node)
         return self.node_contents_visit(node)
 
@@ -258,7 +259,7 @@ class Transformer(RestrictingNodeTransformer):
             self.error(node, "`yield` outside a function: append to a list, and end the script with its name")
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        """`class X(B)` becomes `class X(B, metaclass=__metaclass__)`: the factory picks a metaclass that fits."""
+        """Turns `class X(B)` into `class X(B, metaclass=__metaclass__)`: the factory picks a suitable metaclass."""
         self.check_name(node, node.name)
         for keyword in node.keywords:
             if keyword.arg != "total":
@@ -271,19 +272,19 @@ class Transformer(RestrictingNodeTransformer):
         return node
 
     def visit_Module(self, node: ast.Module) -> ast.AST:
-        """Visit the body; RestrictedPython would add statements here."""
+        """Visits the body; RestrictedPython would add statements here."""
         return self.node_contents_visit(node)
 
     # --- imports ----------------------------------------------------------------------------------------------------
 
     def visit_Import(self, node: ast.Import) -> ast.AST:
-        """Check the names that are bound. The importer decides at run time what they are bound to."""
+        """Checks the names that are bound. The importer decides at run time what they are bound to."""
         for alias in node.names:
             self.check_name(node, alias.asname or alias.name.partition(".")[0])
         return node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
-        """Check the names, and refuse the star."""
+        """Checks the names, and refuses the star."""
         for alias in node.names:
             if alias.name == "*":
                 self.error(node, f"`import *` is not available: name what you need, or write `import {node.module}`")
@@ -295,21 +296,22 @@ class Transformer(RestrictingNodeTransformer):
     # --- match ------------------------------------------------------------------------------------------------------
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
-        """Visit the subject and the cases."""
+        """Visits the subject and the cases."""
         return self.node_contents_visit(node)
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        """Visit pattern, guard and body."""
+        """Visits pattern, guard and body."""
         return self.node_contents_visit(node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
-        """A dotted name is read through the guards, and the comparison is native."""
+        """Reads a dotted name through the guards; the comparison is native."""
         node.value = self._pattern_value(node.value)
         return node
 
     def _pattern_value(self, node: ast.expr) -> Any:
-        """Attack: `case text.format:` hands the raw method to the `__eq__` of the subject. A pattern must be an
-        attribute or a literal: `_box_(…).value` is one."""
+        """Returns a guarded value for a pattern. Attack: a script writes `case text.format:`, which hands the raw
+        method to the subject's `__eq__`. A pattern must be an attribute or a literal, so it becomes
+        `_box_(…).value`."""
         part: ast.AST = node
         while isinstance(part, ast.Attribute):
             if self._access(part) is not identifiers.Access.PUBLIC:
@@ -319,37 +321,37 @@ class Transformer(RestrictingNodeTransformer):
         return _attribute(_call("_box_", value), "value") if isinstance(node, ast.Attribute) else value
 
     def visit_MatchSingleton(self, node: ast.MatchSingleton) -> ast.AST:
-        """Keep None, True and False."""
+        """Keeps None, True and False."""
         return node
 
     def visit_MatchSequence(self, node: ast.MatchSequence) -> ast.AST:
-        """Visit the patterns inside."""
+        """Visits the patterns inside."""
         return self.node_contents_visit(node)
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
-        """Keys are values, the rest is a capture."""
+        """Checks keys as values, and the rest as a capture."""
         node.keys = [self._pattern_value(key) for key in node.keys]
         node.patterns = [self.visit(pattern) for pattern in node.patterns]
         self.check_name(node, node.rest)
         return node
 
     def visit_MatchStar(self, node: ast.MatchStar) -> ast.AST:
-        """Check the name of the capture."""
+        """Checks the name of the capture."""
         self.check_name(node, node.name)
         return node
 
     def visit_MatchAs(self, node: ast.MatchAs) -> ast.AST:
-        """Check the name of the capture."""
+        """Checks the name of the capture."""
         self.check_name(node, node.name)
         return self.node_contents_visit(node)
 
     def visit_MatchOr(self, node: ast.MatchOr) -> ast.AST:
-        """Visit the alternatives."""
+        """Visits the alternatives."""
         return self.node_contents_visit(node)
 
     def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
-        """Admit builtin types without attributes."""
-        # Attack: `case object(__class__=c)`, which reads an attribute without a guard.
+        """Admits builtin types without attributes."""
+        # Attack: a script writes `case object(__class__=c)`, which reads an attribute without a guard.
         name = node.cls.id if isinstance(node.cls, ast.Name) else ""
         if name not in _PATTERN_TYPES or node.kwd_attrs or len(node.patterns) > 1:
             known = ", ".join(sorted(_PATTERN_TYPES))
@@ -364,16 +366,16 @@ class Transformer(RestrictingNodeTransformer):
     # --- newer Pythons ----------------------------------------------------------------------------------------------
 
     def visit_TemplateStr(self, node: ast.AST) -> None:
-        """Refuse template strings."""
+        """Refuses template strings."""
         self.not_allowed(node)
 
     def visit_Interpolation(self, node: ast.AST) -> None:
-        """Refuse the parts of template strings."""
+        """Refuses the parts of template strings."""
         self.not_allowed(node)
 
 
 def _are_plain(constants: list[ast.expr]) -> bool:
-    """Whether these are names without two underscores in front."""
+    """Says whether all constants are names without two leading underscores."""
     for constant in constants:
         name = constant.value if isinstance(constant, ast.Constant) else None
         if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):

@@ -1,7 +1,7 @@
-"""Finds what a script asks only whether it is there: `if pod.spec.x`, `not e.value`, `e.value is None`. The transformer
-calls it.
+"""Finds the values that a script only tests for presence: `if pod.spec.x`, `not e.value`, `e.value is None`. The
+transformer calls it.
 
-A masked value answers such a question as the value would, so the answer needs no note that the script saw a mask.
+A masked value gives the same answer as the real one, so the script's answer needs no note that it saw a mask.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["find"]
 
 
 def find(tree: ast.AST) -> dict[int, ast.expr]:
-    """Returns the reads of fields and items whose value is asked for its truth, by their `id`."""
+    """Returns the reads of fields and items that are only tested for their truth, by `id`."""
     return {id(read): read for node in ast.walk(tree) for test in _tests(node) for read in _reads(test)}
 
 

@@ -1,7 +1,7 @@
 """Replacements for library functions that wrap functions: wraps, cache, lru_cache, contextmanager, abstractmethod.
 
 Python's functions copy the `__dict__` of any argument and set dunder attributes on it. These do so only with functions
-that a script wrote; any other callable is wrapped in a new function first. shims.py adds MEMBERS to its own.
+that a script wrote; any other callable is first wrapped in a new function. shims.py adds MEMBERS to its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def _is_script_function(value: object) -> bool:
 
 def _wraps(wrapped: Any, **unused: Any) -> Callable[[Any], Any]:
     """Replaces functools.wraps: copies name and docstring only."""
-    # Attack: the option `assigned`, which reads and writes any attribute.
+    # Attack: a script passes the option `assigned`, which reads and writes any attribute.
     if unused:
         raise TypeError("functools.wraps takes the wrapped function only")
 
@@ -43,7 +43,7 @@ def _rename(function: Any, wrapped: object) -> None:
 
 
 def _callable(function: Any) -> Any:
-    """Return a script's function as it is, and any other callable inside a new function without attributes."""
+    """Returns a script's function unchanged, and any other callable inside a new function without attributes."""
     if _is_script_function(function):
         return function
     if not callable(function):
@@ -76,7 +76,7 @@ def _abstractmethod(function: Any) -> Any:
 
 
 class GeneratorContext:
-    """Returned by a function under @contextmanager: runs one generator round one `with` block."""
+    """Returned by a function under @contextmanager: runs one generator around one `with` block."""
 
     __slots__ = ("_generator", "_make")
 
@@ -113,7 +113,7 @@ class GeneratorContext:
         raise RuntimeError("generator didn't stop")
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Decorate a function: each call runs in a new `with` block."""
+        """Returns a decorated function: each call runs in a new `with` block."""
 
         def inside(*args: Any, **kwargs: Any) -> Any:
             with GeneratorContext(self._make):

@@ -1,1 +1,1 @@
-"""What both sides say to each other: the protocol and its frames."""
+"""Shared by both sides: the protocol and its frames."""

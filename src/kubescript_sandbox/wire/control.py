@@ -1,7 +1,7 @@
-"""The messages between the host (host/spawner.py) and a fork server of its own (confinement/forkserver.py).
+"""The messages between the host (host/spawner.py) and one of its fork servers (confinement/forkserver.py).
 
 Each message is one packet of a SOCK_SEQPACKET socket; a descriptor may travel with it. Both ends are trusted, and no
-byte that a worker sent ever travels on this socket.
+byte from a worker ever travels on this socket.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ForkRequest(msgspec.Struct, frozen=True, tag=True):
 
 
 class WarmUp(msgspec.Struct, frozen=True, tag=True):
-    """Sent by the host: be ready for the first request. A fork server that waits for its first message warms up."""
+    """Sent by the host: prepare for the first request. A fork server that waits for its first message warms up."""
 
 
 class Forked(msgspec.Struct, frozen=True, tag=True):
@@ -35,11 +35,11 @@ class Forked(msgspec.Struct, frozen=True, tag=True):
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
-    """Sent by the fork server: the kernel has made no process."""
+    """Sent by the fork server: the kernel could not create a process."""
 
     ticket: int
     number: int
-    """Of the system's error."""
+    """The system's error number."""
 
 
 class Exited(msgspec.Struct, frozen=True, tag=True):

@@ -1,6 +1,6 @@
 """Sends and receives frames over a stream socket; checks length and type before it allocates anything.
 
-Both ends of a worker's socket use this module: the host in executor/ and the worker in guest/channel.py.
+Both ends of a worker's socket use this module: the host in host/ and the worker in guest/channel.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["FrameSocket", "OnFrame"]
 
 _HEADER: Final = struct.Struct("<IB")
 _JOINED: Final = 64 * protocol.KIB
-"""Bytes of payload that are copied behind their header; sending more costs less in two calls."""
+"""Bytes of payload that are copied behind their header; larger payloads are cheaper to send in two calls."""
 OnFrame = Callable[[], bool]
 """Called during a send when a frame has arrived. Returns False when that frame must wait until the send is over."""
 
@@ -39,8 +39,8 @@ class FrameSocket:
     def send(
         self, frame_type: protocol.FrameType, payload: bytes | memoryview, on_frame: OnFrame | None = None
     ) -> None:
-        """Send one frame; with `on_frame`, also receive while sending. Raises ProtocolError when the payload exceeds
-        the cap of its type; nothing is sent then, so the stream stays intact."""
+        """Sends one frame; with `on_frame`, also receives while sending. Raises ProtocolError when the payload exceeds
+        its type's cap; nothing is sent then, so the stream stays intact."""
         _check(frame_type, len(payload))
         header = _HEADER.pack(len(payload), frame_type)
         if on_frame is None:
@@ -49,18 +49,19 @@ class FrameSocket:
             self._send_while_receiving(header, payload, on_frame)
 
     def send_message(self, frame_type: protocol.FrameType, message: object, on_frame: OnFrame | None = None) -> None:
-        """Send one message as the JSON payload of a frame."""
+        """Sends one message as the JSON payload of a frame."""
         payload = msgspec.json.encode(message)
         self.send(frame_type, payload, on_frame)
 
     def peek_type(self) -> int | None:
-        """Return the type of the frame that has begun to arrive, or None. Reads nothing. Raises StreamClosed."""
+        """Returns the type of the frame that has begun to arrive, or None. Reads nothing. Raises StreamClosed."""
         poller = select.poll()
         poller.register(self._sock, select.POLLIN)
         if not poller.poll(0):
             return None
         try:
-            # The header stays there for receive(). Attack: out-of-band data makes a socket readable that has nothing.
+            # The header stays there for receive(). Attack: a worker sends out-of-band data, which makes an empty socket
+            # readable.
             header = self._sock.recv(_HEADER.size, socket.MSG_PEEK | socket.MSG_DONTWAIT)
         except BlockingIOError:
             return None
@@ -69,7 +70,7 @@ class FrameSocket:
         return header[-1] if len(header) == _HEADER.size else None
 
     def receive(self, allowed: frozenset[protocol.FrameType]) -> tuple[protocol.FrameType, bytes]:
-        """Receive the next frame. Raises ProtocolError for an unknown type, a type that is not in `allowed`, a length
+        """Receives the next frame. Raises ProtocolError for an unknown type, a type that is not in `allowed`, a length
         beyond the cap, and an early end of the stream."""
         header = self._receive_exactly(_HEADER.size)
         length, number = _HEADER.unpack(header)
@@ -95,7 +96,7 @@ class FrameSocket:
                 unsent = unsent[count:]
 
     def _send_while_receiving(self, header: bytes, payload: bytes | memoryview, on_frame: OnFrame) -> None:
-        """Send, and receive frames meanwhile."""
+        """Sends, and receives frames at the same time."""
         # When both sides only send, both socket buffers fill up and neither side ever reads.
         poller = select.poll()
         poller.register(self._sock, select.POLLIN | select.POLLOUT)
@@ -111,7 +112,7 @@ class FrameSocket:
                 unsent = _drop_bytes(unsent, count)
 
     def _poll_timeout(self) -> float | None:
-        """Milliseconds until the deadline; None when there is none."""
+        """Returns the milliseconds until the deadline; None when there is none."""
         if self.deadline is None:
             return None
         remaining = self.deadline - time.monotonic()
@@ -139,15 +140,15 @@ class FrameSocket:
 
 
 def _check(frame_type: protocol.FrameType, length: int) -> None:
-    """Raise ProtocolError when the length exceeds the cap of the type."""
-    # Attack: a header that announces 4 GiB, which the receiver would allocate.
+    """Raises ProtocolError when the length exceeds the type's cap."""
+    # Attack: a worker sends a header that announces 4 GiB, which the receiver would allocate.
     cap = protocol.CAPS[frame_type]
     if length > cap:
         raise protocol.ProtocolError(f"{frame_type.name} frame of {length} bytes exceeds its cap of {cap}")
 
 
 def _drop_bytes(parts: list[memoryview], count: int) -> list[memoryview]:
-    """Return `parts` without their first `count` bytes."""
+    """Returns `parts` without their first `count` bytes."""
     while parts and count >= len(parts[0]):
         count -= len(parts[0])
         parts = parts[1:]

@@ -1,8 +1,9 @@
-"""How many values a JSON text has, how deep they lie and how long its numbers are, told before anything is decoded.
+"""Measures JSON text before it is decoded: its number of values, its depth and the length of its numbers.
 
-Attack: 4 MiB of empty lists are 1.4 million objects, which take a process that decodes and renders them seconds and
-hundreds of MiB. Both sides look here: the worker to say so to its script, the host because a worker may lie. All of it
-is linear, and takes no more memory than a few times the text."""
+Attack: a script returns 4 MiB of empty lists, which are 1.4 million objects; decoding and rendering them takes seconds
+and hundreds of MiB. Both sides check: the worker to inform its script, the host because a worker may lie. All checks
+are linear, and take at most a few times the text's memory.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from typing import Final
 __all__ = ["MAX_DIGITS", "MAX_VALUES", "depth", "has_long_numbers", "most_values", "outline"]
 
 MAX_VALUES: Final = 100_000
-"""Values of one text. They take the host up to half a second and some 30 MiB."""
+"""Values of one text. They take the host up to half a second and about 30 MiB."""
 MAX_DIGITS: Final = 4_300
-"""Of one integer: Python refuses to read a longer one (sys.get_int_max_str_digits)."""
+"""Digits of one integer: Python refuses to read a longer one (sys.get_int_max_str_digits)."""
 _ORDINARY_DIGITS: Final = 40
 _MAX_LONG_DIGITS: Final = 20_000
-"""Of all longer numbers together. They take 2 ms."""
+"""Digits of all longer numbers together. They take 2 ms."""
 _BYTES_OF_VALUE: Final = 8
 _STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 _NOT_BRACKETS: Final = bytes(set(range(256)) - _STEPS.keys())
@@ -26,15 +27,16 @@ _ONLY_DIGITS: Final = bytes(byte if byte in _DIGITS else ord(" ") for byte in ra
 
 
 def most_values(output_bytes: int) -> int:
-    """Returns how many values a result may have whose answer has so many bytes."""
+    """Returns how many values a result may have if its answer may have this many bytes."""
     return max(MAX_VALUES, output_bytes // _BYTES_OF_VALUE)
 
 
 def outline(text: bytes, most: int) -> bytes | None:
     """Returns JSON text without its strings; None when it has more than `most` values."""
-    # Taken out from the left, two backslashes are always one escape; a quote behind a single one is within a string.
+    # Read from the left, two backslashes are always one escape; a quote behind a single one is within a string.
     bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    # A string is a value or a key. Attack: a million empty strings, which take ten times their size in a list.
+    # A string is a value or a key. Attack: a script returns a million empty strings, which take ten times their size in
+    # a list.
     if bare.count(b'"') > 4 * most:
         return None
     outside = b"".join(bare.split(b'"')[::2])
@@ -50,10 +52,10 @@ def depth(outline: bytes) -> int:
 
 
 def has_long_numbers(outline: bytes) -> bool:
-    """Whether the numbers in an outline are too long, one of them or all together.
+    """Says whether the numbers in an outline are too long, singly or together.
 
-    Attack: 900 integers of 4,300 digits, whose reading holds the interpreter for 0.2 to 0.9 s: its time grows with the
-    square of their length.
+    Attack: a script returns 900 integers of 4,300 digits; reading them blocks the interpreter for 0.2 to 0.9 s, since
+    the time grows with the square of their length.
     """
     lengths = [len(digits) for digits in outline.translate(_ONLY_DIGITS).split() if len(digits) > _ORDINARY_DIGITS]
     return max(lengths, default=0) > MAX_DIGITS or sum(lengths) > _MAX_LONG_DIGITS

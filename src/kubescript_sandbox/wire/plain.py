@@ -1,4 +1,4 @@
-"""The types of a guest without calls: a host and a script that has only the language say nothing to each other."""
+"""The types of a guest without calls: its host and its script have nothing to exchange."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BATCH", "Call", "Nothing", "Refusal"]
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What such a script is told at its start, and what is told of it at its end."""
+    """Such a script's parameters at its start, and its report at its end."""
 
 
 class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,15 +22,15 @@ class Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 BATCH: Final = protocol.Batch[Call]
-"""Several of them."""
+"""Several calls."""
 
 
 class Refusal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer to it."""
+    """The answer to a call."""
 
     fault: protocol.ScriptFault | None = None
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+# Registers these types early: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
 for _type in (Nothing, Call, BATCH, Refusal):
     msgspec.json.Decoder(_type)

@@ -1,27 +1,27 @@
 """The protocol between the host and one worker: length-prefixed frames in strict turns.
 
     worker                             host
-      READY   layers that hold    ──▶
+      READY   active layers       ──▶
                                   ◀──  START   script, limits
       CALL                        ──▶
                                   ◀──  REPLY, BODY*, END        (exactly one answer to each call)
       BATCH   several calls       ──▶
-                                  ◀──  REPLY, BODY*, END        for each, in their order
+                                  ◀──  REPLY, BODY*, END        for each, in order
       CALL    as a stream         ──▶
                                   ◀──  REPLY, and END when there is no body
       MORE    of that stream      ──▶
                                   ◀──  BODY, or END
       ...
-      DONE                        ──▶  exactly one, then the host kills what is left
+      DONE                        ──▶  exactly one, then the host kills the worker
 
 CALL, BATCH, MORE and DONE are the worker's turns: the host reads the next one when it has sent the answer to the last.
-PRINT, PROGRESS and STOP get no answer and may come at any time, also while an answer is being sent. STOP says that the
-worker does not want the rest of an answer: an answer that is being sent gets its END early, and a stream is closed
-without another frame. Answers carry no number; both sides count calls from 1.
+PRINT, PROGRESS and STOP get no answer and may come at any time, even while an answer is being sent. STOP declines the
+rest of an answer: an answer that is being sent gets its END early, and a stream is closed without another frame.
+Answers carry no number; both sides count calls from 1.
 
 A frame is a little-endian u32 length of the payload, one byte of type, and the payload. Lengths are checked before
 anything is allocated. The host treats every frame as hostile: a wrong type, turn, shape or size ends the worker. Both
-sides import this module, so it imports nothing of this package; wire/framing.py puts frames on a socket.
+sides import this module, so it imports nothing from this package; wire/framing.py puts frames on a socket.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 VERSION: Final = 2
 
 NULL: Final = msgspec.Raw(b"null")
-"""A body that is absent."""
+"""An absent body."""
 
 
 class FrameType(enum.IntEnum):
@@ -78,7 +78,7 @@ CAPS: Final[dict[FrameType, int]] = {
     FrameType.BODY: 4 * MIB,
     FrameType.END: 16 * KIB,
 }
-"""Maximum bytes of payload by frame type. A sender with more must report that in words instead."""
+"""Most bytes of payload by frame type. A sender with more must report that in words instead."""
 
 
 UNANSWERED: Final = frozenset({FrameType.PRINT, FrameType.PROGRESS, FrameType.STOP})
@@ -88,7 +88,7 @@ MAX_BATCH: Final = 256
 
 
 class Layer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One step of the lockdown and whether it holds in this worker."""
+    """One step of the lockdown, and whether it is active in this worker."""
 
     name: str
     active: bool
@@ -107,7 +107,7 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     script: str
     parameters: msgspec.Raw
-    """What the host tells the guest besides, as JSON."""
+    """The guest's own parameters, as JSON."""
     timeout_ms: int
     memory_bytes: int
     depth: int
@@ -117,7 +117,7 @@ class Start(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Progress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How far the script is, by its own account."""
+    """The script's progress, by its own account."""
 
     done: float
     total: float | None = None
@@ -125,7 +125,7 @@ class Progress(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Call(typing.Protocol):
-    """What the host reads of one call; a guest's own type, a msgspec Struct, says the rest."""
+    """The host's view of a call; a guest's own type, a msgspec Struct, defines the rest."""
 
     @property
     def stream(self) -> bool:
@@ -133,9 +133,9 @@ class Call(typing.Protocol):
 
 
 class Reply(typing.Protocol):
-    """What the host reads of the head of an answer; a guest's own type, a msgspec Struct, says the rest.
+    """The host's view of an answer's head; a guest's own type, a msgspec Struct, defines the rest.
 
-    With a `fault` there is no body worth reading; BODY frames and END follow either way.
+    With a `fault` the body is not worth reading; BODY frames and END follow either way.
     """
 
     @property
@@ -153,13 +153,13 @@ class Batch(msgspec.Struct, Generic[CallShape], frozen=True, forbid_unknown_fiel
 
 
 class More(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Asks for the next piece of a stream."""
+    """Requests the next piece of a stream."""
 
     answer: int
 
 
 class Stop(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Says that the worker does not want the rest of this answer."""
+    """Declines the rest of this answer."""
 
     answer: int
 
@@ -184,17 +184,17 @@ class Failure(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: str
     message: str
     type: str = ""
-    """The class of its exception."""
+    """Its exception's class."""
     hint: str = ""
     """What to write instead."""
     frames: Annotated[tuple[Frame, ...], msgspec.Meta(max_length=8)] = ()
-    """The innermost ones, the last one where the error is."""
+    """The innermost frames; the last one is where the error is."""
     outer: int = 0
-    """How many frames lie around those."""
+    """How many frames surround those."""
     brief: bool = False
-    """Whether the message names the call, so that the number of the line is enough."""
+    """Whether the message names the call, so that the line number is enough."""
     by_worker: bool = False
-    """Whether the worker's own code has made the message, and not the script or the interpreter."""
+    """Whether the worker's own code wrote the message, not the script or the interpreter."""
 
 
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -213,9 +213,9 @@ class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dropped_bytes: int = 0
     """Bytes printed beyond the output limit."""
     report: msgspec.Raw = NULL
-    """What the guest tells the host besides, as JSON."""
+    """The guest's report to the host, as JSON."""
     unsent: int = 0
-    """Calls beyond the script's budget that the worker has refused by itself."""
+    """Calls beyond the script's budget that the worker itself refused."""
 
 
 class ProtocolError(Exception):
@@ -226,7 +226,7 @@ class StreamClosed(ProtocolError):
     """The peer closed the connection."""
 
 
-# Two threads that decode into a type for the first time at once can crash msgspec 0.22. It knows these from now on.
+# Registers these types early: msgspec 0.22 can crash when two threads decode into a type for the first time at once.
 for _type in (Ready, Start, Progress, More, Stop, End, Done):
     msgspec.json.Decoder(_type)
 
@@ -234,7 +234,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def decode(payload: bytes, shape: type[T]) -> T:
-    """Decode the message in a frame of a hostile peer. Raises ProtocolError, whatever is wrong with the bytes."""
+    """Decodes the message in a hostile peer's frame. Raises ProtocolError for any flaw in the bytes."""
     try:
         str(payload, "utf-8")  # msgspec does not check the encoding of a Raw field
         return msgspec.json.decode(payload, type=shape)

@@ -65,7 +65,7 @@ class AuthError(KubescriptError):
 
 
 class PolicyDenied(KubescriptError):
-    """The policy refuses the call. Codes: `policy.*` and `writes.*`, the rule's id."""
+    """The policy refuses the call. Codes: `policy.*` and `writes.*`, each a rule's id."""
 
     default_code = "policy.denied"
 
@@ -79,7 +79,8 @@ class ClusterError(KubescriptError):
 
 
 PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
-"""Of ClusterErrors whose text has an address of the operator's and words of the system, none of the cluster's."""
+"""Codes of ClusterErrors whose text contains only an operator's address and the system's words, none from the cluster.
+"""
 
 
 class PlanError(KubescriptError):
@@ -92,11 +93,11 @@ class PlanError(KubescriptError):
 
 
 class PlanLost(PlanError):
-    """A plan whose application was lost on the way; the message tells what was made, also in the cluster's words."""
+    """A plan whose application was interrupted; the message lists the changes made, partly in the cluster's words."""
 
 
 class AuditError(KubescriptError):
-    """What was asked cannot be recorded, so it is not done, or its answer is withheld. Codes: `audit.unavailable`,
+    """A request cannot be recorded, so it is not carried out, or its answer is withheld. Codes: `audit.unavailable`,
     `.broken`.
     """
 

@@ -1,7 +1,7 @@
 """The host's replies to a worker's calls: one, several at a time, or a stream piece by piece. Used by `conversation`.
 
 `call_limits` counts calls and streams. A worker may give up an answer at any time (STOP); the host then ends the
-request to the cluster too. """
+request to the cluster too."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _MAX_NAME: Final = 253
 
 
 def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:
-    """Reads all settings. `flags` are those given on the command line; the TOML files of `folder` complete `file`.
+    """Reads all settings. `flags` are those given on the command line; the TOML files in `folder` are added to `file`.
 
     Raises ConfigError, which names the key and says what to do.
     """

@@ -121,7 +121,7 @@ def is_type(text: str) -> bool:
 
 
 def is_word(text: str) -> bool:
-    """Says whether the text is an error code, such as `policy.read_only`, or a global of every script, such as `k8s`."""
+    """Says whether the text is an error code, such as `policy.read_only`, or a global of scripts, such as `k8s`."""
     return text in _table().words
 
 

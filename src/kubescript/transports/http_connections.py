@@ -202,7 +202,8 @@ class Connection(h11_impl.H11Protocol):
             self._unread.callback(budget.forget, kept)
 
     async def drain(self, budget: retained.Budget) -> None:
-        """Returns when the kernel has taken most of the bytes sent, and then counts those that the client has not read."""
+        """Returns when the kernel has taken most of the bytes sent, and then counts those that the client has not yet
+        read."""
         await self.flow.drain()
         self.count(budget, 0)
 

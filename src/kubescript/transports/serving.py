@@ -1,7 +1,7 @@
-"""How clients reach the server: stdio, or one port for streamable HTTP, the older SSE and what stands beside them.
+"""Serves clients over stdio, or over one port for streamable HTTP, the older SSE and the other routes.
 
-The command line calls `serve`. A request passes Host and Origin checks, authentication, limits on its body, and finds
-its caller's seat.
+The command line calls `serve`. A request passes Host and Origin checks, authentication and limits on its body, and then
+reaches its caller's seat.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ LOOPBACK: Final = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Http(section.Section):
-    """The http transport, and the limits of each caller. Slow requests need no setting: each has 15 seconds to arrive."""
+    """The http transport, and the limits of each caller. Slow requests need no setting: each has 15 seconds."""
 
     url: Annotated[str | None, Field(pattern=r"^https?://[^/?#\s]+(/[^?#\s]*)?$")] = None
     """Where clients find the server: `https://kubescript.example.com/mcp`. It is the OAuth resource (RFC 9728) and the

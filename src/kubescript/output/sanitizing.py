@@ -38,7 +38,7 @@ _INVISIBLE: Final = re.compile(
 _DANGLING: Final = re.compile(
     "(?<![^\x00-\x7f\u200c\u200d\ufe0e])[\u200c\u200d]"  # not after a letter of another script or an emoji
     "|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d\ufe0e\ufe0f])"  # nor before one
-    "|(?<![#*0-9\u00a9\u00ae\u2000-\u200b\u2010-\u3300\U0001f000-\U0001fbff])[\ufe0e\ufe0f]"  # not after a character with variants
+    "|(?<![#*0-9\u00a9\u00ae\u2000-\u200b\u2010-\u3300\U0001f000-\U0001fbff])[\ufe0e\ufe0f]"  # on nothing that varies
 )
 """Joiners and variation selectors where neither a script nor an emoji needs them: a run of them can carry a message."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")

@@ -194,7 +194,8 @@ class Application:
         return tenant.Tenant(_pinned(settings, operator), self._shared, caller, route)
 
     def start(self) -> None:
-        """Requests the first worker and the first maskers without waiting for them. Raises WorkerError, RedactionError."""
+        """Requests the first worker and the first maskers without waiting for them. Raises WorkerError and
+        RedactionError."""
         self.executor.start()
         self.redaction.start()
 

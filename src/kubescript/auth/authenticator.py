@@ -1,7 +1,7 @@
-"""Finds out who calls: by a bearer token or by a certificate. `transports` asks for every request.
+"""Identifies the callers of all requests by a bearer token or a certificate. `transports` calls it.
 
-A token is verified in one way alone: about a JWT that claims to be the issuer's, no other party is asked, so that no
-weaker way accepts what a stronger one has refused.
+Each token is verified in only one way: a JWT that names the issuer is never passed to another party, so that no weaker
+method accepts what a stronger one has refused.
 """
 
 from __future__ import annotations

@@ -150,7 +150,8 @@ class _Text:
         self.dropped += len(part) - len(taken)
 
     def decode(self) -> str:
-        """Returns the text; a cut text ends at the end of a line, or where the cut cannot split a secret that is shown."""
+        """Returns the text; a cut text ends at the end of a line, or where the cut cannot split a secret that is shown
+        here."""
         if self.dropped:
             whole = max(self._parts.rfind(b"\n") + 1, len(self._parts) - _SPARE)
             self.dropped += len(self._parts) - whole

@@ -171,7 +171,8 @@ class Proxy:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until answers are given up; `_end` gives them up sooner, once the command is killed at its deadline."""
+        """Seconds until answers are given up; `_end` gives them up sooner, once the command is killed at its
+        deadline."""
         return max(0.001, self._deadline + _GRACE_S - time.monotonic())
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> http_connection.Answer:

@@ -1,4 +1,4 @@
-"""What is recorded, and what is reported."""
+"""Settings for the audit record and telemetry."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Audit(section.Section):
     max_mib: Annotated[int, Field(ge=0)] = 64
     """MiB after which the file is rotated to FILE.1, FILE.2, …; 0: never."""
     keep: Annotated[int, Field(ge=0)] = 16
-    """Rotated files that are kept; 0: all."""
+    """Rotated files to keep; 0: all."""
     fsync: Literal["answer", "record", "never"] = "answer"
-    """What waits for the disk: the answer of each script and each change of the cluster, every record, or nothing."""
+    """What waits for the disk: each script's answer and each change to the cluster, every record, or nothing."""
     key_file: section.UserPath | None = None
     """A file with at least 32 bytes, the key of the hashes (HMAC): only its owner can continue or check the chain."""
     scripts: bool = False
-    """Keep the text of each script next to the file, under its hash."""
+    """Keep the text of each script next to the file, named by its hash."""
     responses: bool = False
-    """Keep what each script saw and answered, for `kubescript audit replay`. Includes `scripts`."""
+    """Keep what each script read and answered, for `kubescript audit replay`. Includes `scripts`."""
 
 
 class Telemetry(section.Section):
@@ -38,4 +38,4 @@ class Telemetry(section.Section):
     nothing is collected."""
     namespaces: bool = True
     """Whether spans of API calls name the namespace. It is the only name from the cluster in a span, and is masked like
-    all text that leaves."""
+    all outgoing text."""

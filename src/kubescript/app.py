@@ -83,7 +83,7 @@ class Application:
         self.operator = tenant.Tenant(settings, self._shared)
         """The tenant of the person who started the server, and of every caller where callers are not authenticated."""
         self._metrics: prometheus.Metrics | None = None
-        """None where metrics cannot be scraped."""
+        """The metrics; None if they cannot be scraped."""
         self._exporter: otlp.Exporter | None = None
         # Attack: a credential plugin puts the token in its error message. `kubescript run` once logged it unmasked.
         logs.mask_with(self.redaction.log_line)
@@ -257,7 +257,7 @@ class Application:
         self.operator.close()
         if self.audit is not None:
             self.audit.close()
-        # The exporter closes last, so that it sends what the others report while they close.
+        # The exporter closes last, so that it can send the reports that the others make while closing.
         if self._exporter is not None:
             self._exporter.close()
         logs.drain()

@@ -92,7 +92,7 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
 
 @functools.cache
 def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
-    """Returns a kubeconfig with one API server and no user. It stays in memory as long as this process lives."""
+    """Returns a kubeconfig with one API server and no user. It exists only in memory, as long as this process lives."""
     cluster: dict[str, object] = {"server": url, "insecure-skip-tls-verify": insecure}
     if ca:
         cluster["certificate-authority"] = ca

@@ -151,7 +151,7 @@ class Places:
     def __init__(
         self, scripts: int, queue: int, *, shared: bool = False, what: str = "scripts", setting: str = _SETTING
     ) -> None:
-        """See `Concurrency`."""
+        """The parameters are those of `Concurrency`."""
         self.scripts = Concurrency(scripts, queue, shared=shared, what=what, setting=setting)
         self.waits = Concurrency(max(1, scripts // 2), queue, shared=shared)
         """Scripts that wait for a cluster may take half an hour; they leave at least half of the places to all

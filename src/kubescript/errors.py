@@ -3,20 +3,20 @@
     KubescriptError
     ├── ConfigError          the operator's settings; the server does not start
     ├── RequestError         a call that cannot be built or classified; the script may go on
-    ├── AuthError            a caller whose name is not proven, or who may not use the server
+    ├── AuthError            a caller who is not authenticated, or may not use the server
     ├── PolicyDenied         a call the policy refuses; the script may go on
-    ├── ClusterError         the API server could not be asked, or broke off; the script may go on
+    ├── ClusterError         the API server did not answer, or broke off; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
     ├── RedactionError       a text cannot be masked, and is withheld
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
     ├── PlanError            a plan that cannot be approved or applied; nothing more is sent
-    │   └── PlanLost         one that was lost while it was applied
-    ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
+    │   └── PlanLost         a plan whose application was interrupted
+    ├── AuditError           a request cannot be recorded, so it is not carried out until recording works again
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
 Each error carries a stable `code` for programs, a `message` for the model (what happened and what to write instead)
-and, where someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script
-that fails is not an exception but an `Outcome` (see types.py).
+and, where someone else has to act, a `remedy` for the operator. Neither ever contains a stack trace or a secret. A
+script that fails is not an exception but an `Outcome` (see types.py).
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class RequestError(KubescriptError):
 
 
 class AuthError(KubescriptError):
-    """The caller is not authenticated, or may not do this. Codes: `auth.token` (401), `auth.scope` and
-    `auth.access` (403), `auth.unavailable` (503: the identity provider cannot be asked)."""
+    """The caller is not authenticated, or may not do this. Codes: `auth.token` (401), `auth.scope` and `auth.access`
+    (403), `auth.unavailable` (503: the identity provider is unavailable)."""
 
     default_code = "auth.token"
 

@@ -28,8 +28,7 @@ stay above."""
 _MOST: Final = 1e300
 """The largest progress. Attack: a script reports the largest float, and the next larger one is not a number in JSON."""
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""Errors of a client that has gone: the transport ends its call, and the script's record must not report a failure of
-ours."""
+"""Errors of a client that has gone: the transport ends its call, and the script's record must not blame us."""
 
 
 class Heartbeat:

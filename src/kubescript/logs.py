@@ -41,7 +41,7 @@ _DRAIN_S: Final = 2.0
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
-"""Makes a terminal clear the line and return to its start."""
+"""The control sequence with which a terminal clears the line and returns to its start."""
 _UNWRITTEN: Final = (
     '{"level":"error","logger":"kubescript.logs","message":"log lines are lost: the log cannot be written"}\n'
 )
@@ -50,12 +50,12 @@ _SAID: Final = frozenset({"event", "remedy"})
 
 
 class _JsonLines(logging.Formatter):
-    """Writes a record as one JSON object."""
+    """A formatter that writes a record as one JSON object."""
 
     mask: Callable[[str], str] | None = None
-    """Set as soon as lines may contain text from the cluster."""
+    """The masking function, set as soon as lines may contain text from the cluster."""
     _unmasked = '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
-    """What is logged instead of a line that cannot be masked."""
+    """The line that replaces one that cannot be masked."""
 
     def format(self, record: logging.LogRecord) -> str:
         # A terminal or a log collector reads the line, which quotes strangers. Each text is cleaned separately. Attack:
@@ -102,7 +102,8 @@ class _JsonLines(logging.Formatter):
 
 
 class _TextLines(_JsonLines):
-    """Writes a record as one line for people: `14:03:07 warning: what happened; what to do (event=…)`."""
+    """A formatter that writes a record as one line for people: `14:03:07 warning: what happened; what to do
+    (event=…)`."""
 
     _unmasked = "error: a log line could not be masked"
 

@@ -85,7 +85,7 @@ class Tenant:
         accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
-        """None where no cluster takes plans."""
+        """The planning; None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)
 
     def _planning(self, accesses: Mapping[str, writer.WritableAccess]) -> planning.Planning | None:

@@ -21,7 +21,7 @@ _KINDS: Final = frozenset({"bearer", "dpop"})
 """Keycloak's values of the claim `typ` in access tokens. Attack: a caller sends a Keycloak ID, refresh, offline or
 logout token, which has the header of an access token, or which introspection calls active."""
 _USE: Final = "token_use"
-"""The claim of Cognito (`access`, `id`) and Ory Hydra (`access_token`, `refresh_token`)."""
+"""The claim in which Cognito writes `access` or `id`, and Ory Hydra `access_token` or `refresh_token`."""
 _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
 """Claims of tokens with another purpose: a security event (RFC 8417), such as a logout token, or an ID token."""
 

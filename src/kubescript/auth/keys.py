@@ -1,5 +1,5 @@
 """The published keys of an issuer. They are fetched again every five minutes, and when a token names an unknown key,
-but then at most every few seconds: no caller can cause a request to the provider for each call.
+but then at most every few seconds: callers cannot cause a request to the provider for each call.
 
 While the provider is unavailable, the last keys stay valid for an hour.
 """
@@ -34,7 +34,7 @@ class Keys:
     """The keys of one issuer by id. Used by many threads at once."""
 
     def __init__(self, fetch: Callable[[], Mapping[str, Any]]) -> None:
-        """`fetch` returns the issuer's key set (RFC 7517). It blocks, and raises AuthError."""
+        """`fetch` returns the issuer's key set (RFC 7517); it blocks, and may raise AuthError."""
         self._fetch = fetch
         self._lock = threading.Lock()
         """Held while the keys are being fetched."""

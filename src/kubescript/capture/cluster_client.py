@@ -49,7 +49,7 @@ class ReadFailed(Exception):
 
 
 class Client:
-    """Sends GET requests through one broker."""
+    """A client that sends GET requests through one broker."""
 
     def __init__(self, broker_: broker.Broker, journal: records.Journal | None) -> None:
         self._broker = broker_

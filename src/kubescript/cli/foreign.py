@@ -35,18 +35,18 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def names(self) -> list[str]:
-        """Returns their names."""
+        """Their names."""
         return self.theirs.split()
 
     @property
     def meaning(self) -> str:
-        """Returns the meaning of the settings here in words, as in docs/migration.md."""
+        """The meaning of the settings here in words, as in docs/migration.md."""
         setting = f"`{self.ours}`" if self.ours else ""
         return "; ".join(filter(None, (setting, self.note)))
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All their settings, and the flags that are not settings."""
+    """The table of all their settings, and of the flags that are not settings."""
 
     rows: list[Row]
     flags: dict[str, str]

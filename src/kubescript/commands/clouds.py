@@ -90,7 +90,7 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
 
 
 def _find_file() -> Path:
-    """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError when there is none."""
+    """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError if neither exists."""
     # Not the current folder, which openstackclient also searches: over stdio the client chooses it, and a file there
     # could name the files that the process may read.
     folders = (Path.home() / ".config" / "openstack", Path("/etc/openstack"))

@@ -1,6 +1,6 @@
 """One process that runs a command line: it gets its order, its output is read until it ends, and it is always killed.
 
-It can start no other process, so killing it leaves nothing behind.
+It cannot start other processes, so killing it leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Process:
         self._worker = worker
         self._outputs = outputs
         self.way_out = way_out
-        """None for a program with network access."""
+        """The program's way out; None for a program with network access."""
 
     def read(self, deadline: float, limit: int, cancelled: cancellation.Cancellation | None = None) -> Output:
         """Returns the output of the process until it ends or until the deadline (time.monotonic). About `limit` bytes

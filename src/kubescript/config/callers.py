@@ -1,4 +1,4 @@
-"""How clients reach the server over HTTP, who they are, and what each may do."""
+"""How clients reach the server over HTTP, how they are authenticated, and what each may do."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ class Http(section.Section):
     """The http transport, and the limits of each caller. Slow requests need no setting: each has 15 seconds."""
 
     url: Annotated[str | None, Field(pattern=r"^https?://[^/?#\s]+(/[^?#\s]*)?$")] = None
-    """Where clients find the server: `https://kubescript.example.com/mcp`. It is the OAuth resource (RFC 9728) and the
-    audience that tokens must name; requests may name its host. Default: the address that the server listens on.
+    """The URL where clients find the server: `https://kubescript.example.com/mcp`. It is the OAuth resource (RFC
+    9728) and the audience that tokens must name; requests may name its host. Default: the address that the server
+    listens on.
     """
     hosts: tuple[str, ...] = ()
     """Other hosts that requests may name: `kubescript.tools.svc`, `10.0.0.7`. Loopback addresses are always allowed."""
@@ -30,11 +31,11 @@ class Http(section.Section):
     """Origins of web pages that may send requests: `https://inspector.example.com`. Those of the url and of loopback
     addresses are always allowed."""
     stateless: bool = False
-    """Keep no sessions, so that any replica answers any request. Questions to people then need clients that support MCP
-    2026-07-28.
+    """Whether to keep no sessions, so that any replica answers any request. Questions to people then need clients that
+    support MCP 2026-07-28.
     """
     open_metrics: bool = False
-    """Serve /metrics without authentication."""
+    """Whether to serve /metrics without authentication."""
     max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 512
     """Sessions that one caller may have at one endpoint at the same time. The next one gets 503 until a session ends or
     expires."""
@@ -119,7 +120,8 @@ class Impersonation(section.Section):
 
 
 class Access(section.Section):
-    """What some callers may do. The first table that matches a caller counts; a caller that matches none is refused."""
+    """The rights of some callers. The first table that matches a caller applies; a caller that matches none is
+    refused."""
 
     users: tuple[str, ...] = ()
     """The users whom the table matches; `*@example.com` is a pattern. Default: every caller."""

@@ -40,8 +40,8 @@ class OpenStack(section.Section):
     """The toolset `openstack` (docs/openstack.md)."""
 
     allow_write: bool = False
-    """Run commands that write too; commands that handle credentials, server files or a terminal never run. No plan is
-    made and nobody is asked: changes take effect at once."""
+    """Whether to run commands that write too; commands that handle credentials, server files or a terminal never run.
+    No plan is made and nobody is asked: changes take effect at once."""
     cloud: str | None = None
     """The cloud in `clouds_file` to use. Default: the only one in it, or `openstack`."""
     clouds_file: section.UserPath | None = None
@@ -54,8 +54,8 @@ class OpenStack(section.Section):
     """CAs of the cloud's services, in PEM. Default: those in clouds.yaml, else those that come with the client
     (certifi), never the system's."""
     insecure: bool = False
-    """Do not verify the certificates of the cloud's services. Any machine on the network path can read and use the
-    tokens."""
+    """Whether to skip verifying the certificates of the cloud's services. Any machine on the network path can read and
+    use the tokens."""
     allowed_commands: tuple[_Words, ...] = ()
     """Commands that may run in addition to those known to read, by their first words: `loadbalancer status`. Requests
     that they send with methods other than GET also need `allow_write`."""
@@ -75,8 +75,8 @@ class OpenShift(section.Section):
     binary: section.UserPath | None = None
     """The program to run. Default: `oc` from the PATH, or `kubectl` where there is no `oc`."""
     allow_write: bool = False
-    """Run commands that change the cluster too, as far as the cluster's own mode (`writes`) permits: `plan` turns the
-    command's requests into a plan, `direct` sends them at once, and `off` refuses them."""
+    """Whether to run commands that change the cluster too, as far as the cluster's own mode (`writes`) permits: `plan`
+    turns the command's requests into a plan, `direct` sends them at once, and `off` refuses them."""
     allowed_commands: tuple[_Words, ...] | None = None
     """The commands that may run without `allow_write`, by their first words: `get`, `adm top`. Default: those known to
     read."""
@@ -90,8 +90,8 @@ class OpenShift(section.Section):
     ca_cert: section.UserPath | None = None
     """CAs of the API servers of `urls`, in PEM. Default: the system's."""
     insecure: bool = False
-    """Do not verify the certificates of the API servers of `urls`. Any machine on the network path can read and use the
-    tokens.
+    """Whether to skip verifying the certificates of the API servers of `urls`. Any machine on the network path can read
+    and use the tokens.
     """
 
     @pydantic.model_validator(mode="after")

@@ -37,14 +37,14 @@ class Context(section.Section):
     kubeconfig: section.UserPath | None = None
     """Kubeconfig file of this cluster; default: the server's."""
     snapshot: section.UserPath | None = None
-    """Serve a saved cluster instead of a live one."""
+    """The saved cluster to serve instead of a live one."""
     read_only: bool | None = None
-    """Refuse every request that could change this cluster; default: the server's value."""
+    """Whether to refuse every request that could change this cluster; default: the server's value."""
     writes: Literal["off", "plan", "direct"] | None = None
-    """How this cluster may be changed; default: the server's value."""
+    """The mode in which this cluster may be changed; default: the server's value."""
     write_policy: WritePolicy | None = None
     """The permitted changes to this cluster. Settings missing from the table have the server's values."""
     denied_resources: tuple[DeniedResource, ...] | None = None
     """Resources that are denied in this cluster. They replace the server's list, and do not extend it."""
     deny_defaults: bool | None = None
-    """Keep the default denials for this cluster; default: the server's value."""
+    """Whether to keep the default denials for this cluster; default: the server's value."""

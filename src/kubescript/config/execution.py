@@ -1,4 +1,4 @@
-"""How scripts run, what is masked before they read it, and how their answers are written."""
+"""The limits and confinement of scripts, the masking before they read, and the form of their answers."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ class Limits(section.Section):
 
 
 class Sandbox(section.Section):
-    """How scripts are confined, and how many run at the same time."""
+    """The confinement of scripts, and how many run at the same time."""
 
     strict: bool | None = None
-    """Refuse to start unless every kernel layer is active. Unset: true for the http transport, a warning for stdio."""
+    """Whether to refuse to start unless every kernel layer is active. Unset: true for the http transport, a warning for
+    stdio."""
     spare_workers: Annotated[int, Field(ge=0, le=32)] = 1
     """Processes that are forked and locked down in advance; each serves one script."""
     max_scripts: Annotated[int, Field(ge=1, le=256)] = 8
@@ -78,7 +79,7 @@ class RedactionRule(section.Section):
 
 
 class Redaction(section.Section):
-    """What is masked before scripts read it."""
+    """The masking of secrets before scripts read them."""
 
     enabled: bool = True
     """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs a
@@ -94,11 +95,12 @@ class Redaction(section.Section):
 
 
 class Output(section.Section):
-    """How answers are written."""
+    """The form of answers."""
 
     mark_untrusted: bool = True
     """Whether to mark answers with text from the cluster, so that a model takes that text for data."""
     structured: bool = False
-    """Return results as `structuredContent` too, with an output schema. The result then costs its tokens twice."""
+    """Whether to return results as `structuredContent` too, with an output schema. The result then costs its tokens
+    twice."""
     heartbeat_s: Annotated[float, Field(ge=0.1, le=300)] = 10
     """Seconds of silence about a call after which a client that asked for progress gets a notification."""

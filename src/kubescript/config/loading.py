@@ -205,8 +205,8 @@ def _variable(name: str) -> str | None:
 
 
 def _layer(file: dict[str, Any]) -> Callable[..., Settings]:
-    """Returns a class of settings that reads flags, then the environment, then the file's data. It reads no .env file
-    and no secrets directory."""
+    """Returns a class of settings that reads flags, then the environment, then the file's data..env files and secrets
+    directories are not read."""
 
     class Layered(Settings):
         @classmethod
@@ -269,7 +269,7 @@ def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
 
 
 def _model(annotation: object) -> type[pydantic.BaseModel] | None:
-    """Returns the section in an annotation such as `tuple[RedactionRule, ...]`; None when there is none."""
+    """Returns the section in an annotation such as `tuple[RedactionRule,...]`; None if it contains no section."""
     if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
         return annotation
     for argument in get_args(annotation):

@@ -25,7 +25,7 @@ __all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
 Mode = Literal["off", "plan", "direct"]
 """The ways in which a cluster may be changed."""
 _MODES: Final[tuple[Mode, ...]] = ("off", "plan", "direct")
-"""Each mode permits more than the one before."""
+"""In order: each mode permits more than the one before."""
 PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 _FIXED: Final = (
@@ -37,7 +37,7 @@ _FIXED: Final = (
 
 
 class Settings(pydantic_settings.BaseSettings):
-    """All settings of a server."""
+    """The settings of a server."""
 
     model_config = pydantic_settings.SettingsConfigDict(
         frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_parse_none_str="none"
@@ -49,7 +49,8 @@ class Settings(pydantic_settings.BaseSettings):
     language: Literal["en", "zh"] = "en"
     """The language of the toolsets kubectl, helm, cluster and gateway: tool definitions and messages."""
     read_only: bool = True
-    """Refuse every request that could change the cluster. False means `writes = "plan"`, unless `writes` is given."""
+    """Whether to refuse every request that could change the cluster. False means `writes = "plan"`, unless `writes` is
+    given."""
     writes: Literal["off", "plan", "direct"] | None = None
     """How scripts may change the cluster. `plan`: their writes are tried (dry run), shown to a person as one diff, and
     sent when that person approves. `direct`: each is tried and sent at once. Combined with `read_only = true` it means
@@ -57,7 +58,7 @@ class Settings(pydantic_settings.BaseSettings):
     approval: Literal["person", "argument"] = "person"
     """Who approves plans: a person, outside the tools, or the caller of a tool, with the argument `approved`."""
     write_policy: WritePolicy = WritePolicy()
-    """What may be changed, and how many must approve it."""
+    """The permitted changes, and the number of people who must approve them."""
     safety_rules: UserPath | None = None
     """A JSON file of rules that rate a plan's effects (docs/audit.md): which effects count, and how severely. Default:
     all built-in rules."""
@@ -66,63 +67,64 @@ class Settings(pydantic_settings.BaseSettings):
     kubeconfig: UserPath | None = None
     """Path of the kubeconfig. Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     kubeconfig_later: bool = False
-    """Start even if the kubeconfig or its context does not exist yet; the first call looks for it again."""
+    """Whether to start even if the kubeconfig or its context does not exist yet; the first call looks for it again."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
     contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
     """The only kubeconfig contexts that scripts may name: a list of names, or in the file a table for each. Default:
     one cluster."""
     snapshot: UserPath | None = None
-    """Serve a saved cluster instead of a live one."""
+    """The saved cluster to serve instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
     """Resources that are denied or served as metadata, in addition to the defaults (Secret: metadata;
     serviceaccounts/token: denied)."""
     deny_defaults: bool = True
-    """Keep the default denials."""
+    """Whether to keep the default denials."""
     openstack: commands.OpenStack = commands.OpenStack()
     """The toolset `openstack`."""
     openshift: commands.OpenShift = commands.OpenShift()
     """The toolset `openshift`."""
     processes_pool_size: Annotated[int, Field(ge=1, le=256)] = 10
-    """How many command lines of both toolsets may run at the same time."""
+    """Command lines of both toolsets that may run at the same time."""
     limits: execution.Limits = execution.Limits()
     """The limits of one script."""
     sandbox: execution.Sandbox = execution.Sandbox()
-    """How scripts are confined, and how many run at the same time."""
+    """The confinement of scripts, and how many run at the same time."""
     redaction: execution.Redaction = execution.Redaction()
-    """What is masked before scripts read it."""
+    """The masking of secrets before scripts read them."""
     audit: observability.Audit = observability.Audit()
-    """What is recorded, and where."""
+    """The audit record."""
     output: execution.Output = execution.Output()
-    """How answers are written."""
+    """The form of answers."""
     telemetry: observability.Telemetry = observability.Telemetry()
-    """Where traces and metrics go."""
+    """The destinations of traces and metrics."""
     transport: Literal["stdio", "http"] = "stdio"
-    """How clients connect."""
+    """The transport over which clients connect."""
     http: callers.Http = callers.Http()
     """The http transport, and the limits of each caller."""
     tls: callers.Tls = callers.Tls()
     """TLS of the http transport."""
     auth: callers.Auth = callers.Auth()
-    """How callers are authenticated. Without it, the http transport serves loopback addresses only."""
+    """The authentication of callers. Without it, the http transport serves loopback addresses only."""
     insecure_no_auth: bool = False
-    """Serve non-loopback addresses without any authentication: every client that reaches the port can read the cluster.
+    """Whether to serve non-loopback addresses without any authentication: every client that reaches the port can read
+    the cluster.
     """
     acts_as: Literal["server", "caller", "impersonate"] = "server"
     """Who acts on the clusters: the server under its own credentials, the caller, whose token is passed on, or the
     server impersonating the caller."""
     impersonation: callers.Impersonation = callers.Impersonation()
-    """How impersonated callers are named to the cluster."""
+    """The names under which callers are impersonated."""
     access: tuple[callers.Access, ...] = ()
-    """What callers may do, by name, group and scope. Default: everything that the server offers."""
+    """The rights of callers, by name, group and scope. Default: everything that the server offers."""
     host: str = "127.0.0.1"
-    """Address of the http transport. All but loopback addresses need authentication."""
+    """Address of the http transport. Addresses other than loopback need authentication."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
     """Port of the http transport."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level to log."""
     log_format: Literal["auto", "json", "text"] = "auto"
-    """How log lines are written; `auto`: text for a person at a terminal, JSON elsewhere."""
+    """The format of log lines; `auto`: text for a person at a terminal, JSON elsewhere."""
     log_file: UserPath | None = None
     """The file to which log lines are appended. Default, and `stderr`: the standard error stream."""
 
@@ -239,7 +241,7 @@ class Settings(pydantic_settings.BaseSettings):
         if own.write_policy is not None:
             given = {field: getattr(own.write_policy, field) for field in own.write_policy.model_fields_set}
             updates["write_policy"] = self.write_policy.model_copy(update=given)
-        if "writes" in updates:  # the cluster's own mode counts, even if the server's `read_only` is true
+        if "writes" in updates:  # the cluster's own mode applies, even if the server's `read_only` is true
             updates.setdefault("read_only", False)
         return self.model_copy(update=updates)
 

@@ -1,4 +1,4 @@
-"""The settings for what scripts may change, and for how plans of changes are kept."""
+"""The settings for the changes that scripts may make, and for plans of changes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class WritePolicy(section.Section):
 
 
 class Plans(section.Section):
-    """Plans of writes (docs/write.md)."""
+    """The settings for plans of writes (docs/write.md)."""
 
     store: str = ""
     """Where plans are kept: an SQLite file, or the URL of a PostgreSQL database that several replicas share. Default:

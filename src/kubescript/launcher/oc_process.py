@@ -32,9 +32,9 @@ _SETTINGS: Final = {
     "MALLOC_ARENA_MAX": "1",
     "GOMAXPROCS": str(min(_MAX_PROCESSORS, os.cpu_count() or 1)),
 }
-"""KUBERC: otherwise each answer says that `oc` may not read its preferences, if there is a folder /.kube.
+"""KUBERC=off: otherwise each answer reports that `oc` may not read its preferences, if there is a folder /.kube.
 MALLOC_ARENA_MAX: the C library would reserve 64 MiB of address space per thread. GOMAXPROCS: Go starts a thread per
-processor, and ends at the limit of threads."""
+processor, and would end at the limit of threads."""
 _CANNOT_EXECUTE: Final = 126
 """The exit code of shells for a program that cannot be executed."""
 

@@ -175,7 +175,7 @@ def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
 
 
 def _cut(text: str, room: int) -> str:
-    # A fault is cut by bytes alone: it cannot have more lines than characters.
+    # A fault is cut only by bytes: it cannot have more lines than characters.
     return truncation.cut_text(text, room, len(text) + 1).text
 
 

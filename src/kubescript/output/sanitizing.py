@@ -1,5 +1,4 @@
-"""Removes from texts what no client, terminal or log may get: control characters, escape sequences, invisible
-characters.
+"""Removes text that no client, terminal or log may get: control characters, escape sequences, invisible characters.
 
 Workloads write log lines, messages and annotations; a terminal or a model reads them. A colour code is noise, a cursor
 movement hides the line above, and letters that people cannot see are still read by a model. Newlines, tabs, emoji and

@@ -125,7 +125,8 @@ async def hide_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNe
 
 
 class WarmUp:
-    """Starts the parts that calls will need, once the first client has the answer to its first request."""
+    """Middleware that starts the parts that calls will need, once the first client has the answer to its first
+    request."""
 
     def __init__(self, warm_up: Callable[[], None]) -> None:
         self._warm_up: Callable[[], None] | None = warm_up

@@ -94,7 +94,7 @@ class Offer:
 
     @functools.cached_property
     def validator(self) -> Callable[[str], jsonschema.Draft202012Validator]:
-        """Returns a function that makes the validator of a tool's arguments, once for each tool."""
+        """A function that makes the validator of a tool's arguments, once for each tool."""
         return functools.cache(self._validator)
 
     def other_lists(self, before: Offer) -> list[str]:

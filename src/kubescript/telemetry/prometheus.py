@@ -19,7 +19,7 @@ _BYTES: Final = tuple(float(1 << power) for power in range(24, 36))
 
 
 class Metrics:
-    """Counters and histograms of every evaluation, and gauges of the server's load."""
+    """The metrics: counters and histograms of every evaluation, and gauges of the server's load."""
 
     def __init__(self, load: Callable[[], evaluation.Load]) -> None:
         client.disable_created_metrics()  # type: ignore[no-untyped-call]  # each would be a second, useless series

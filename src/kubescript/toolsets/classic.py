@@ -126,8 +126,8 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
 
 
 def _cluster(checked: dict[str, Any]) -> str | None:
-    """Removes the cluster from the arguments and returns it; None if there is none. `region` replaces the location in
-    gcloud's cluster ID."""
+    """Removes the cluster from the arguments and returns it; None if they name no cluster. `region` replaces the
+    location in gcloud's cluster ID."""
     cluster: str | None = checked.pop("cluster", None)
     region = checked.pop("region", "")
     return arguments.with_location(cluster, region) if cluster and region else cluster

@@ -86,7 +86,7 @@ def _check(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[st
     _check_names(checked)
     if name == "k8s_patch":
         _check_action(checked)
-    # With a person's approval this argument has no effect: that person is asked.
+    # With a person's approval this argument has no effect: the person is asked instead.
     if checked.pop("approved", False) is not True and by_argument:
         raise arguments.Refusal("approval_required")
     return checked

@@ -42,7 +42,7 @@ class Events:
     store."""
 
     def __init__(self, budget: retained.Budget) -> None:
-        """`budget` counts the events."""
+        """`budget` is the caller's, against which events count."""
         self._events: OrderedDict[str, _Event] = OrderedDict()
         self._size = 0
         self._budget = budget

@@ -39,7 +39,7 @@ class Waiting:
         self._most = most
         self._open: set[Waits] = set()
         self._waiting: dict[Waits, int] = {}
-        """Each with the received bytes of its request."""
+        """Waiting connections, each with the received bytes of its request."""
         self._held = 0
         self._logged = -_LOG_EVERY_S
 

@@ -69,7 +69,7 @@ class Contexts:
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether names and namespace are not the operator's, but text of a saved cluster."""
+        """Whether names and namespace come from a saved cluster's text instead of the operator."""
         return self.default.cluster.is_named_by_data
 
     def cluster(self, name: str) -> base.Cluster:

@@ -73,7 +73,7 @@ def check_status(path: Path, status: os.stat_result) -> None:
 
 
 def check_links(path: Path) -> None:
-    """Checks that every link on the way to `path` lies in, and leads to, folders that no other user can change. Raises
+    """Checks that every link on the way to `path` is in, and leads to, folders that no other user can change. Raises
     NotPrivate."""
     try:
         real = path.parent.resolve(strict=True)

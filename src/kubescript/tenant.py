@@ -147,7 +147,7 @@ class Tenant:
         return [tool.definition for toolset in self._toolsets for tool in toolset.tools]
 
     def server(self) -> served.Served:
-        """Returns the MCP server with the toolsets that the settings name. Raises ConfigError."""
+        """Returns the MCP server with the toolsets in the settings. Raises ConfigError."""
         from kubescript.server import served
 
         return served.Served(self.offer(), self._caller.name if self._caller is not None else "")

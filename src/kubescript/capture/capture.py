@@ -144,7 +144,7 @@ class _Capture:
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[_Entry]]]:
         """Yields (group, version, listable resources); each resource once, in the preferred version when that has it.
 
-        Raises ClusterError when there is no discovery.
+        Raises ClusterError when discovery fails.
         """
         self._folder.write(("discovery", "api.json"), self._document("api", _Versions))
         groups = self._document("apis", _Groups)
@@ -270,7 +270,8 @@ def _versions(group: _Group) -> list[str]:
 
 def _without_copies(raw: msgspec.Raw) -> bytes:
     """Returns the object without managedFields and last-applied-configuration."""
-    # These fields are half of every object, and a second copy of values that redaction recognizes in the first.
+    # These fields are half of every object; last-applied-configuration copies values that redaction recognizes in the
+    # original.
     item = _FIELDS.decode(raw)
     metadata = _FIELDS.decode(item["metadata"])
     metadata.pop("managedFields", None)

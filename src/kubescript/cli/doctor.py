@@ -57,7 +57,7 @@ def examine(
 
 
 def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
-    """Returns every cluster that the server would serve; with `offline`, none when no setting names one."""
+    """Returns every cluster that the server would serve; with `offline`, none if no setting names one."""
     if settings.contexts:
 
         def examine_context(name: str) -> diagnosis.Cluster:

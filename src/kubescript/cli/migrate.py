@@ -121,7 +121,7 @@ def _complete(table: Any, fields: list[str]) -> Any:
 
 
 def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]) -> Iterator[str]:
-    """Yields our file: settings, tables, and what was left out."""
+    """Yields our file: settings, tables, and the settings that were omitted."""
     yield from _comment(f"Settings of kubescript, from {_write(file.name)} of kubernetes-mcp-server.")
     yield from _comment(_HEADING)
     for table, lines in sections.items():

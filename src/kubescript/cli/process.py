@@ -1,5 +1,4 @@
-"""A command as one process among others: its streams, the signals that end it, its exit code. `main` runs commands
-with it.
+"""The process of a command: its streams, the signals that end it, its exit code. `main` runs commands with it.
 
 Exit codes: 0 done; 1 it failed, and stderr says why (of `doctor`: something is missing or wrong); 2 the command line is
 wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that a signal ends has done its work: 0.
@@ -84,8 +83,8 @@ def _explain(error: click.ClickException) -> click.ClickException:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints a text without control sequences. Raises ClickException when it cannot be written, but not for a reader
-    that has gone away (`head`), which needs no message."""
+    """Prints a text without control sequences. Raises ClickException when it cannot be written, except to a reader that
+    has gone (`head`), which needs no message."""
     try:
         click.echo(sanitizing.clean(text), err=err)
     except OSError as error:

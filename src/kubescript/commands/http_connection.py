@@ -145,7 +145,7 @@ class Connection:
         return event
 
     def _body(self) -> bytes:
-        """Returns the body of a request. Raises h11.RemoteProtocolError for one that is too large."""
+        """Returns the body of a request. Raises h11.RemoteProtocolError if it is too large."""
         parts = bytearray()
         while isinstance(event := self._next(), h11.Data):
             parts += event.data

@@ -117,7 +117,7 @@ class Proxy:
             self._begin(sock)
 
     def _begin(self, sock: socket.socket) -> None:
-        """Begins to serve a connection, unless there are too many."""
+        """Starts to serve a connection, unless there are too many."""
         self._connections += 1
         if self._connections > self._job.limits.api_calls + _SPARE:
             self._give_up(f"{self._job.limits.api_calls} connections")

@@ -37,7 +37,7 @@ class Http(section.Section):
     open_metrics: bool = False
     """Whether to serve /metrics without authentication."""
     max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 512
-    """Sessions that one caller may have at one endpoint at the same time. The next one gets 503 until a session ends or
+    """Sessions that one caller may have at one endpoint at the same time. The next one gets 503 until one ends or
     expires."""
     session_idle_s: Annotated[int, Field(ge=1, le=86_400)] = 1_800
     """Seconds without a request or an open stream after which a session ends. Its client then gets 404 and starts
@@ -108,7 +108,7 @@ class Auth(section.Section):
 
 
 class Impersonation(section.Section):
-    """How callers are named to the cluster with `acts_as = "impersonate"`."""
+    """The names under which callers are impersonated with `acts_as = "impersonate"`."""
 
     user_prefix: str = ""
     """The prefix of the user's name: `oidc:`."""

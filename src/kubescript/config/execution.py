@@ -20,7 +20,7 @@ class Limits(section.Section):
     max_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 300_000
     """The largest `timeout` that a call may give, in milliseconds."""
     memory_mib: Annotated[int, Field(ge=16, le=65_536)] = 512
-    """MiB of memory beyond what the warm worker itself uses."""
+    """MiB of memory beyond the warm worker's own."""
     depth: Annotated[int, Field(ge=16, le=1_024)] = 1_024
     """Levels of nested calls. The C stack of the interpreter sets the upper bound."""
     output_kib: Annotated[int, Field(ge=1, le=4_096)] = 64
@@ -75,7 +75,7 @@ class RedactionRule(section.Section):
     example: str = ""
     """A text with such a token, on which `probe` and `regex` are tested at the start; a `probe` requires one."""
     entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
-    """Entropy in bits per byte below which a match is taken for an example and not masked."""
+    """Bits per byte of entropy below which a match counts as an example and is not masked."""
 
 
 class Redaction(section.Section):
@@ -91,7 +91,7 @@ class Redaction(section.Section):
     allow: tuple[str, ...] = ()
     """Regular expressions. A value that contains a match is not masked. Values of Secrets are masked all the same."""
     allow_names: tuple[str, ...] = ()
-    """Names of variables, fields and flags whose values are not judged by the name."""
+    """Names of variables, fields and flags that do not make their values count as secrets."""
 
 
 class Output(section.Section):

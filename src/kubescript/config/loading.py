@@ -179,8 +179,8 @@ def _check_context(name: str, context: Context) -> None:
 
 def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
     """Caps every context, and the command lines, at the mode that flags and variables permit."""
-    # `--read-only`, `--writes` and their variables take precedence over the file, so no table of the file permits
-    # writes that they forbid. The reverse does not hold: they permit no writes that a table forbids.
+    # `--read-only`, `--writes` and their variables take precedence over the file, so no table in the file can permit
+    # writes that they forbid. The reverse does not hold: they do not permit writes that a table forbids.
     if _is_stated("read_only", flags) and settings.read_only:
         most: Mode = "off"
     elif _is_stated("writes", flags) and settings.writes is not None:

@@ -107,7 +107,7 @@ def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | Non
 
 
 def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles.Style) -> tuple[str, str]:
-    """Returns what was printed, and a note of how much of it is missing."""
+    """Returns the prints, and a note of how much of them is missing."""
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
         room //= 2  # the result gets the other half
@@ -190,7 +190,7 @@ def _note_hidden(outcome: runs.Outcome) -> str:
 
 
 def _note_line(texts: Sequence[str], room: int) -> str:
-    """Returns the notes on one line in brackets, cut to `room` bytes; empty when there is none."""
+    """Returns the notes on one line in brackets, cut to `room` bytes; empty without notes."""
     if not texts:
         return ""
     shown = [text.replace("\n", " ") for text in texts]

@@ -85,7 +85,7 @@ def _cut_string(value: str, lines: int) -> tuple[str, int]:
     """Returns one text cut to `lines` lines, and how many are missing."""
     if value.count("\n") < lines:
         return value, 0
-    # No character takes more than four bytes: only lines are cut here.
+    # Characters take at most four bytes, so only lines are cut here.
     cut = cut_text(value, len(value) * 4, lines)
     if not cut.lines:
         return value, 0
@@ -158,7 +158,7 @@ class _Shrinking:
         return kept
 
     def _pairs(self, pairs: dict[str, Any], room: int) -> list[str]:
-        """Returns the small values whole; the large ones share the room that is left."""
+        """Returns the small values whole; the large ones share the remaining room."""
         sizes = {}
         for key, item in pairs.items():
             # Two more bytes are for the colon and the comma.

@@ -59,7 +59,7 @@ class Offer:
     saved: bool = False
     """Whether the cluster is a saved one."""
     asker: elicitation.Asker | None = None
-    """Asks people about plans; None where no cluster takes plans."""
+    """The asker of people about plans; None where no cluster takes plans."""
 
     @functools.cached_property
     def tools(self) -> Mapping[str, base.Tool]:

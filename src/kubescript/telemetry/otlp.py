@@ -145,12 +145,13 @@ def _is_installed(module: str) -> bool:
 
 
 def _is_exported(signal: str) -> bool:
-    """Says whether this signal is exported; OTEL_TRACES_EXPORTER=none switches traces off."""
+    """Says whether this signal is exported; OTEL_TRACES_EXPORTER=none disables traces."""
     return os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp").strip().lower() != "none"
 
 
 def _resource() -> resources.Resource:
-    """Returns the resource that names the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
+    """Returns the resource that identifies the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take
+    precedence."""
     from opentelemetry.sdk import resources
 
     ours = resources.Resource({"service.name": "kubescript", "service.version": kubescript.__version__})

@@ -52,7 +52,7 @@ class Access:
 
     evaluate: Evaluate
     clusters: Callable[[], Sequence[str]]
-    """Returns the names that `k8s.context(name)` takes, the default one first."""
+    """Returns the names that `k8s.context(name)` accepts, the default one first."""
     language: messages.Language = "en"
     by_argument: bool = False
     """Whether a call's argument `approved` approves its changes. `make_tool` adds it to a tool."""

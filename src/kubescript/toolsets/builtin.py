@@ -130,7 +130,7 @@ def _access(parts: Parts) -> base.Access:
 
 
 def load(parts: Parts) -> list[base.Toolset]:
-    """Returns the toolsets that the settings name. Raises ConfigError when an installed one cannot be used."""
+    """Returns the toolsets in the settings. Raises ConfigError when an installed one cannot be used."""
     from kubescript.wire import messages
 
     messages.choose(parts.settings.language)
@@ -145,7 +145,7 @@ def load(parts: Parts) -> list[base.Toolset]:
 
 
 def completions(parts: Parts) -> completion.Completions:
-    """Returns the names that complete the arguments of prompts."""
+    """Returns the completions for arguments of prompts."""
     from kubescript.toolsets import completion
 
     return completion.Completions(_access(parts))

@@ -160,7 +160,7 @@ class _Stream:
 
 
 def credential(scope: Scope) -> user.Credential | None:
-    """Returns the credential of a request; None where none is needed."""
+    """Returns the credential of a request; None if none is needed."""
     found: user.Credential | None = scope.get(keys.CREDENTIAL)
     return found
 

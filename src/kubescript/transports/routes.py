@@ -167,7 +167,7 @@ async def _messages(seat: Seat, scope: Scope, receive: Receive, send: Send) -> N
 
 
 def application(server: backend.Backend, seating: seats.Seats, url: str) -> Starlette:
-    """Returns the application; `url` is where clients find it."""
+    """Returns the application; `url` is its address for clients."""
     beside = status.Status(server, seating)
     own = [Route(path, _Seated(seating, _streamable_http, route)) for path, route in endpoints.PATHS.items()]
     routes: list[BaseRoute] = [

@@ -209,7 +209,7 @@ def _warn_of_everybody(settings: config.Settings) -> None:
 
 
 def _check_exposure(settings: config.Settings) -> None:
-    """Refuses to serve other machines without authentication. Raises ConfigError."""
+    """Raises ConfigError if other machines would be served without authentication."""
     if settings.knows_callers and settings.insecure_no_auth:
         raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
     if settings.acts_as != "server" and not settings.knows_callers:

@@ -121,7 +121,7 @@ class _Paced(unreadable.Answering):
         self._answers = answers
 
     async def receive(self) -> SessionMessage | Exception:
-        """Returns the next message. Raises what the stream raises."""
+        """Returns the next message. Raises the stream's exceptions."""
         await self._answers.leave()
         message = await super().receive()
         await anyio.lowlevel.checkpoint()  # the previous request may be refused only now

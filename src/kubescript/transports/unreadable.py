@@ -52,7 +52,7 @@ class Answering(Stream):
         return self._stream.last_context
 
     async def receive(self) -> SessionMessage | Exception:
-        """Returns the next message. Raises what the stream raises."""
+        """Returns the next message. Raises the stream's exceptions."""
         while True:
             item: SessionMessage | Exception = await self._stream.receive()
             if not isinstance(item, pydantic_core.ValidationError):

@@ -1,4 +1,4 @@
-"""`python -m kubescript`: the command, where its folder is not on the PATH."""
+"""`python -m kubescript`: runs the command if its folder is not on the PATH."""
 
 from __future__ import annotations
 

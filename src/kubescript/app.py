@@ -1,4 +1,4 @@
-"""The one place where the parts are put together. The command line opens an `Application`.
+"""The composition root, where all parts are put together. The command line opens an `Application`.
 
 flags, environment, file ─▶ Settings
 Spawner ─▶ Executor, Redaction, Audit, Places ──▶ Shared ─┐
@@ -36,13 +36,13 @@ __all__ = ["Application", "opened"]
 log = logging.getLogger(__name__)
 
 _CPU_MARGIN_S: Final = 5
-"""Processor seconds beyond the longest deadline; the kernel's limit is only there should the host fail."""
+"""Processor seconds beyond the longest deadline; the kernel's limit matters only if the host fails."""
 _READYZ: Final = request.Request("GET", "/readyz", (), "get", is_resource=False)
 _READY_S: Final = 2.0
 
 
 class Application:
-    """The parts of one running server, and their common end."""
+    """The parts of one running server, which are closed together."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class Application:
         masking: spawner.Spawner | None = None,
         flags: str = "",
     ) -> None:
-        """`source` is the workers' spawner and `masking` the maskers', where that has been started."""
+        """`source` spawns the workers; `masking` spawns the maskers, where it has been started."""
         builtin.check(settings)
         self.flags = flags
-        """Those with which a command finds this application's plans, with a blank before."""
+        """Flags with which a command finds this application's plans, preceded by a blank."""
         self._source, self._masking = source, masking
         self.redaction = _redaction_engine(settings, masking)
         self.audit = recorder.open_recorder(settings.audit, self.redaction.text_or_withheld)
@@ -81,16 +81,16 @@ class Application:
             flags=flags,
         )
         self.operator = tenant.Tenant(settings, self._shared)
-        """What the person has who started this, and every caller where callers are not authenticated."""
+        """The tenant of the person who started the server, and of every caller where callers are not authenticated."""
         self._metrics: prometheus.Metrics | None = None
-        """None where metrics cannot be scraped."""
+        """The metrics; None if they cannot be scraped."""
         self._exporter: otlp.Exporter | None = None
-        # Attack: a credential plugin whose error has the token in it. `kubescript run` once logged it as it was.
+        # Attack: a credential plugin puts the token in its error message. `kubescript run` once logged it unmasked.
         logs.mask_with(self.redaction.log_line)
 
     @property
     def settings(self) -> config.Settings:
-        """Those that count now."""
+        """The settings in force."""
         return self.operator.settings
 
     @property
@@ -100,16 +100,16 @@ class Application:
         return evaluation.Load(scripts.running, scripts.waiting, self.executor.spares)
 
     def server(self) -> served.Served:
-        """Returns the MCP server for callers who need not say who they are. Raises ConfigError."""
+        """Returns the MCP server for callers that need not authenticate. Raises ConfigError."""
         self.load_sdk()
         return self.operator.server()
 
     def scrape(self) -> bytes:
-        """Returns what /metrics answers."""
+        """Returns the response body of /metrics."""
         return self._metrics.text() if self._metrics is not None else b""
 
     def ready(self) -> backend.Readiness:
-        """Returns whether scripts would be answered now: workers start, and the default cluster answers."""
+        """Returns whether scripts would be answered now: whether workers start and the default cluster answers."""
         from kubescript.transports import backend
 
         try:
@@ -120,7 +120,7 @@ class Application:
         return backend.Readiness({"workers": workers, "cluster": self._cluster_state()})
 
     def _cluster_state(self) -> str:
-        """Returns `ok`, or why the default cluster does not answer. A saved one needs no asking."""
+        """Returns `ok`, or why the default cluster does not answer. A saved cluster is always ready."""
         from kubescript.cluster import live
 
         cluster = self.operator.contexts.default.cluster
@@ -135,18 +135,18 @@ class Application:
         return "ok" if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR else f"it answers {answer.status}"
 
     def drain(self) -> None:
-        """Lets running scripts end, and refuses those that wait."""
+        """Lets running scripts finish, and refuses those that wait."""
         self._shared.places.close()
         self._shared.processes.places.close()
 
     def load_sdk(self) -> None:
-        """Loads what serves MCP, and starts what a server needs besides."""
-        # The SDK takes most of a server's start. It is imported by what serves, and as little of it as can be.
+        """Loads the MCP SDK, and starts whatever else a server needs."""
+        # The SDK takes most of a server's start time, so only serving imports it, and as little of it as possible.
         from kubescript.toolsets import sdk
 
         sdk.skip_conveniences()
         self._shared.processes.warm_up(self.settings.toolsets)  # first: openstackclient takes longest
-        # One at a time: of three processes on two processors, this one would wait 0.2 s more for its own.
+        # One at a time: with three processes on two processors, this one would wait 0.2 s more for its own.
         if self.settings.needs_cluster:  # else no script runs
             self._source.warm_up()
         with config.defer_models():
@@ -160,8 +160,8 @@ class Application:
             self.operator.recover()  # the first call may come hours later
 
     def prepare(self, settings: config.Settings) -> tuple[tenant.Tenant, Callable[[], None]]:
-        """Returns what `operator` will be under other settings, and what puts it in its place, which does not close the
-        one before. Raises ConfigError when they cannot take effect."""
+        """Returns the future `operator` under other settings, and a function that installs it without closing the one
+        before. Raises ConfigError when the settings cannot take effect."""
         config.check_reload(self.settings, settings)
         if write_settings.expressions(settings) != write_settings.expressions(self.settings):
             raise errors.ConfigError("the expressions of write policies cannot change while the server runs")
@@ -188,19 +188,19 @@ class Application:
     def tenant(
         self, caller: user.User | None, settings: config.Settings, operator: backend.Tenant, route: str = ""
     ) -> tenant.Tenant:
-        """Returns what a caller has of this server at an endpoint, with that caller's settings, on the cluster that
-        this operator has chosen. Raises ConfigError."""
+        """Returns a caller's tenant at an endpoint, with the caller's settings, on the cluster that this operator has
+        chosen. Raises ConfigError."""
         assert isinstance(operator, tenant.Tenant)
         return tenant.Tenant(_pinned(settings, operator), self._shared, caller, route)
 
     def start(self) -> None:
-        """Asks for the first worker and the first maskers, and does not wait for them. Raises WorkerError,
+        """Requests the first worker and the first maskers without waiting for them. Raises WorkerError and
         RedactionError."""
         self.executor.start()
         self.redaction.start()
 
     def warm_up(self) -> None:
-        """Does what the first script would otherwise wait for. Raises WorkerError, RedactionError."""
+        """Does the work that the first script would otherwise wait for. Raises WorkerError, RedactionError."""
         self.operator.warm_up()
 
     def _warm_up(self) -> None:
@@ -215,7 +215,7 @@ class Application:
             return self._keeper
 
     def _start_telemetry(self) -> None:
-        """Starts Prometheus metrics and the OTLP exporter where they are asked for. Loads nothing otherwise."""
+        """Starts Prometheus metrics and the OTLP exporter where they are configured. Otherwise loads neither."""
         if self.settings.transport == "http":
             from kubescript.telemetry import prometheus
 
@@ -232,7 +232,7 @@ class Application:
             self._shared.observers.append(self._exporter.observe)
 
     def state(self) -> dict[str, object]:
-        """Returns what the server is and how well it confines scripts; nothing about the cluster."""
+        """Returns the server's version, toolsets and confinement; nothing about the cluster."""
         layers = {layer.name for layer in self.executor.layers}
         active = {layer.name for layer in self.executor.layers if layer.active}
         return {
@@ -257,7 +257,7 @@ class Application:
         self.operator.close()
         if self.audit is not None:
             self.audit.close()
-        # The exporter closes last, so that it sends what the others report while they close.
+        # The exporter closes last, so that it can send the reports that the others make while closing.
         if self._exporter is not None:
             self._exporter.close()
         logs.drain()
@@ -268,7 +268,7 @@ class Application:
 def opened(
     settings: config.Settings, source: spawner.Spawner, masking: spawner.Spawner | None = None, flags: str = ""
 ) -> Iterator[Application]:
-    """Yields an application that runs scripts; `flags` are those with which a command finds its plans. Raises
+    """Yields an application that runs scripts; `flags` are those with which a command finds the plans. Raises
     WorkerError when `strict` is on and a layer is missing."""
     application = Application(settings, source, masking, flags)
     try:
@@ -280,8 +280,8 @@ def opened(
 
 
 def _pinned(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
-    """Returns the settings with the context that the operator has chosen, whatever `kubectl config use-context` has
-    done to the kubeconfig since: no caller reaches another cluster by coming earlier or later."""
+    """Returns the settings with the operator's context, even if `kubectl config use-context` has changed the kubeconfig
+    since: when a caller comes must not decide which cluster it reaches."""
     from kubescript.cluster import live
 
     cluster = operator.contexts.default.cluster
@@ -289,7 +289,7 @@ def _pinned(settings: config.Settings, operator: tenant.Tenant) -> config.Settin
         return settings
     try:
         return settings.model_copy(update={"context": cluster.context})
-    except errors.ClusterError:  # --kubeconfig-later: it is an error of the first call
+    except errors.ClusterError:  # --kubeconfig-later: the first call reports the error
         return settings
 
 

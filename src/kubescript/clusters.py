@@ -1,5 +1,4 @@
-"""Makes clusters of settings: each with its connection, its policy and its broker. `tenant` and the command line call
-it."""
+"""Builds clusters from settings, each with its connection, policy and broker. `tenant` and the command line call it."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ from kubescript.policy import rule_checks as policy_rules
 __all__ = ["accesses", "check_rules", "one", "policy_of"]
 
 _DISCOVERY_S: Final = 10.0
-"""Seconds that a cluster may take to say what the rules for it name."""
+"""Seconds for discovering which of a cluster's resources the rules name."""
 
 
 def accesses(
@@ -44,8 +43,8 @@ def _access(
 ) -> writer.WritableAccess:
     own = settings.of_context(name) if name else settings
     several = len(settings.contexts) > 1
-    rules = policy_of(own)  # first: no cluster is needed to find out that a rule can never match
-    # With several clusters, one that is down must not use up the time of a script that asks all of them.
+    rules = policy_of(own)  # first: a rule that can never match is found without a cluster
+    # With several clusters, one that is down must not use up the time of a script that calls all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
     try:
         cluster = _cluster(
@@ -68,14 +67,14 @@ def _access(
         gzip=masking.enabled,
         context=where,
     )
-    # Only the operator's own rules may name nothing.
+    # Only the operator's own rules can match nothing by mistake.
     own_rules = [rule for rule in rules.rules if not rule.built_in]
     denials = policy_rules.Denials(own_rules, resolve, name if several else "") if own_rules else None
     return writer.WritableAccess(cluster, cluster_broker, denials, writer=own_writer)
 
 
 def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, writer.WritableAccess]:
-    """Returns the API servers that requests may name (openshift.urls), each asked with the token of a request. Raises
+    """Returns the API servers that requests may name (openshift.urls), each called with a request's token. Raises
     ConfigError."""
     named = settings.openshift
     ca = str(named.ca_cert.absolute()) if named.ca_cert is not None else ""
@@ -93,7 +92,7 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
 
 @functools.cache
 def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
-    """Returns a kubeconfig with one API server and no user. It is in memory, as long as this process lives."""
+    """Returns a kubeconfig with one API server and no user. It exists only in memory, as long as this process lives."""
     cluster: dict[str, object] = {"server": url, "insecure-skip-tls-verify": insecure}
     if ca:
         cluster["certificate-authority"] = ca
@@ -110,7 +109,7 @@ def _kubeconfig(url: str, ca: str, *, insecure: bool) -> Path:
 
 
 def policy_of(settings: config.Settings) -> policy.Policy:
-    """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never name anything."""
+    """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never match."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = denied_resources.DEFAULT_RULES if settings.deny_defaults else ()
     return policy.Policy(settings.mode, rules, defaults, releases="helm" in settings.toolsets)
@@ -123,13 +122,14 @@ def one(settings: config.Settings) -> cluster_base.Cluster:
 
 
 def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Finding]:
-    """Returns the findings about the rules for one cluster. Asks the cluster only for rules that are not built in."""
+    """Returns the findings about the rules for one cluster. Calls the cluster only if there are rules that are not
+    built in."""
     rules = [rule for rule in policy_of(settings).rules if not rule.built_in]
     if not rules:
         return []
     try:
         cluster = _cluster(settings, checked=False)
-    except errors.ClusterError:  # `doctor` reports what is wrong with the cluster by itself
+    except errors.ClusterError:  # `doctor` reports the cluster's problem separately
         return []
     with contextlib.closing(cluster):
         return policy_rules.examine(rules, kind_resolver.KindResolver(cluster), _DISCOVERY_S, name)
@@ -138,8 +138,8 @@ def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Findi
 def _cluster(
     settings: config.Settings, *, checked: bool, patience_s: float | None = None, caller: acting.Acting | None = None
 ) -> cluster_base.Cluster:
-    """Returns the cluster of these settings, not connected yet. Raises ClusterError when `checked` and its kubeconfig
-    or context cannot be used."""
+    """Returns the cluster of these settings, not yet connected. Raises ClusterError if `checked` and its kubeconfig or
+    context cannot be used."""
     if settings.snapshot is not None:
         from kubescript.cluster import snapshot
 

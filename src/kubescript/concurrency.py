@@ -1,12 +1,12 @@
-"""The limit on scripts that run at the same time: a fixed number of places, and a bounded queue of each caller before
-them. The evaluators of all callers share one.
+"""The limit on scripts that run at the same time: a fixed number of places, and a bounded queue per caller. The
+evaluators of all callers share it.
 
-Among several callers places are given in turn, and by dynamic thresholds (Choudhury and Hahne, 1998): a caller that has
-as many as are free waits. So one caller takes half of the places at most, and another one finds some free. The queues
-of all callers have a total, which is shared by the same rule.
+Callers get places in turn, subject to dynamic thresholds (Choudhury and Hahne, 1998): a caller that has as many places
+as are free waits. One caller therefore gets at most half of the places, and another always finds some free. The total
+of all queues is shared by the same rule.
 
-A caller is a proven name. Attack: ever other tokens, sessions or addresses that are not checked, each with a
-queue and a turn of its own. All callers without a proven name share one queue.
+A caller is an authenticated name. Attack: a client sends ever new tokens, sessions or addresses that are not checked,
+and would get another queue and turn with each. All callers without an authenticated name share one queue.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Concurrency", "Places"]
 
 _SETTING: Final = "sandbox.max_scripts"
 _QUEUES: Final = 8
-"""Full queues that the total has room for. A script that waits holds up to 2 MiB of its request."""
+"""Full queues that fit into the total. A waiting script holds up to 2 MiB of its request."""
 
 
 @dataclass(eq=False, slots=True)
@@ -35,35 +35,35 @@ class _Waiter:
 
     ready: anyio.Event = field(default_factory=anyio.Event)
     refused: bool = False
-    """Whether the server ends before it was this one's turn."""
+    """Whether the server is ending before this script's turn has come."""
 
 
 class Concurrency:
-    """The places of one server and the scripts that wait for one. One event loop uses it."""
+    """The places of one server and the scripts that wait for them. Used by one event loop."""
 
     def __init__(
         self, places: int, queue: int, *, shared: bool = False, what: str = "scripts", setting: str = _SETTING
     ) -> None:
-        """`queue` is how many scripts of one caller may wait; `shared` says that there are several callers. `what` they
-        are, and the `setting` with their number, is for messages."""
+        """`queue` is how many scripts of one caller may wait; `shared` means that there are several callers. `what`
+        names the scripts, and `setting` the setting with their number, in messages."""
         self._places = places
         self._queue = queue
         self._shared = shared
         self._running: collections.Counter[str] = collections.Counter()
         self._waiting: dict[str, collections.deque[_Waiter]] = {}
-        """By callers, the one first whose turn it is."""
+        """The waiting scripts by caller, in order of turns."""
         self._closed = False
         self._what = what
         self._setting = setting
 
     @property
     def running(self) -> int:
-        """Places that are taken."""
+        """The number of places that are taken."""
         return self._running.total()
 
     @property
     def waiting(self) -> int:
-        """Scripts that wait for a place."""
+        """The number of scripts that wait for a place."""
         return sum(map(len, self._waiting.values()))
 
     @contextlib.asynccontextmanager
@@ -81,7 +81,7 @@ class Concurrency:
             self._leave(caller)
 
     def close(self) -> None:
-        """Refuses what waits, and what comes from now on. What is running goes on."""
+        """Refuses scripts that wait or arrive from now on. Running scripts continue."""
         self._closed = True
         for waiter in itertools.chain.from_iterable(self._waiting.values()):
             waiter.refused = True
@@ -89,7 +89,7 @@ class Concurrency:
         self._waiting.clear()
 
     async def _turn(self, caller: str) -> None:
-        """Waits until a place is the caller's. Raises Busy."""
+        """Waits until the caller gets a place. Raises Busy."""
         self._check_queue(caller)
         waiter = _Waiter()
         self._waiting.setdefault(caller, collections.deque()).append(waiter)
@@ -105,7 +105,7 @@ class Concurrency:
             raise _ending()
 
     def _check_queue(self, caller: str) -> None:
-        """Raises Busy when no more of this caller's may wait."""
+        """Raises Busy when no more scripts of this caller may wait."""
         own = len(self._waiting.get(caller, ()))
         if own < self._queue and (not self._shared or own < _QUEUES * self._queue - self.waiting):
             return
@@ -119,7 +119,7 @@ class Concurrency:
         return free > 0 and (not self._shared or self._running[caller] < free)
 
     def _leave(self, caller: str) -> None:
-        """Frees a place, and gives what is free to those whose turn it is."""
+        """Frees a place, and gives free places to the callers whose turn it is."""
         self._running[caller] -= 1
         if not self._running[caller]:
             del self._running[caller]
@@ -128,7 +128,7 @@ class Concurrency:
             self._running[following] += 1
             queue.popleft().ready.set()
             if queue:
-                self._waiting[following] = queue  # at the end: the others come first
+                self._waiting[following] = queue  # at the end: the other callers come first
 
     def _next(self) -> str | None:
         """Returns the caller whose turn it is."""
@@ -146,19 +146,20 @@ def _ending() -> errors.Busy:
 
 
 class Places:
-    """What the scripts of one server share."""
+    """The limits that the scripts of one server share."""
 
     def __init__(
         self, scripts: int, queue: int, *, shared: bool = False, what: str = "scripts", setting: str = _SETTING
     ) -> None:
-        """See `Concurrency`."""
+        """The parameters are those of `Concurrency`."""
         self.scripts = Concurrency(scripts, queue, shared=shared, what=what, setting=setting)
         self.waits = Concurrency(max(1, scripts // 2), queue, shared=shared)
-        """What waits for a cluster may take half an hour, and leaves at least half of the places to all others."""
+        """Scripts that wait for a cluster may take half an hour; they leave at least half of the places to all
+        others."""
         self.threads = anyio.CapacityLimiter(scripts)
-        """Threads have a limit of their own, because the thread of a cancelled script outlives its place."""
+        """Threads have a separate limit, because the thread of a cancelled script outlives its place."""
 
     def close(self) -> None:
-        """Refuses what waits, and what comes from now on."""
+        """Refuses scripts that wait or arrive from now on."""
         self.scripts.close()
         self.waits.close()

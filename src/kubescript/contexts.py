@@ -1,8 +1,8 @@
-"""The cluster that a call is for: the operator's list of contexts, each with its own connection, broker and policy.
+"""Finds the cluster of a call in the operator's list of contexts, each with its own connection, broker and policy.
 
-The `context` of a call comes from a hostile worker. It is only compared, whole and exactly, with the names on the list,
-and used for nothing else. A name that is not on the list is refused here, before any cluster is asked. Nothing is
-remembered between calls, so calls of one script may name different contexts at the same time.
+The `context` of a call comes from a hostile worker. It is only compared, whole and exactly, with the names on the list.
+Any other name is refused here, before any cluster is called. No state is kept between calls, so calls of one script may
+name different contexts at the same time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kubescript.wire import exchanges
 __all__ = ["ClusterAccess", "Contexts"]
 
 _UNKNOWN: Final = "policy.unknown_context"
-# The most that one call may take of the script's remaining time when there are several clusters: a slow cluster leaves
+# The largest part of the script's remaining time that one call may take with several clusters: a slow cluster leaves
 # half of the time for the others.
 _SHARE: Final = 0.5
 _SHOWN: Final = 40
@@ -32,12 +32,12 @@ _LISTED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """One cluster, and the only way to it."""
+    """One cluster, and the only access to it."""
 
     cluster: base.Cluster
     broker: broker.Broker
     denials: rule_checks.Denials | None = None
-    """Checks the cluster's rules once the cluster has answered."""
+    """Checks the cluster's rules after its first answer."""
 
 
 class Contexts:
@@ -51,7 +51,7 @@ class Contexts:
     @property
     def names(self) -> tuple[str, ...]:
         """The names that scripts may use."""
-        # A broken kubeconfig is an error of the first call, and not of every script.
+        # A broken kubeconfig is an error of the first call, not of every script.
         if "" not in self._clusters:
             return tuple(self._clusters)
         try:
@@ -69,7 +69,7 @@ class Contexts:
 
     @property
     def is_named_by_data(self) -> bool:
-        """Whether names and namespace are not the operator's, but text of a saved cluster."""
+        """Whether names and namespace come from a saved cluster's text instead of the operator."""
         return self.default.cluster.is_named_by_data
 
     def cluster(self, name: str) -> base.Cluster:
@@ -84,7 +84,7 @@ class Contexts:
     def handle(
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
-        """Answers one call, see `Broker.handle`."""
+        """Answers one call; see `Broker.handle`."""
         access = self._clusters.get(call.context) if call.context else self.default
         if access is None and call.context == self.names[0]:  # the server's only cluster, under its own name
             access = self.default
@@ -97,12 +97,12 @@ class Contexts:
         return reply, response
 
     def check_rules(self) -> None:
-        """Warns of rules of the default cluster that name nothing, for callers that do not use `handle`."""
+        """Warns of rules for the default cluster that match nothing, for callers that do not use `handle`."""
         if self.default.denials is not None:
             self.default.denials.check()
 
     def close(self) -> None:
-        """Closes the connections to all clusters, also when closing one fails."""
+        """Closes the connections to all clusters, even if closing one fails."""
         with contextlib.ExitStack() as closing:
             for access in self._clusters.values():
                 closing.callback(access.cluster.close)

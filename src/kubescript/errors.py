@@ -3,20 +3,20 @@
     KubescriptError
     ├── ConfigError          the operator's settings; the server does not start
     ├── RequestError         a call that cannot be built or classified; the script may go on
-    ├── AuthError            a caller whose name is not proven, or who may not use the server
+    ├── AuthError            a caller who is not authenticated, or may not use the server
     ├── PolicyDenied         a call the policy refuses; the script may go on
-    ├── ClusterError         the API server could not be asked, or broke off; the script may go on
+    ├── ClusterError         the API server did not answer, or broke off; the script may go on
     ├── LimitExceeded        a budget of the script is used up; the script ends
     ├── RedactionError       a text cannot be masked, and is withheld
     ├── WorkerError          the sandboxed process died or broke the protocol; the next script gets a new one
     ├── PlanError            a plan that cannot be approved or applied; nothing more is sent
-    │   └── PlanLost         one that was lost while it was applied
-    ├── AuditError           what was asked cannot be put on record, and is not done; works again once it can
+    │   └── PlanLost         a plan whose application was interrupted
+    ├── AuditError           a request cannot be recorded, so it is not carried out until recording works again
     └── Busy                 every worker is taken and the queue is full; nothing was run
 
 Each error carries a stable `code` for programs, a `message` for the model (what happened and what to write instead)
-and, where someone else has to act, a `remedy` for the operator. Neither ever holds a stack trace or a secret. A script
-that fails is not an exception but an `Outcome` (see types.py).
+and, where someone else has to act, a `remedy` for the operator. Neither ever contains a stack trace or a secret. A
+script that fails is not an exception but an `Outcome` (see types.py).
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class RequestError(KubescriptError):
 
 
 class AuthError(KubescriptError):
-    """The caller is not authenticated, or may not do this. Codes: `auth.token` (401), `auth.scope` and
-    `auth.access` (403), `auth.unavailable` (503: the identity provider cannot be asked)."""
+    """The caller is not authenticated, or may not do this. Codes: `auth.token` (401), `auth.scope` and `auth.access`
+    (403), `auth.unavailable` (503: the identity provider is unavailable)."""
 
     default_code = "auth.token"
 
 
 class PolicyDenied(KubescriptError):
-    """The policy refuses the call. Codes: `policy.*` and `writes.*`, the rule's id."""
+    """The policy refuses the call. Codes: `policy.*` and `writes.*`, each a rule's id."""
 
     default_code = "policy.denied"
 
@@ -79,7 +79,8 @@ class ClusterError(KubescriptError):
 
 
 PLAIN_CODES: Final = frozenset({"cluster.unreachable", "cluster.timeout"})
-"""Of ClusterErrors whose text has an address of the operator's and words of the system, none of the cluster's."""
+"""Codes of ClusterErrors whose text contains only an operator's address and the system's words, none from the cluster.
+"""
 
 
 class PlanError(KubescriptError):
@@ -92,11 +93,11 @@ class PlanError(KubescriptError):
 
 
 class PlanLost(PlanError):
-    """A plan whose application was lost on the way; the message tells what was made, also in the cluster's words."""
+    """A plan whose application was interrupted; the message lists the changes made, partly in the cluster's words."""
 
 
 class AuditError(KubescriptError):
-    """What was asked cannot be recorded, so it is not done, or its answer is withheld. Codes: `audit.unavailable`,
+    """A request cannot be recorded, so it is not carried out, or its answer is withheld. Codes: `audit.unavailable`,
     `.broken`.
     """
 

@@ -1,7 +1,8 @@
-"""What a client hears while its call runs: the script's own progress, and a heartbeat when there is none.
+"""Progress notifications to a client while its call runs: the script's own progress, and a heartbeat when there is
+none.
 
-Clients give up a call of which they have heard nothing for a minute or so. `server` starts one Heartbeat for each call
-whose client asked for progress.
+Clients give up a call after hearing nothing for a minute or so. `server` starts one Heartbeat for each call whose
+client asked for progress.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ _Send = Callable[[float, float | None, str], Awaitable[None]]
 
 _SEND_TIMEOUT_S: Final = 1.0
 _STEP: Final = 0.001
-"""How much the progress rises with a heartbeat. It must rise, by the protocol, and the script's own must stay above."""
+"""The increase of the progress per heartbeat. The protocol requires an increase, and the script's own progress must
+stay above."""
 
 
 _MOST: Final = 1e300
-"""Attack: a script reports the largest float, and the one above it is no number of JSON."""
+"""The largest progress. Attack: a script reports the largest float, and the next larger one is not a number in JSON."""
 _GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
-"""A client that has gone: what ends its call is the transport, and the script's record must not say that we failed."""
+"""Errors of a client that has gone: the transport ends its call, and the script's record must not blame us."""
 
 
 class Heartbeat:
-    """The progress notifications of one call. One event loop uses it."""
+    """The progress notifications of one call. Used by one event loop."""
 
     def __init__(self, send: _Send, every_s: float) -> None:
         self._send = send
@@ -41,13 +43,13 @@ class Heartbeat:
         self._text = ""
 
     async def report(self, done: float, total: float | None, text: str) -> None:
-        """Passes the script's progress on."""
+        """Passes on the script's progress."""
         self._total = total
         self._text = text
         await self._notify(done, text)
 
     async def beat(self) -> NoReturn:
-        """Repeats the last progress whenever the client has heard nothing for so long, until it is cancelled."""
+        """Repeats the last progress whenever nothing was sent for `every_s` seconds, until it is cancelled."""
         while True:
             due = self._last + self._every_s - time.monotonic()
             if due > 0:
@@ -63,6 +65,6 @@ class Heartbeat:
         self._done = done
         self._last = time.monotonic()
         total = None if self._total is None else max(self._total, done)
-        # A client that does not read must not hold up a script's deadline.
+        # A client that does not read must not delay a script's deadline.
         with anyio.move_on_after(_SEND_TIMEOUT_S), contextlib.suppress(*_GONE):
             await self._send(done, total, text)

@@ -1,6 +1,6 @@
 """Log lines on stderr or in a file: a JSON object each, or a line of text for people. stdout belongs to the MCP wire.
 
-Only the fields listed in EXTRA travel beside the message, so that no caller can log a whole object by accident.
+Only the fields listed in EXTRA are logged beside the message, so that no code can log a whole object by accident.
 """
 
 from __future__ import annotations
@@ -32,47 +32,47 @@ EXTRA: Final = (
 )  # fmt: skip
 
 _about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about", default={})  # noqa: B039 - it is never changed
-"""What every line says that is logged for a call."""
+"""Fields of every line that is logged during a call."""
 
 _MAX_WAITING: Final = 1_000
-"""Lines that wait to be masked; those beyond are lost, and counted."""
+"""Lines that may wait to be masked; lines beyond that are lost, and counted."""
 _DRAIN_S: Final = 2.0
-"""Seconds that a server which ends waits for its last lines."""
+"""Seconds that a stopping server waits for its last lines."""
 
 
 _EMPTY_LINE: Final = "\r\x1b[K"
-"""Makes a terminal empty the line, and go to its beginning."""
+"""The control sequence with which a terminal clears the line and returns to its start."""
 _UNWRITTEN: Final = (
     '{"level":"error","logger":"kubescript.logs","message":"log lines are lost: the log cannot be written"}\n'
 )
 _SAID: Final = frozenset({"event", "remedy"})
-"""Fields that people read elsewhere in the line, or need not read."""
+"""Fields that are shown elsewhere in the line, or are of no use to people."""
 
 
 class _JsonLines(logging.Formatter):
-    """Writes a record as one JSON object."""
+    """A formatter that writes a record as one JSON object."""
 
     mask: Callable[[str], str] | None = None
-    """Set as soon as text of the cluster may be among ours."""
+    """The masking function, set as soon as lines may contain text from the cluster."""
     _unmasked = '{"level":"error","logger":"kubescript.logs","message":"a log line could not be masked"}'
-    """What is logged instead of a line that cannot be masked."""
+    """The line that replaces one that cannot be masked."""
 
     def format(self, record: logging.LogRecord) -> str:
-        # A terminal and a collector of logs read the line, which quotes what strangers wrote. Each text is cleaned by
-        # itself. Attack: a name with U+2028 in it, of which the whole line, when it was cleaned, made two.
+        # A terminal or a log collector reads the line, which quotes strangers. Each text is cleaned separately. Attack:
+        # a stranger puts U+2028 in a name; cleaning the whole line then split it in two.
         line = self._line(record)
         cleaned = {key: sanitizing.clean(value) if isinstance(value, str) else value for key, value in line.items()}
         text = self._written(cleaned, record)
         try:
-            # Attack: a masker that was taken over answers with several lines.
+            # Attack: a compromised masker answers with several lines.
             return sanitizing.printable(self.mask(text)) if self.mask is not None else text
-        except Exception:  # fail closed: what cannot be masked is not logged
+        except Exception:  # fail closed: a line that cannot be masked is not logged
             return self._unmasked
 
     def formatException(self, ei: Any) -> str:
-        """Returns the stack trace; of a message of a wrong shape the type alone."""
-        # The SDK logs such messages with their text, as often as a client sends one. By its module, because the import
-        # of pydantic takes 45 ms; msgspec's error of the same name is a fault of ours.
+        """Returns the stack trace, or for a malformed message just the error's type."""
+        # The SDK logs the text of such messages whenever a client sends one. Checked by module name, because importing
+        # pydantic takes 45 ms; msgspec's error of the same name would be our own bug.
         kind = type(ei[1])
         is_refusal = kind.__name__ == "ValidationError" and kind.__module__.startswith("pydantic_core.")
         return kind.__name__ if is_refusal else super().formatException(ei)
@@ -102,7 +102,8 @@ class _JsonLines(logging.Formatter):
 
 
 class _TextLines(_JsonLines):
-    """Writes a record as one line for people: `14:03:07 warning: what happened; what to do (event=…)`."""
+    """A formatter that writes a record as one line for people: `14:03:07 warning: what happened; what to do
+    (event=…)`."""
 
     _unmasked = "error: a log line could not be masked"
 
@@ -129,13 +130,14 @@ def _cleaned(value: object) -> str:
 
 
 class _Stream(logging.StreamHandler[TextIO]):
-    """Writes lines to a stream. One that cannot be written is lost."""
+    """A handler that writes lines to a stream. Lines that cannot be written are lost."""
 
     _failed = False
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Says once on stderr that lines are lost."""
-        # A full disk: `logging` itself prints the record and a stack trace to stderr then, not masked and not cleaned.
+        """Reports once on stderr that lines are lost."""
+        # On a full disk, `logging` itself would print the record and a stack trace to stderr, neither masked nor
+        # cleaned.
         if not self._failed:
             self._failed = True
             with contextlib.suppress(OSError, ValueError):
@@ -143,14 +145,14 @@ class _Stream(logging.StreamHandler[TextIO]):
 
 
 class _Lines(logging.Handler):
-    """Writes records to stderr; in a thread of its own once they are masked."""
+    """A handler that writes records to stderr, and from a separate thread once they are masked."""
 
     # Attack: masking waits for a masker that never answers. Each line of the event loop then held up every client for
-    # half a second, and so did each line of another thread, which held the lock of the handler meanwhile.
+    # half a second, and so did lines of other threads, which held the handler's lock.
 
     def __init__(self, stream: TextIO, *, as_text: bool) -> None:
         super().__init__()
-        # On a terminal, a line that says what is going on may stand where this one comes.
+        # On a terminal, a progress line may occupy the place of this line.
         self._form = _TextLines(_EMPTY_LINE if stream.isatty() else "") if as_text else _JsonLines()
         self._stream = _Stream(stream)
         self._stream.setFormatter(self._form)
@@ -159,41 +161,41 @@ class _Lines(logging.Handler):
         self._lost = 0
 
     def mask_with(self, mask: Callable[[str], str]) -> None:
-        """Masks what is written from now on."""
+        """Masks all lines from now on."""
         self._form.mask = mask
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, name="kubescript-log", daemon=True)
             self._writer.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Takes one record."""
+        """Accepts one record."""
         vars(record).update(_about.get())
         if self._writer is None:
             self._stream.emit(record)
         elif threading.current_thread() is not self._writer:
             self._queue(record)
-        # A line about the masking of a line would be followed by a line about that one, and so on.
+        # A line about masking a line would cause another such line, and so on.
 
     def drain(self) -> None:
-        """Waits until all is written, for two seconds at most."""
+        """Waits until all lines are written, for at most two seconds."""
         end = time.monotonic() + _DRAIN_S
         with self._waiting.all_tasks_done:
             while self._waiting.unfinished_tasks and (left := end - time.monotonic()) > 0:
                 self._waiting.all_tasks_done.wait(left)
 
     def close(self) -> None:
-        """Writes what waits; `logging` calls it at the end of the process."""
+        """Writes the waiting lines; `logging` calls it at the end of the process."""
         self.drain()
         super().close()
 
     def _queue(self, record: logging.LogRecord) -> None:
         try:
             self._waiting.put_nowait(self._settled(record))
-        except Exception:  # no room, or a text that cannot be made: the code that logs must not fail
+        except Exception:  # no room, or a message that cannot be formatted: logging code must not fail
             self._lost += 1
 
     def _settled(self, record: logging.LogRecord) -> logging.LogRecord:
-        """The record with its texts written out: what they quote may change, or be kept alive by it."""
+        """Returns the record with its texts formatted: objects that it refers to may change, or be kept alive by it."""
         record.msg, record.args = record.getMessage(), None
         if record.exc_info:
             record.exc_text = self._form.formatException(record.exc_info)
@@ -212,7 +214,7 @@ class _Lines(logging.Handler):
 
 @contextlib.contextmanager
 def about(*, user: str, session: str, trace: str) -> Iterator[None]:
-    """Within it, lines say for whom they are logged: also those of threads that get this context."""
+    """Adds the user, session and trace to lines logged in the block, also by threads with this context."""
     token = _about.set({"user": user, "session_id": session, "trace": trace})
     try:
         yield
@@ -221,14 +223,14 @@ def about(*, user: str, session: str, trace: str) -> Iterator[None]:
 
 
 def mask_with(mask: Callable[[str], str]) -> None:
-    """Passes every line through `mask` from now on, as its last step, in a thread of its own."""
+    """Passes every line through `mask` from now on, as the last step, in a separate thread."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, _Lines):
             handler.mask_with(mask)
 
 
 def drain() -> None:
-    """Waits until the lines so far are written: they cannot be masked once the maskers have ended."""
+    """Waits until the lines so far are written: once the maskers have ended, they cannot be masked."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, _Lines):
             handler.drain()
@@ -239,7 +241,7 @@ def configure(level: str, *, as_text: bool = False, file: Path | None = None) ->
     handler = _Lines(_opened(file) if file is not None else sys.stderr, as_text=as_text)
     logging.getLogger().handlers[:] = [handler]
     set_level(level)
-    if as_text:  # how it starts and ends is no news to a person
+    if as_text:  # people need no lines about its start and end
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
@@ -252,7 +254,7 @@ def set_level(level: str) -> None:
 
 
 def _opened(file: Path) -> TextIO:
-    """Returns the file, which only its owner may read when it is new. Raises ConfigError."""
+    """Opens the file; a new one is readable only by its owner. Raises ConfigError."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -1,7 +1,6 @@
-"""Files and folders that only their owner may change, and how that is checked.
+"""Checks and creates files and folders that only their owner may change.
 
-A user who can write to the audit record or to the store of plans can forge it. Both check their
-paths here.
+A user who can write to the audit record or to the store of plans can forge it. Both check their paths here.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ __all__ = ["NotPrivate", "check_folder", "check_links", "check_status", "make_fo
 
 
 class NotPrivate(Exception):
-    """Others can change what is at a path, or it cannot be used at all."""
+    """An error for a path that others can change, or that cannot be used at all."""
 
     def __init__(self, path: Path, why: str, remedy: str) -> None:
         super().__init__(f"{path}: {why}")
@@ -24,8 +23,8 @@ class NotPrivate(Exception):
 
 
 def state_folder() -> Path:
-    """Returns kubescript's folder in the user's state directory, as the XDG base directories name it, which may not be
-    there. Raises NotPrivate when the user has no home."""
+    """Returns kubescript's folder in the user's state directory, as XDG defines it; it may not exist. Raises NotPrivate
+    if the user has no home."""
     given = Path(os.environ.get("XDG_STATE_HOME", ""))
     try:
         base = given if given.is_absolute() else Path.home() / ".local" / "state"
@@ -35,14 +34,14 @@ def state_folder() -> Path:
 
 
 def make_folders(path: Path) -> None:
-    """Makes the folder `path` and those above it that are missing, for their owner alone. Raises NotPrivate."""
+    """Makes the folder `path` and its missing parents, accessible only to their owner. Raises NotPrivate."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     for folder in reversed(missing):
         make_folder(folder)
 
 
 def make_folder(path: Path) -> None:
-    """Makes the folder `path` for its owner alone. Raises NotPrivate."""
+    """Makes the folder `path`, accessible only to its owner. Raises NotPrivate."""
     try:
         path.mkdir(mode=0o700, exist_ok=True, parents=False)
     except OSError as error:
@@ -51,7 +50,7 @@ def make_folder(path: Path) -> None:
 
 
 def check_folder(path: Path) -> None:
-    """Checks whether `path` is a folder as `make_folder` makes it. Raises NotPrivate."""
+    """Checks that `path` is a folder like those of `make_folder`. Raises NotPrivate."""
     try:
         status = path.lstat()
     except OSError as error:
@@ -62,7 +61,7 @@ def check_folder(path: Path) -> None:
 
 
 def check_status(path: Path, status: os.stat_result) -> None:
-    """Checks whether this is the status of a file that its owner alone can read and write. Raises NotPrivate."""
+    """Checks that this is the status of a file that only its owner can read and write. Raises NotPrivate."""
     if not stat.S_ISREG(status.st_mode):
         raise NotPrivate(path, "is not a regular file", "name another file")
     if status.st_uid != os.geteuid():
@@ -74,7 +73,7 @@ def check_status(path: Path, status: os.stat_result) -> None:
 
 
 def check_links(path: Path) -> None:
-    """Checks that every link on the way to `path` lies in, and leads to, folders that no other user can change. Raises
+    """Checks that every link on the way to `path` is in, and leads to, folders that no other user can change. Raises
     NotPrivate."""
     try:
         real = path.parent.resolve(strict=True)
@@ -83,7 +82,7 @@ def check_links(path: Path) -> None:
     given = path.parent.absolute()
     if real == given:
         return
-    # Attack: a user who can change one of these folders or links makes the path lead to another file.
+    # Attack: a user who can change one of these folders or links redirects the path to another file.
     for folder in (*_with_parents(given), *_with_parents(real)):
         if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
             why = f"is reached through a link, and others can change {folder}"
@@ -91,7 +90,7 @@ def check_links(path: Path) -> None:
 
 
 def _can_be_changed_by_others(status: os.stat_result) -> bool:
-    """Whether another user owns this link or folder, or can rename what is in it."""
+    """Says whether another user owns this link or folder, or can rename its contents."""
     if status.st_uid not in {0, os.geteuid()}:
         return True
     # In a folder with the sticky bit, such as /tmp, only the owner of a file can rename it.

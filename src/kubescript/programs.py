@@ -1,4 +1,4 @@
-"""The programs of confined processes, by the names of their modules: the host must not import what only those need."""
+"""The programs of confined processes, by module name: the host must not import the modules that only they need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPTS: Final = guests.Guest(
     exchanges.Report,
     frozenset(f"tool.{name}" for name in messages.CATALOGUE),
 )
-"""What runs scripts."""
+"""The program that runs scripts."""
 WORKER: Final = spawner.command(SCRIPTS.module)
 """The command line of its fork server."""
 MASKER: Final = (sys.executable, "-I", "-m", "kubescript_masking.engine.start", "kubescript.inspection.inspector")

@@ -1,7 +1,9 @@
-"""What one caller has of a server: clusters under its own identity, plans, scripts and tools. `app` makes one for each.
+"""One caller's part of a server: clusters under the caller's identity, plans, scripts and tools. `app` makes one for
+each.
 
-Nothing here knows another caller, so nothing of another one can come out here: no connection, no answer of discovery,
-no plan. What all share is in `Shared`; it runs scripts and masks texts, and keeps nothing of either."""
+A tenant has no access to other callers, so it cannot leak their connections, discovery answers or plans. `Shared` holds
+the parts common to all callers; it runs scripts and masks texts, but keeps neither.
+"""
 
 from __future__ import annotations
 
@@ -37,31 +39,31 @@ if TYPE_CHECKING:
 __all__ = ["Shared", "Tenant"]
 
 _NOT_FOLLOWED: Final = frozenset({"k8s_patch"})
-"""Tools that promise one API call: the rollouts that their plans begin are not followed."""
+"""Tools that promise one API call: rollouts that their plans start are not followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What the callers of a server share."""
+    """The parts that the callers of a server share."""
 
     redaction: redaction.Engine
     audit: recorder.Recorder | None
     executor: executor.Executor
     places: concurrency.Places
     processes: processes.Processes
-    """Those of command lines."""
+    """The processes of command lines."""
     keeper: Callable[[], recovery.Keeper]
-    """Returns what keeps plans."""
+    """Returns the keeper of plans."""
     warm_up: Callable[[], None]
-    """Does what the first script would otherwise wait for."""
+    """Does the work that the first script would otherwise wait for."""
     flags: str = ""
-    """Those with which a command finds this server's plans, with a blank before."""
+    """Flags with which a command finds this server's plans, preceded by a blank."""
     observers: list[evaluation.Observer] = field(default_factory=list)
     """Called with every evaluation."""
 
 
 class Tenant:
-    """The parts of one caller. Many threads use it at once."""
+    """The parts of one caller. Used by many threads at once."""
 
     def __init__(
         self,
@@ -70,7 +72,8 @@ class Tenant:
         caller: user.User | None = None,
         route: str = "",
     ) -> None:
-        """`settings` are those for this caller; None: callers are not authenticated. `route` is the endpoint."""
+        """`settings` are this caller's; `caller` is None where callers are not authenticated. `route` is the
+        endpoint."""
         self.settings = settings
         self._shared = shared
         self._caller = caller
@@ -82,7 +85,7 @@ class Tenant:
         accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)
         self.planning = self._planning(accesses)
-        """None where no cluster takes plans."""
+        """The planning; None where no cluster takes plans."""
         self.evaluator = self._evaluator(shared.executor, self.contexts, shared.places)
 
     def _planning(self, accesses: Mapping[str, writer.WritableAccess]) -> planning.Planning | None:
@@ -120,7 +123,7 @@ class Tenant:
     def _evaluator(
         self, runner: evaluator.Runner, handler: evaluator.CallHandler, places: concurrency.Places
     ) -> evaluator.Evaluator:
-        # A plan is applied at the clusters of the settings, and not where a request has pointed.
+        # A plan is applied to the clusters in the settings, not to one named by a request.
         planning = self.planning if handler is self.contexts else None
         return evaluator.Evaluator(
             self.settings,
@@ -144,13 +147,13 @@ class Tenant:
         return [tool.definition for toolset in self._toolsets for tool in toolset.tools]
 
     def server(self) -> served.Served:
-        """Returns the MCP server with the toolsets that the settings name. Raises ConfigError."""
+        """Returns the MCP server with the toolsets in the settings. Raises ConfigError."""
         from kubescript.server import served
 
         return served.Served(self.offer(), self._caller.name if self._caller is not None else "")
 
     def offer(self) -> offering.Offer:
-        """Returns what the settings offer. Raises ConfigError."""
+        """Returns the offer under the settings. Raises ConfigError."""
         from kubescript.server import offering
         from kubescript.toolsets import builtin
 
@@ -165,7 +168,7 @@ class Tenant:
         )
 
     def _asker(self) -> elicitation.Asker | None:
-        """Returns who asks people about plans; None where no cluster takes plans."""
+        """Returns the asker of people about plans; None where no cluster takes plans."""
         if self.planning is None:
             return None
         from kubescript.changes.ask import elicitation
@@ -186,7 +189,7 @@ class Tenant:
     async def follow(
         self, applied: record.Record, caller: types.Caller, on_progress: types.OnProgress | None
     ) -> types.Answer | None:
-        """Follows the rollouts that a plan has begun, by a script of ours: it reads what the cluster says."""
+        """Follows the rollouts that a plan has started, with our own script, whose answer is the cluster's text."""
         seconds = self.settings.plans.follow_s
         script = rollouts.script(applied.plan, seconds)
         if not script or caller.tool in _NOT_FOLLOWED:
@@ -194,12 +197,12 @@ class Tenant:
         return await self.evaluator.evaluate(script, None, on_progress, caller, waits_ms=seconds * 1000)
 
     def warm_up(self) -> None:
-        """Does what the first script would otherwise wait for. Raises WorkerError, RedactionError."""
+        """Does the work that the first script would otherwise wait for. Raises WorkerError, RedactionError."""
         self.recover()
         self._shared.warm_up()
 
     def recover(self) -> None:
-        """Goes on with this caller's plans whose server died."""
+        """Resumes this caller's plans whose server died."""
         if self.planning is not None:
             self.planning.recover()
 
@@ -214,7 +217,7 @@ class Tenant:
 
 
 def _acting(settings: config.Settings, caller: user.User | None) -> acting.Acting | None:
-    """Returns as whom requests are sent; None: as the server itself."""
+    """Returns the identity under which requests are sent; None: the server's own."""
     if caller is None or settings.acts_as == "server":
         return None
     if settings.acts_as == "caller":
@@ -224,7 +227,7 @@ def _acting(settings: config.Settings, caller: user.User | None) -> acting.Actin
 
 
 def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
-    """Returns the groups that the cluster is told of."""
+    """Returns the groups that are passed to the cluster."""
     passed_on = (group for group in groups if access_rules.matches((group,), names.groups))
     prefixed = (names.group_prefix + group for group in passed_on)
     return tuple(group for group in prefixed if not acting.is_reserved(group))

@@ -1,1 +1,1 @@
-"""Who is calling, and what they may do. Tokens and certificates prove it; a `user.User` says it."""
+"""Authenticates callers by tokens and certificates, and determines their rights. `user.User` is a caller."""

@@ -1,4 +1,4 @@
-"""What a caller may do of all that a server offers: the first of the `[[access]]` tables that fits."""
+"""A caller's rights, from the first of the `[[access]]` tables that matches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["matches", "narrow", "reduce", "scopes"]
 
 
 def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
-    """Returns the settings as they are for this caller. Raises AuthError when no table fits."""
+    """Returns the settings narrowed to this caller. Raises AuthError when no table matches."""
     if not settings.access:
         return settings
     fitting = (rule for rule in settings.access if _fits(rule, caller))
@@ -31,14 +31,14 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
 
 
 def scopes(settings: config.Settings) -> frozenset[str]:
-    """Returns the scopes that some rule or setting asks for."""
+    """Returns the scopes that some rule or setting requires."""
     of_rules = (rule.scopes for rule in settings.access)
     return frozenset(settings.auth.scopes).union(*of_rules)
 
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:
-    """Returns the caller without the scopes that no rule or setting asks for. Attack: a user who gets token after token
-    with other scopes, to be another caller each time, with limits of its own."""
+    """Returns the caller without the scopes that no rule or setting requires. Attack: a user gets token after token
+    with other scopes, to be a new caller each time, with new limits."""
     return replace(caller, scopes=caller.scopes & scopes(settings))
 
 
@@ -56,7 +56,7 @@ def matches(names: Iterable[str], patterns: Sequence[str]) -> bool:
 
 
 def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[str, object]:
-    """Returns the settings of the clusters that remain. Raises AuthError when none does."""
+    """Returns the settings of the remaining clusters. Raises AuthError when there are none."""
     if names is None:
         return {}
     kept = {name: own for name, own in settings.contexts.items() if name in names}
@@ -67,8 +67,9 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
 
 
 def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
-    """Returns the settings with every cluster's mode at `most`, and `openstack` that writes only with `direct`."""
+    """Returns the settings with no cluster's mode above `most`, and with an `openstack` that writes only if it is
+    `direct`."""
     mode = config.lower(settings.mode, most)
-    # `read_only` counts beside `writes`, so it must say the same as the mode.
+    # `read_only` is evaluated together with `writes`, so it must match the mode.
     updates = {"contexts": settings.lower_contexts(most), "writes": mode, "read_only": mode == "off"}
     return settings.model_copy(update=updates | settings.lower_commands(most))

@@ -1,7 +1,7 @@
-"""Finds out who calls: by a bearer token or by a certificate. `transports` asks for every request.
+"""Identifies the callers of all requests by a bearer token or a certificate. `transports` calls it.
 
-A token is verified in one way alone: about a JWT that claims to be the issuer's, no other party is asked, so that no
-weaker way accepts what a stronger one has refused.
+Each token is verified in only one way: a JWT that names the issuer is never passed to another party, so that no weaker
+method accepts what a stronger one has refused.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from kubescript.cluster import base
 __all__ = ["Authenticator"]
 
 _MAX_TOKEN: Final = 16_384
-"""Characters; Keycloak's with a hundred roles have 6,000."""
+"""Characters; Keycloak's tokens with a hundred roles have 6,000."""
 _MAX_TLS_NAMES: Final = 100
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
 
 
 class Authenticator:
-    """The ways of authentication that the settings name. One event loop uses it."""
+    """The methods of authentication in the settings. Used by one event loop."""
 
     def __init__(
         self,
@@ -34,8 +34,8 @@ class Authenticator:
         audience: Sequence[str],
         cluster: Callable[[], base.Cluster],
     ) -> None:
-        """`audience` is what tokens must name where the settings name none; `cluster` answers TokenReviews. Raises
-        ConfigError."""
+        """`audience` lists the audiences that are accepted if the settings name none; `cluster` answers TokenReviews.
+        Raises ConfigError."""
         auth = settings.auth
         self._settings = auth
         named = auth.audience or tuple(audience)
@@ -56,7 +56,7 @@ class Authenticator:
         self._keys = opaque.Questions()
 
     async def bearer(self, token: str) -> user.Credential:
-        """Returns whose token it is. Raises AuthError."""
+        """Returns the credential of a token. Raises AuthError."""
         is_plain = token.isascii() and token.isprintable()
         if not token or len(token) > _MAX_TOKEN or not is_plain:
             raise errors.AuthError("the token is not valid")
@@ -70,7 +70,7 @@ class Authenticator:
         return self._check(await self._opaque.find(token))
 
     def _find_listed(self, token: str) -> user.User | None:
-        """Returns the user of a static token: of the file, or of the settings."""
+        """Returns the user of a static token in the file or the settings."""
         found = self._file.find(token) if self._file is not None else None
         if found is not None:
             return found
@@ -87,13 +87,13 @@ class Authenticator:
             raise errors.AuthError("the certificate does not name one user")
         groups = {value for key, value in pairs if key == "organizationName"}
         found = user.User(names[0], "client_ca_file", names[0], tuple(sorted(groups)))
-        # Attack: a connection that is kept alive beyond the certificate with which it began.
+        # Attack: a client keeps a connection alive after the certificate with which it began has expired.
         expires = ssl.cert_time_to_seconds(shown["notAfter"])
         return self._check(user.Credential(found, expires))
 
     def _check(self, found: user.Credential) -> user.Credential:
-        """Returns the credential. Raises AuthError when it has expired, or is a token that can have scopes and lacks
-        one."""
+        """Returns the credential. Raises AuthError if it has expired, or is a token that can have scopes but lacks a
+        required one."""
         _check_names(found.user)
         if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
@@ -119,7 +119,7 @@ class Authenticator:
 
 
 def _check_names(found: user.User) -> None:
-    """Raises AuthError for names that headers, records and rules cannot hold, whatever their source."""
+    """Raises AuthError for names that headers, records or rules cannot hold, whatever their source."""
     names = (found.name, *found.groups)
     are_usable = (0 < len(name) <= _MAX_NAME and name.isprintable() for name in names)
     if len(names) > _MAX_GROUPS or not all(are_usable):
@@ -129,7 +129,7 @@ def _check_names(found: user.User) -> None:
 
 
 def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
-    """Raises AuthError when a token that an endpoint calls active is for another audience."""
+    """Raises AuthError if a token that an endpoint calls active is for another audience."""
     audience = found.get("aud", ())
     if isinstance(audience, str):
         audience = [audience]

@@ -1,5 +1,5 @@
-"""Reads a user out of the claims of a token: a JWT's that was verified, or an introspection endpoint's answer (RFC 7662
-uses the same names)."""
+"""Reads a user from a token's claims: those of a verified JWT, or an introspection endpoint's answer (RFC 7662 uses the
+same names)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["LEEWAY_S", "credential"]
 LEEWAY_S: Final = 10.0
 """Seconds by which clocks may differ."""
 _END_OF_TIME: Final = 1 << 53
-"""Seconds; from here on a float does not hold every whole number."""
+"""Seconds; above this, floats cannot represent every whole number."""
 _KIND: Final = "typ"
 _KINDS: Final = frozenset({"bearer", "dpop"})
-"""What Keycloak writes into the claim `typ` of access tokens. Attack: its ID, refresh, offline and logout tokens, which
-have the header of an access token, or which its introspection calls active."""
+"""Keycloak's values of the claim `typ` in access tokens. Attack: a caller sends a Keycloak ID, refresh, offline or
+logout token, which has the header of an access token, or which introspection calls active."""
 _USE: Final = "token_use"
-"""What Cognito and Ory Hydra write: `access`, `access_token`, `id`, `refresh_token`."""
+"""The claim in which Cognito writes `access` or `id`, and Ory Hydra `access_token` or `refresh_token`."""
 _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
-"""Claims of tokens for something else: a security event (RFC 8417), such as a logout token; an ID token."""
+"""Claims of tokens with another purpose: a security event (RFC 8417), such as a logout token, or an ID token."""
 
 
 def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, token: str) -> user.Credential:
-    """Returns the user that the claims are about. Raises AuthError when they name none that can be used."""
+    """Returns the user whom the claims identify. Raises AuthError when they name no usable one."""
     _check_kind(claims)
-    # PyJWT has checked this of a JWT; an introspection endpoint may call a token active that is not valid yet.
+    # PyJWT checks this for a JWT; an introspection endpoint may call a token active that is not valid yet.
     if (_time(claims, "nbf") or 0.0) > time.time() + LEEWAY_S:
         raise errors.AuthError("the token is not valid yet")
     name = claims.get(settings.user_claim)
@@ -38,10 +38,10 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
             "the token does not name its user",
             remedy=f"the claim {settings.user_claim} (auth.user_claim) must be a text",
         )
-    # An address that is not verified is whatever the user has typed in.
+    # Users can enter any address that is not verified.
     if settings.user_claim == "email" and claims.get("email_verified") is not True:
         raise errors.AuthError("the token's email is not verified")
-    # Attack: so many groups that Entra ID leaves them out, and with them those that a rule restricts.
+    # Attack: a user is in so many groups that Entra ID omits them, including those that a rule restricts.
     if claims.get("hasgroups") or settings.groups_claim in (claims.get("_claim_names") or ()):
         raise errors.AuthError(
             "the token leaves out its groups: there are too many",
@@ -59,7 +59,7 @@ def credential(claims: Mapping[str, Any], settings: config.Auth, issuer: str, to
 
 
 def _check_kind(claims: Mapping[str, Any]) -> None:
-    """Raises AuthError for a token whose claims say that it is no access token."""
+    """Raises AuthError if a token's claims show that it is not an access token."""
     kind = claims.get(_KIND, "bearer")
     use = claims.get(_USE, "access")
     has_kind = isinstance(kind, str) and kind.lower() in _KINDS
@@ -73,7 +73,7 @@ def _is_name(value: object) -> TypeGuard[str]:
 
 
 def _groups(value: object) -> tuple[str, ...]:
-    """Returns the groups. Raises AuthError when they cannot be read: a rule must not take a caller for another one."""
+    """Returns the groups. Raises AuthError when they cannot be read: a rule must not mistake one caller for another."""
     groups = [value] if isinstance(value, str) else value
     if groups is None:
         return ()
@@ -86,7 +86,7 @@ def _groups(value: object) -> tuple[str, ...]:
 
 
 def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
-    """Returns the scopes, as RFC 9068 writes them (`scope`), or as Microsoft's and Okta's tokens do (`scp`)."""
+    """Returns the scopes, in the format of RFC 9068 (`scope`), or of Microsoft's and Okta's tokens (`scp`)."""
     value = claims.get("scope", claims.get("scp", ""))
     if isinstance(value, str):
         return frozenset(value.split())
@@ -96,7 +96,7 @@ def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
-    """Returns a time that the token names; None when it names none. Raises AuthError when it cannot be read."""
+    """Returns a time in the token; None if it is missing. Raises AuthError if it cannot be read."""
     value = claims.get(name)
     if value is None:
         return None

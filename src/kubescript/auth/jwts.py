@@ -1,4 +1,4 @@
-"""Verifies JSON Web Tokens of one issuer with its published keys. PyJWT does it; here is what it must demand."""
+"""Verifies JSON Web Tokens of one issuer with its published keys, using PyJWT with strict requirements."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from kubescript.auth import claims, keys, provider, user
 __all__ = ["Verifier", "issuer_of"]
 
 _TYPES: Final = frozenset({"", "jwt", "at+jwt"})
-"""Values of the header `typ` that access tokens have: RFC 9068 wants `at+jwt`; Keycloak, Entra ID and Okta write `JWT`
-unless they are told otherwise, and some write none. Attack: a logout token (`logout+jwt`), a security event or a proof
-(`dpop+jwt`) that the same provider has signed for the same audience."""
+"""The values of the header `typ` in access tokens: RFC 9068 requires `at+jwt`; Keycloak, Entra ID and Okta write `JWT`
+by default, and some providers omit it. Attack: a caller sends a logout token (`logout+jwt`), a security event or a
+proof (`dpop+jwt`) that the same provider signed for the same audience."""
 _MEDIA_TYPE: Final = "application/"
-"""RFC 7515 lets issuers leave it out."""
+"""A prefix that RFC 7515 lets issuers omit."""
 
 
 class Verifier:
-    """Verifies the tokens of one issuer."""
+    """A verifier of one issuer's tokens."""
 
     def __init__(self, settings: config.Auth, audience: tuple[str, ...], source: provider.Provider) -> None:
-        """A token must name one of `audience`."""
+        """`audience` lists the audiences of which a token must name one."""
         assert settings.issuer is not None
         self.issuer: Final = settings.issuer
         self._settings = settings
@@ -31,15 +31,15 @@ class Verifier:
         self._keys = keys.Keys(lambda: source.keys(self.issuer))
 
     def wants_keys(self, token: str) -> bool:
-        """Says whether `fetch_keys` should come before `verify`."""
+        """Says whether `fetch_keys` should be called before `verify`."""
         return self._keys.wants(_key_id(token))
 
     def fetch_keys(self) -> None:
-        """Asks the issuer for its keys. Blocking. Raises AuthError."""
+        """Fetches the issuer's keys. Blocks. Raises AuthError."""
         self._keys.fetch()
 
     def verify(self, token: str) -> user.Credential:
-        """Returns the user that the token is about; takes less than a millisecond. Raises AuthError."""
+        """Returns the credential in a token; takes less than a millisecond. Raises AuthError."""
         key = self._keys.get(_key_id(token))
         if key is None and not self._keys.are_known:
             raise errors.AuthError(
@@ -72,11 +72,11 @@ class Verifier:
 
 
 _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
-"""Attack: a header or claims of an unforeseen form, for which PyJWT has no error of its own."""
+"""Attack: a caller sends a header or claims in an unforeseen format, for which PyJWT raises other exceptions."""
 
 
 def issuer_of(token: str) -> str:
-    """Returns the issuer that a token names; empty for a token that is not a JWT. Nothing of it is verified."""
+    """Returns the issuer named in a token, unverified; empty if it is not a JWT."""
     if token.count(".") != 2:
         return ""
     try:
@@ -88,19 +88,19 @@ def issuer_of(token: str) -> str:
 
 
 def _is_access_token(token: str) -> bool:
-    """Says whether a token's header calls it an access token, or does not say what it is."""
+    """Says whether a token's header calls it an access token, or gives no type."""
     kind = _header(token).get("typ", "")
     return isinstance(kind, str) and kind.lower().removeprefix(_MEDIA_TYPE) in _TYPES
 
 
 def _key_id(token: str) -> str:
-    """Returns the key that a token names; empty when it names none."""
+    """Returns the id of a token's key; empty if it has none."""
     found = _header(token).get("kid")
     return found if isinstance(found, str) else ""
 
 
 def _header(token: str) -> dict[str, Any]:
-    """Returns a token's header, unverified; an empty one where it cannot be read."""
+    """Returns a token's header, unverified; an empty one if it cannot be read."""
     try:
         return jwt.get_unverified_header(token)
     except _UNREADABLE:

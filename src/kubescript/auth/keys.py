@@ -1,7 +1,7 @@
 """The published keys of an issuer. They are fetched again every five minutes, and when a token names an unknown key,
-but then at most every few seconds: no caller can make this server ask its provider for each request.
+but then at most every few seconds: callers cannot cause a request to the provider for each call.
 
-While the provider cannot be asked, the last keys count for an hour.
+While the provider is unavailable, the last keys stay valid for an hour.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ __all__ = ["ALGORITHMS", "Keys"]
 ALGORITHMS: Final = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 )  # fmt: skip
-"""Attack: `none`, and HS256 with the public key as its secret."""
+"""Algorithms for signatures. Attack: a caller uses `none`, or HS256 with the public key as its secret."""
 
 _FRESH_S: Final = 300.0
 """Seconds after which keys are fetched again."""
 _KEPT_S: Final = 3_600.0
-"""Seconds for which keys count while the provider cannot be asked."""
+"""Seconds for which keys stay valid while the provider is unavailable."""
 _COOLDOWN_S: Final = 5.0
-"""Seconds after a fetch in which no further one is made for an unknown key."""
+"""Seconds after a fetch before an unknown key can cause another."""
 
 
 class Keys:
-    """The keys of one issuer by their ids. Many threads use it at once."""
+    """The keys of one issuer by id. Used by many threads at once."""
 
     def __init__(self, fetch: Callable[[], Mapping[str, Any]]) -> None:
-        """`fetch` returns the issuer's key set (RFC 7517). Blocking; it raises AuthError."""
+        """`fetch` returns the issuer's key set (RFC 7517); it blocks, and may raise AuthError."""
         self._fetch = fetch
         self._lock = threading.Lock()
-        """Held while the keys are asked for."""
+        """Held while the keys are being fetched."""
         self._keys: Mapping[str, jwt.PyJWK] = {}
         self._fetched = self._asked = float("-inf")
-        """When keys arrived, and when they were asked for."""
+        """When keys last arrived, and when they were last requested."""
 
     def get(self, key_id: str) -> jwt.PyJWK | None:
-        """Returns a key at once; None when it is not known. Old keys are fetched again in the background."""
+        """Returns a key at once; None if it is unknown. Old keys are fetched again in the background."""
         age = time.monotonic() - self._fetched
         if age > _KEPT_S:
             return None
@@ -56,7 +56,7 @@ class Keys:
         return self._may_ask() and self.get(key_id) is None
 
     def fetch(self) -> None:
-        """Asks the issuer, unless that was done just now. Raises AuthError when it gives no keys."""
+        """Fetches the keys, unless that was just done. Raises AuthError when the issuer gives no keys."""
         with self._lock:
             if not self._may_ask():
                 return
@@ -68,7 +68,7 @@ class Keys:
 
     @property
     def are_known(self) -> bool:
-        """Whether there are keys that count."""
+        """Whether there are valid keys."""
         return time.monotonic() - self._fetched <= _KEPT_S
 
     def _may_ask(self) -> bool:
@@ -78,7 +78,7 @@ class Keys:
         try:
             self.fetch()
         except errors.AuthError:
-            return  # the last keys count on
+            return  # the last keys stay valid
 
 
 def _usable(found: Mapping[str, Any]) -> Mapping[str, jwt.PyJWK]:
@@ -87,7 +87,7 @@ def _usable(found: Mapping[str, Any]) -> Mapping[str, jwt.PyJWK]:
         every = jwt.PyJWKSet.from_dict(dict(found)).keys
     except (jwt.PyJWTError, ValueError, TypeError, AttributeError):
         every = []
-    # Attack: an `oct` key, whose secret is public, under the name of another algorithm.
+    # Attack: the key set contains an `oct` key, whose secret is public, under another algorithm's name.
     keys = {
         key.key_id: key
         for key in reversed(every)

@@ -1,8 +1,9 @@
-"""Caches the validation of opaque tokens: an endpoint or a cluster is asked about each, and the answer counts for a
-while.
+"""Caches the validation of opaque tokens: an endpoint or a cluster is asked about each, and the answer stays valid for
+a while.
 
-Attack: random tokens, each of which would be a question. Unknown tokens have threads, a queue and a number of questions
-a minute of their own, so that known callers are asked about in time, and the endpoint is not flooded.
+Attack: a client sends random tokens, each of which would cause a question. Unknown tokens have separate threads, a
+separate queue and a limit of questions per minute, so that known callers are checked in time and the endpoint is not
+flooded.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from kubescript.auth import user
 __all__ = ["KNOWN_S", "Opaque", "Questions"]
 
 KNOWN_S: Final = 30.0
-"""Seconds for which an answer about an opaque token counts, and so until a revoked one is refused."""
+"""Seconds for which an answer about an opaque token is valid, and so until a revoked token is refused."""
 _REFUSED_S: Final = 5.0
-"""Seconds for which a refusal counts. Attack: one wrong token, sent again and again."""
+"""Seconds for which a refusal is valid. Attack: a client sends one wrong token again and again."""
 _MAX_KNOWN: Final = 2_000
-"""Answers that are kept of good tokens, and of refused ones."""
+"""Answers that are kept of good tokens, and as many of refused ones."""
 _THREADS: Final = 8
-"""Questions that are asked at the same time."""
+"""Questions that may be asked at the same time."""
 _QUEUE: Final = 64
-"""Questions that wait for a thread."""
+"""Questions that may wait for a thread."""
 _PER_MINUTE: Final = 600
-"""Questions about tokens that are not known to be good."""
+"""Questions per minute about tokens that are not known to be good."""
 
 _MINUTE_S: Final = 60.0
 
@@ -45,10 +46,10 @@ _Kind = TypeVar("_Kind", user.Credential, errors.AuthError)
 
 
 class Questions:
-    """Threads in which a provider is asked, and how many questions may wait for one."""
+    """Threads that ask a provider, and a limit on the questions that wait for them."""
 
     def __init__(self, per_minute: int | None = None) -> None:
-        """With None, there may be any number of questions in a minute."""
+        """With None, the number of questions per minute is unlimited."""
         self._threads = anyio.CapacityLimiter(_THREADS)
         self._open = 0
         self._begun: collections.deque[float] | None = None
@@ -56,7 +57,8 @@ class Questions:
             self._begun = collections.deque([float("-inf")] * per_minute, per_minute)
 
     async def ask(self, question: Callable[[], _T]) -> _T:
-        """Returns what `question` returns. Raises AuthError when there are too many questions, and what it raises."""
+        """Returns the result of `question`. Raises AuthError when there are too many questions, and any exception of
+        `question`."""
         if self._open >= _THREADS + _QUEUE:
             raise _busy()
         if self._begun is not None:
@@ -72,20 +74,20 @@ class Questions:
 
 
 class Opaque:
-    """Answers about opaque tokens. One event loop uses it."""
+    """A cache of answers about opaque tokens. Used by one event loop."""
 
     def __init__(self, ways: Sequence[Callable[[str], user.Credential]], known_s: float = KNOWN_S) -> None:
-        """`ways` are tried in turn; the answer of the first that knows a token counts for `known_s` seconds."""
+        """`ways` are tried in turn; the answer of the first that recognizes a token is valid for `known_s` seconds."""
         self._ways = ways
         self._known_s = known_s
         self._good: OrderedDict[str, tuple[float, user.Credential]] = OrderedDict()
-        """Each with the time until which it counts; then it is asked for again, ahead of unknown tokens."""
+        """Good tokens, each with the end of its validity; then it is checked again, ahead of unknown tokens."""
         self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
         self._under_way: dict[str, anyio.Event] = {}
         self._known, self._strangers = Questions(), Questions(_PER_MINUTE)
 
     async def find(self, token: str) -> user.Credential:
-        """Returns whose token it is. Raises AuthError."""
+        """Returns the credential of a token. Raises AuthError."""
         key = hashlib.sha256(token.encode()).hexdigest()
         while (found := self._recall(key)) is None:
             if key in self._under_way:
@@ -107,12 +109,12 @@ class Opaque:
             try:
                 return await questions.ask(functools.partial(way, token))
             except errors.AuthError as error:
-                # A party that cannot be asked now may know the token, and a client would throw away a refused one.
+                # A provider that is unavailable may know the token, and clients discard refused tokens.
                 refusal = refusal if refusal.code == "auth.unavailable" else error
         return refusal
 
     def _recall(self, key: str) -> _Answer | None:
-        """Returns the answer that counts now."""
+        """Returns the answer that is still valid."""
         answers: list[tuple[float, _Answer] | None] = [self._good.get(key), self._refused.get(key)]
         for kept in answers:
             if kept is not None and time.monotonic() < kept[0]:
@@ -123,7 +125,7 @@ class Opaque:
         now = time.monotonic()
         if isinstance(answer, user.Credential):
             self._refused.pop(key, None)
-            # Without the token, which every request brings again. Attack: 2,000 tokens of 16 KiB.
+            # Without the token, which every request brings again. Attack: a client sends 2,000 tokens of 16 KiB.
             _put(self._good, key, (now + self._known_s, replace(answer, token="")))
             return
         if answer.code != "auth.unavailable":
@@ -132,7 +134,7 @@ class Opaque:
 
 
 def _put(answers: OrderedDict[str, tuple[float, _Kind]], key: str, answer: tuple[float, _Kind]) -> None:
-    """Keeps an answer; forgets one where there are too many."""
+    """Keeps an answer, and drops one when there are too many."""
     answers[key] = answer
     answers.move_to_end(key)
     if len(answers) > _MAX_KNOWN:
@@ -141,7 +143,7 @@ def _put(answers: OrderedDict[str, tuple[float, _Kind]], key: str, answer: tuple
 
 def _find_oldest(answers: Mapping[str, tuple[float, _Answer]]) -> str:
     """Returns the key of the oldest answer about the person with the most answers."""
-    # Attack: 2,000 good tokens of one user, which push out those of all others.
+    # Attack: one user sends 2,000 good tokens, which would displace those of all others.
     counts = collections.Counter(map(_find_person, answers.values()))
     most = max(counts, key=counts.__getitem__)
     theirs = (key for key, answer in answers.items() if _find_person(answer) == most)

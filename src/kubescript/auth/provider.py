@@ -1,5 +1,5 @@
-"""An identity provider over HTTPS: its metadata, and what it says of opaque tokens. Blocking; `authenticator` calls it
-in threads of its own."""
+"""An identity provider over HTTPS: its metadata, keys and introspection of opaque tokens. Blocking; `authenticator`
+calls it in separate threads."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MAX_BYTES: Final = 1 << 20
 
 
 class Provider:
-    """The HTTP client of one server's provider."""
+    """The HTTP client for one server's provider."""
 
     def __init__(self, settings: config.Auth) -> None:
-        """Raises ConfigError when a file of the settings cannot be read."""
+        """Raises ConfigError when a file named in the settings cannot be read."""
         self._settings = settings
         self.tls = tls_context(settings.ca_file)
         self._client = httpx2.Client(verify=self.tls, timeout=_TIMEOUT_S, follow_redirects=False)
@@ -41,12 +41,12 @@ class Provider:
         return self._json(self._client.build_request("GET", self._keys_url(issuer)))
 
     def _keys_url(self, issuer: str) -> str:
-        """Returns where the issuer publishes its keys. Raises AuthError when it does not say."""
+        """Returns the URL of the issuer's keys. Raises AuthError if the metadata lacks it."""
         base = issuer.rstrip("/")
         for path in _METADATA:
             metadata = self._json(self._client.build_request("GET", f"{base}/{path}"), needed=False)
             url, named = metadata.get("jwks_uri"), str(metadata.get("issuer", ""))
-            # Attack: metadata of another issuer, to which a proxy or a wrong setting leads.
+            # Attack: a proxy or a wrong setting leads to another issuer's metadata.
             if isinstance(url, str) and named.rstrip("/") == base:
                 return url
         raise errors.AuthError(
@@ -56,7 +56,8 @@ class Provider:
         )
 
     def introspect(self, token: str) -> Mapping[str, Any]:
-        """Returns what the endpoint says of a token. Raises AuthError when it is not active, or there is no answer."""
+        """Returns the endpoint's claims about a token. Raises AuthError when it is not active, or there is no
+        answer."""
         endpoint = self._settings.introspection
         assert endpoint is not None
         asked = self._client.build_request(
@@ -73,7 +74,7 @@ class Provider:
         self._client.close()
 
     def _json(self, asked: httpx2.Request, *, needed: bool = True) -> Mapping[str, Any]:
-        """Returns the object that answers a request; an empty one when it is not `needed` and there is none."""
+        """Returns the object in the answer to a request; an empty one if there is none and it is not `needed`."""
         try:
             status, body = self._send(asked)
             found = json.loads(body) if status == HTTPStatus.OK else None
@@ -87,7 +88,7 @@ class Provider:
 
     def _send(self, asked: httpx2.Request) -> tuple[int, bytes]:
         """Returns the status and at most a MiB of body. Raises HTTPError, and ValueError for more."""
-        # The client's timeout is for each read alone. Attack: a provider that sends a byte every few seconds.
+        # The client's timeout applies to each read separately. Attack: a provider sends a byte every few seconds.
         end = time.monotonic() + _TIMEOUT_S
         answer = self._client.send(asked, stream=True)
         with contextlib.closing(answer):
@@ -101,7 +102,7 @@ class Provider:
 
 def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     """Returns a context that verifies servers with these CAs, or the system's. Raises ConfigError."""
-    # Only the setting counts: REQUESTS_CA_BUNDLE and SSL_CERT_FILE are never used.
+    # Only the setting is used: REQUESTS_CA_BUNDLE and SSL_CERT_FILE never are.
     try:
         return ssl.create_default_context(cafile=str(ca_file) if ca_file is not None else None)
     except (OSError, ValueError):

@@ -1,6 +1,6 @@
-"""Asks a cluster whose token it is (TokenReview of authentication.k8s.io/v1). Blocking.
+"""Has a cluster review tokens (TokenReview of authentication.k8s.io/v1). Blocking.
 
-The server asks with its own credentials, which need the ClusterRole system:auth-delegator.
+The server uses its own credentials for this, which need the ClusterRole system:auth-delegator.
 """
 
 from __future__ import annotations
@@ -43,19 +43,20 @@ _REVIEW: Final = msgspec.json.Decoder(_Review)
 
 
 class TokenReview:
-    """Tokens that one cluster knows. Many threads use it at once."""
+    """A verifier of tokens that one cluster accepts. Used by many threads at once."""
 
     def __init__(self, cluster: Callable[[], base.Cluster], audience: tuple[str, ...]) -> None:
-        """`cluster` returns the one to ask. A token must be for one of `audience`; empty: for the API server itself."""
+        """`cluster` returns the cluster to ask. A token must be for one of `audience`, or if that is empty, for the API
+        server itself."""
         self._cluster = cluster
         self._audience = audience
 
     def verify(self, token: str) -> user.Credential:
-        """Returns whose token it is. Raises AuthError."""
+        """Returns the credential of a token. Raises AuthError."""
         status = self._ask(token).status
         if not status.authenticated or not status.user.username:
             raise errors.AuthError("the cluster does not know the token")
-        # An API server that does not know audiences names none.
+        # An API server that does not support audiences returns none.
         if self._audience and not set(self._audience).intersection(status.audiences):
             raise errors.AuthError("the token is for another audience")
         account = status.user

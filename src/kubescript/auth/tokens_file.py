@@ -1,4 +1,4 @@
-"""Static tokens from a file as kube-apiserver's `--token-auth-file`: token,user,uid,"group1,group2"."""
+"""Static tokens from a file like that of kube-apiserver's `--token-auth-file`: token,user,uid,"group1,group2"."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ log = logging.getLogger(__name__)
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
 _SHORTEST: Final = 16
-"""Characters of a token: short ones can be guessed in time, although the rate of guesses is limited."""
+"""Minimum characters of a token: short ones can eventually be guessed, although the rate of guesses is limited."""
 _LOOK_S: Final = 1.0
 _KEPT_S: Final = 60.0
-"""Seconds for which the last tokens count while the file cannot be read. Attack: a caller who was taken out of the file
-in the same edit that broke it."""
+"""Seconds for which the last tokens stay valid while the file cannot be read. Attack: a caller keeps a token that was
+removed from the file in the same edit that broke it."""
 
 
 class TokensFile:
-    """The tokens of one file, which is read again when it changes. Many threads use it at once."""
+    """The tokens of one file, which is read again when it changes. Used by many threads at once."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ConfigError for a file that cannot be used."""
+        """Raises ConfigError for an unusable file."""
         self._path = path
         self._lock = threading.Lock()
         self._looked = self._read_at = time.monotonic()
@@ -42,7 +42,7 @@ class TokensFile:
             log.warning("everybody on this machine can read %s: chmod 600", path, extra={"event": "auth.tokens_file"})
 
     def find(self, token: str) -> user.User | None:
-        """Returns the user of a token; None when there is none."""
+        """Returns the user of a token; None for an unknown token."""
         self._refresh()
         if time.monotonic() > self._read_at + _KEPT_S:
             return None
@@ -59,12 +59,14 @@ class TokensFile:
                 if version != self._version:
                     self._users, self._version = _read(self._path), version
                 self._read_at = now
-            except errors.ConfigError as error:  # half written, perhaps: until it is whole, the last tokens count
+            except (
+                errors.ConfigError
+            ) as error:  # it may be half written: until it is complete, the last tokens stay valid
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
 
 def check(path: Path) -> None:
-    """Raises ConfigError for a file that cannot be used."""
+    """Raises ConfigError for an unusable file."""
     _read(path)
 
 
@@ -105,7 +107,7 @@ def _digest(token: str) -> str:
 
 
 def _version(path: Path) -> tuple[int, int, int]:
-    """Returns a value that differs once the file has changed. Raises ConfigError."""
+    """Returns a value that changes when the file changes. Raises ConfigError."""
     try:
         state = path.stat()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A caller whose name has been proven."""
+"""An authenticated caller."""
 
 from __future__ import annotations
 
@@ -11,56 +11,57 @@ __all__ = ["Credential", "User"]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user as an identity provider, a file or a CA has vouched for. Two that are equal may do the same."""
+    """A user for whom an identity provider, a file or a CA has vouched. Users that are equal have the same rights."""
 
     name: str
     issuer: str = ""
-    """What has vouched: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`, `client_ca_file`.
-    The same name is another user's elsewhere."""
+    """The voucher: the URL of an identity provider, or `token_review`, `tokens`, `tokens_file`, `client_ca_file`. The
+    same name from another issuer is another user."""
     subject: str = ""
-    """The issuer's own name of the user, which is never given to another user."""
+    """The issuer's own name for the user, which is never reassigned."""
     groups: tuple[str, ...] = ()
-    """In order, each once."""
+    """Sorted, without duplicates."""
     scopes: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
-        """The user's name as approvals and plans write it. Attack: a name with commas, which would read as several."""
+        """The user's name as written in approvals and plans. Attack: a user has a name with commas, which would read as
+        several."""
         name = self.name.replace("%", "%25").replace(",", "%2C")
         return f"user {name}"
 
     @property
     def key(self) -> str:
-        """A short text that tells this user from all others, and does not reveal the name."""
-        # Not the OAuth client. Attack: a user who registers client after client, to be another caller each time, with
-        # limits of its own.
+        """A short text that identifies this user uniquely without revealing the name."""
+        # It excludes the OAuth client. Attack: a user registers client after client to be a new caller each time, with
+        # new limits.
         return _digest(self.issuer, self.subject, self.name, *self.groups, "", *sorted(self.scopes))
 
     @property
     def person(self) -> str:
-        """A text that names the person whose limits count. Attack: a user who gets token after token with other scopes,
-        to be another caller each time."""
+        """A text that identifies the person to whom limits apply. Attack: a user gets token after token with other
+        scopes, to be a new caller each time."""
         return _digest(self.issuer, self.subject, self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What has proven a user."""
+    """The credential that authenticated a user."""
 
     user: User
     expires: float | None = None
     """Seconds since the epoch."""
     token: str = field(default="", repr=False)
-    """The bearer token; empty after a certificate."""
+    """The bearer token; empty for a certificate."""
 
     def valid_token(self) -> str:
-        """Returns the token; empty when it has expired."""
+        """Returns the token, or an empty text when it has expired."""
         has_expired = self.expires is not None and time.time() >= self.expires
         return "" if has_expired else self.token
 
 
 def _digest(*parts: str) -> str:
-    # Each with its length: a NUL in a name cannot make two lists of names the same text.
+    # Each with its length, so that a NUL in a name cannot make two lists of names equal.
     joined = "\0".join(f"{len(part)}:{part}" for part in parts)
     data = joined.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:32]

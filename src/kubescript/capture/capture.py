@@ -1,8 +1,9 @@
 """Saves a cluster to disk, so that `cluster.snapshot` can serve it later. Called by `kubescript snapshot OUT`.
 
-Everything is read through the broker, as a script reads it: objects that the policy denies are never written, of those
-that it serves as metadata only the metadata is, objects that RBAC refuses are recorded as missing, and redaction
-applies. The folder appears at OUT whole or not at all.
+Everything is read through the broker, as a script reads it: objects that the policy denies are never written, those
+that it serves as metadata are saved as metadata, objects that RBAC refuses are recorded as missing, and redaction
+applies. The folder appears at OUT complete or not at all.
+
 `cluster.store` describes the format.
 """
 
@@ -39,7 +40,8 @@ class _Group(msgspec.Struct, rename="camel"):
     preferred_version: _Version | None = None
 
 
-# Attack: `{}` or a Status with the status 200, which would be a cluster, or a group, without resources.
+# Attack: a server sends `{}` or a Status with the status 200, which would pass for a cluster or a group without
+# resources.
 class _Groups(msgspec.Struct):
     groups: list[_Group]
 
@@ -67,17 +69,17 @@ class _Entries(msgspec.Struct):
 
 @dataclass(slots=True)
 class Report:
-    """What was saved, and what is missing."""
+    """A summary of what was saved, and what is missing."""
 
     path: Path
     objects: int = 0
     resources: list[dict[str, Any]] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
-    """`secrets` → why they are missing."""
+    """Why each resource, such as `secrets`, is missing."""
     logs: container_logs.PodLogs = field(default_factory=container_logs.PodLogs)
 
     def lines(self) -> Iterator[str]:
-        """Yields what is missing and why; logs that are missing for the same reason share a line."""
+        """Yields each missing part and the reason; logs that are missing for the same reason share a line."""
         for what, why in sorted(self.missing.items()):
             yield f"{what}: {why}"
         yield from self.logs.summary()
@@ -96,7 +98,7 @@ def capture(
     """Saves everything that can be listed (of `namespaces`, if given) and the last `logs` lines of every container.
 
     Raises ConfigError when OUT exists or cannot be written (disk full included), and ClusterError when the cluster
-    cannot be asked at all. Nothing is left behind then.
+    cannot be reached at all. Nothing is left behind then.
     """
     with directory.atomic(out) as folder:
         source = cluster_client.Client(broker_, journal)
@@ -131,7 +133,7 @@ class _Capture:
         return report
 
     def _version(self, report: Report) -> object:
-        """Returns the server's version; when it cannot be read, returns None and says so on the report."""
+        """Returns the server's version; when it cannot be read, records that in the report and returns None."""
         try:
             document = self._source.get(("version",), timeout_s=cluster_client.SMALL_S)
             return cluster_client.decode(document, dict[str, msgspec.Raw])
@@ -142,7 +144,7 @@ class _Capture:
     def _discover(self, report: Report) -> Iterator[tuple[str, str, list[_Entry]]]:
         """Yields (group, version, listable resources); each resource once, in the preferred version when that has it.
 
-        Raises ClusterError when there is no discovery.
+        Raises ClusterError when discovery fails.
         """
         self._folder.write(("discovery", "api.json"), self._document("api", _Versions))
         groups = self._document("apis", _Groups)
@@ -162,7 +164,7 @@ class _Capture:
             listed |= {(group, name) for name in entries}
 
     def _resource(self, report: Report, group: str, version: str, entry: _Entry) -> None:
-        """Saves all objects of one resource, or says on the report why they cannot be saved."""
+        """Saves all objects of one resource, or records in the report why they cannot be saved."""
         name = entry.name
         namespaces = self._namespaces if entry.namespaced else None
         file = self._folder.file("resources", group or "core", version, f"{name}.json")
@@ -189,9 +191,9 @@ class _Capture:
     def _write_list(self, file: Path, group: str, version: str, entry: _Entry, namespaces: Iterable[str] | None) -> int:
         """Writes the list page by page, as it arrives.
 
-        Raises client.ReadFailed when any page fails; half a file is left then.
+        Raises client.ReadFailed when any page fails, and leaves an incomplete file.
         """
-        # The caller deletes the half file: a part of a list must not pass for the whole.
+        # The caller deletes the incomplete file: a part of a list must not pass for the whole.
         count = 0
         api_version = kinds.api_version(group, version)
         head = msgspec.json.encode({"kind": f"{entry.kind}List", "apiVersion": api_version, "metadata": {}})
@@ -208,20 +210,20 @@ class _Capture:
         return count
 
     def _items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[bytes]:
-        """Yields the objects of one list, as they are saved; notes the pods, whose logs are saved later."""
+        """Yields the objects of one list in their saved form; notes the pods, whose logs are saved later."""
         is_pods = (group, plural) == ("", "pods")
         for raw in self._source.items(group, version, plural, namespace):
             try:
                 if is_pods:
                     self._logs.add(raw)
                 item = _without_copies(raw)
-            except (msgspec.MsgspecError, KeyError, RecursionError):  # an item without metadata is no object
+            except (msgspec.MsgspecError, KeyError, RecursionError):  # an item without metadata is not an object
                 raise cluster_client.ReadFailed(cluster_client.NO_LIST) from None
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
         """Writes snapshot.json."""
-        # It is written last: a folder without it is no snapshot.
+        # It is written last: a folder without it is not a snapshot.
         missing = dict(report.missing)
         for log, why in report.logs.missing.items():
             missing[f"log {log}"] = why
@@ -239,7 +241,7 @@ class _Capture:
         self._folder.write(("snapshot.json",), text)
 
     def _document(self, name: str, shape: type[msgspec.Struct]) -> bytes:
-        """Reads a discovery document without which nothing can be saved. Raises ClusterError."""
+        """Reads a discovery document that a capture cannot do without. Raises ClusterError."""
         try:
             document = self._source.get((name,), timeout_s=cluster_client.SMALL_S)
             cluster_client.decode(document, shape)
@@ -259,7 +261,7 @@ def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]
 
 def _versions(group: _Group) -> list[str]:
     """Returns all versions of a group, the preferred one first."""
-    # The other versions are needed too: a kind may be served in one of them only.
+    # The other versions are needed too: some kinds are served only in one of them.
     versions = [one.version for one in group.versions]
     if group.preferred_version is not None:
         versions.insert(0, group.preferred_version.version)
@@ -268,7 +270,8 @@ def _versions(group: _Group) -> list[str]:
 
 def _without_copies(raw: msgspec.Raw) -> bytes:
     """Returns the object without managedFields and last-applied-configuration."""
-    # These fields are half of every object, and a second copy of values that redaction recognizes in the first.
+    # These fields are half of every object; last-applied-configuration copies values that redaction recognizes in the
+    # original.
     item = _FIELDS.decode(raw)
     metadata = _FIELDS.decode(item["metadata"])
     metadata.pop("managedFields", None)

@@ -17,13 +17,13 @@ from kubescript.wire import exchanges
 
 __all__ = ["NO_LIST", "SMALL_S", "Client", "ReadFailed", "decode"]
 
-# Objects in one page. Pages bound the memory, and all pages of one list show the cluster at the same moment.
+# Objects per page. Pages limit memory, and all pages of one list show the cluster at the same moment.
 _PAGE: Final = 500
 _CALL_S: Final = 120.0
 """Seconds for one page of a list."""
-# Seconds for a discovery document and for one log: a silent cluster or kubelet must not delay the rest.
+# Seconds for a discovery document, or for one log: a silent cluster or kubelet must not delay the rest.
 SMALL_S: Final = 15.0
-# Bytes of one answer. Attack: a body without end, which is held whole.
+# Bytes of one answer. Attack: a server sends an endless body, which would be held in memory.
 _MAX_BODY: Final = 256 << 20
 NO_LIST: Final = "the answer was not a list"
 _ENDLESS: Final = "its pages do not end"
@@ -40,16 +40,16 @@ class _Page(msgspec.Struct):
 
 
 class ReadFailed(Exception):
-    """One call got no usable answer; its text says why."""
+    """An error for a call without a usable answer; its text gives the reason."""
 
     def __init__(self, why: str, *, unreachable: bool = False) -> None:
         super().__init__(why)
         self.unreachable = unreachable
-        """Whether the server that should have answered seems to be unreachable."""
+        """Whether the server that should have answered seems unreachable."""
 
 
 class Client:
-    """Sends GET requests through one broker."""
+    """A client that sends GET requests through one broker."""
 
     def __init__(self, broker_: broker.Broker, journal: records.Journal | None) -> None:
         self._broker = broker_
@@ -57,7 +57,7 @@ class Client:
             journal = records.NOWHERE
         self._journal = journal
         self.metadata_rule = ""
-        """The rule by which the last answer was metadata alone; empty when its objects were whole."""
+        """The rule by which the last answer contained only metadata; empty when its objects were complete."""
 
     def get(
         self,
@@ -78,7 +78,7 @@ class Client:
             return _read(response, reply.reason)
 
     def is_missing_namespace(self, namespace: str) -> bool:
-        """Says whether the cluster has no such namespace; False when the cluster does not say."""
+        """Says whether the cluster has no such namespace; False if the cluster does not answer."""
         call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
         _, response = self._broker.handle(call, operation.Operation(journal=self._journal), SMALL_S)
         if response is None:
@@ -91,7 +91,7 @@ class Client:
         path = paths.join(group, version, plural, namespace)
         query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
         token = ""
-        room = collection.MAX_BYTES  # of one file of a snapshot
+        room = collection.MAX_BYTES  # the limit of one file in a snapshot
         while True:
             page_query = (*query, ("continue", token)) if token else query
             body = self.get(path, page_query)
@@ -100,7 +100,7 @@ class Client:
             except msgspec.MsgspecError:
                 raise ReadFailed(NO_LIST) from None
             yield from page.items or ()
-            # Attack: pages without end, of which each names another.
+            # Attack: a server sends endless pages, each of which names another.
             room -= len(body)
             before, token = token, page.metadata.next
             if not token:
@@ -110,7 +110,7 @@ class Client:
 
 
 def _read(response: types.Response, reason: str) -> bytes:
-    """Returns the body of a 200. Raises ReadFailed with the server's own message for every other status."""
+    """Returns the body of a 200. Raises ReadFailed with the server's message for any other status."""
     try:
         body = _whole(response.chunks)
     except errors.KubescriptError as error:
@@ -137,7 +137,7 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
 
 
 def decode(document: bytes, shape: type[_Shape]) -> _Shape:
-    """Decodes a discovery document. Raises ReadFailed for anything else, for example a login page."""
+    """Decodes a discovery document. Raises ReadFailed for any other document, such as a login page."""
     try:
         return msgspec.json.decode(document, type=shape)
     except (msgspec.MsgspecError, RecursionError):

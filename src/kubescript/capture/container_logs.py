@@ -1,7 +1,7 @@
 """The last lines of every container's log. `capture` saves them.
 
-The logs of the current run and, where there was one, of the previous run are saved: a container that crashes again and
-again gives its reason in the log of its previous run.
+The logs of the current run and, if there was one, of the previous run are saved: the log of the previous run shows why
+a container keeps crashing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["PodLogs"]
 _MAX_UNANSWERED: Final = 3
 """Logs of one node that may stay unanswered before the node counts as unreachable."""
 _NAMES: Final = re.compile(r'"[^"]*"')
-"""Matches the parts in which failures of the same kind differ: addresses, pods, containers."""
+"""The parts in which failures of the same kind differ: addresses, pods, containers."""
 _MAX_NAMED: Final = 3
 """Logs that one line names."""
 
@@ -80,7 +80,7 @@ class _Log:
 
     @property
     def file(self) -> tuple[str, ...]:
-        """The file of the snapshot that has it, see `cluster.store`."""
+        """The log's file in the snapshot; see `cluster.store`."""
         ending = ".previous.log" if self.previous else ".log"
         return ("logs", self.namespace, self.pod, self.container + ending)
 
@@ -91,10 +91,10 @@ class PodLogs:
 
     saved: int = 0
     missing: dict[str, str] = field(default_factory=dict)
-    """`shop/web-1 nginx` → why it is missing."""
+    """Why each log, such as `shop/web-1 nginx`, is missing."""
     _pending: dict[_Log, None] = field(default_factory=dict)
     _unanswered: collections.Counter[str] = field(default_factory=collections.Counter)
-    """Node → number of its logs that stayed unanswered."""
+    """The number of unanswered logs per node."""
 
     def add(self, raw: msgspec.Raw) -> None:
         """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
@@ -114,7 +114,7 @@ class PodLogs:
                 self.saved += 1
 
     def summary(self) -> Iterator[str]:
-        """Yields what is missing and why; logs that are missing for the same reason share a line."""
+        """Yields the missing logs and the reasons; logs that are missing for the same reason share a line."""
         by_reason: dict[str, list[str]] = {}
         for log, why in self.missing.items():
             reason = _NAMES.sub("…", why)
@@ -127,7 +127,7 @@ class PodLogs:
             yield f"{count} ({names}): {reason}"
 
     def _read(self, source: cluster_client.Client, log: _Log, lines: int) -> bytes:
-        """Returns the log. Raises ReadFailed; does not ask when the pod's node has not answered for other logs."""
+        """Returns the log. Raises ReadFailed, without a request if the pod's node has not answered for other logs."""
         if self._unanswered[log.node] >= _MAX_UNANSWERED:
             node = log.node or "(none)"
             why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"

@@ -1,4 +1,4 @@
-"""A folder that appears whole or not at all. Only the owner can read its files. `capture` writes to it."""
+"""A folder that appears complete or not at all. Only the owner can read its files. `capture` writes to it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Directory", "atomic", "open_private"]
 
 @contextlib.contextmanager
 def atomic(out: Path) -> Iterator[Directory]:
-    """Makes a folder that becomes `out` at the end of the block; nothing is left behind when the block fails.
+    """Makes a folder that becomes `out` at the end of the block; if the block fails, nothing is left behind.
 
     Raises ConfigError when `out` exists or cannot be written (disk full included).
     """
     if out.exists():
         raise errors.ConfigError(f"{out} exists already; choose another name or remove it")
-    # The name is chosen before the block that removes it: a SIGTERM right after mkdtemp left the folder behind.
+    # The name is chosen before the block that removes the folder: a SIGTERM right after mkdtemp would leave it behind.
     folder = out.with_name(f".{out.name}.{secrets.token_hex(8)}")
     try:
         _make(folder)
@@ -55,11 +55,11 @@ class Directory:
             stream.write(data)
 
     def file(self, *parts: str) -> Path:
-        """Returns the path of a file below the folder, and makes the folders above the file.
+        """Returns the path of a file below the folder, and creates its parent folders.
 
         Raises ClusterError for a name that leads out of the folder.
         """
-        # Attack: a name from the API server such as `..`, which would lead outside the folder.
+        # Attack: the API server sends a name such as `..`, which would lead out of the folder.
         for part in parts:
             if part in {"", ".", ".."} or "/" in part or "\0" in part:
                 name = "/".join(parts)[:200]

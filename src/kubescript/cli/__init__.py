@@ -1,1 +1,1 @@
-"""What a person types: the commands of `kubescript`."""
+"""The command line: the commands of `kubescript`."""

@@ -33,7 +33,7 @@ def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Ends a command with an error's message and what to do, never with a stack trace."""
+    """Ends a command with an error's message and remedy, never with a stack trace."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **flags: Any) -> Any:
@@ -43,12 +43,12 @@ def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(*arguments, **flags)
         except errors.KubescriptError as error:
             raise click.ClickException(error.explained) from None
-        except BrokenPipeError:  # `| head` has seen enough
+        except BrokenPipeError:  # `| head` has read enough
             raise
         except OSError as error:
             raise click.ClickException(f"{error.filename}: {error.strerror}") from None
         except (KeyError, TypeError, ValueError, AttributeError):
-            # A record is used as a plain dictionary: one of another shape fails where it is used.
+            # Records are used as plain dictionaries: a malformed one fails where it is used.
             raise click.ClickException(
                 "a record lacks a field or has a wrong value; run `kubescript audit verify`"
             ) from None
@@ -107,9 +107,9 @@ def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, s
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a command verify the chain first: a record can be trusted no more than its chain.
+    """Makes a command verify the chain first: a record is only as trustworthy as its chain.
 
-    The command gets the exit code of `verify` as `code`. What is wrong is written to stderr.
+    The command gets the exit code of `verify` as `code`. Problems are written to stderr.
     """
 
     @_KEY_OPTION
@@ -120,7 +120,7 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
 
         code, text = _verify(file, key_file)
         if code:
-            next(reader.records(file), None)  # raises the error of a file that is no record at all
+            next(reader.records(file), None)  # raises the error if the file is not an audit record at all
             why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
             click.echo(f"{file}: {why}", err=True)
         return command(*arguments, file=file, code=0 if unverified else code, **flags)
@@ -137,7 +137,7 @@ def _refuse_unverified(code: int) -> None:
 
 
 def _parse_time(_context: click.Context, _option: click.Parameter, value: str | None) -> datetime.datetime | None:
-    """Returns the time that an option gives; UTC unless it says otherwise."""
+    """Returns the time that an option gives; UTC if it has no offset."""
     if value is None:
         return None
     moment = times.parse(value)
@@ -147,7 +147,7 @@ def _parse_time(_context: click.Context, _option: click.Parameter, value: str | 
 
 
 def _filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the flags that choose records."""
+    """Adds the flags that select records."""
     options = (
         click.option("--session", default="", help="Only this session."),
         click.option("--script", default="", help="Only this script: the beginning of its hash, or an evaluation id."),
@@ -304,7 +304,7 @@ def _runner(context: click.Context, settings: config.Settings) -> Iterator[execu
 
 
 def _records(file: Path, chosen: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Returns the records that the flags choose."""
+    """Returns the records that the flags select."""
     from kubescript.audit import reader
 
     wanted = reader.Filter(**chosen)

@@ -1,7 +1,7 @@
-"""Adds a server to an MCP client's configuration file. Everything else in the file stays; the old file is kept beside
-it.
+"""Adds a server to an MCP client's configuration file. Everything else in the file is kept, and the old file is kept
+beside it.
 
-A file that is not plain JSON (a comment, a key that occurs twice) is refused: it could not be written back as it was.
+A file that is not plain JSON (a comment, a key that occurs twice) is refused: it could not be written back unchanged.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _OWNER_ONLY: Final = 0o600
 
 
 def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
-    """Puts the entry at KEY.NAME of the file, which may be missing. Returns what was done. Raises ConfigError, and
-    changes nothing then."""
+    """Puts the entry at KEY.NAME of the file, which may be missing. Returns a description of what was done. Raises
+    ConfigError, and then changes nothing."""
     try:
         file = file.resolve()  # a link into a repository of dotfiles stays a link
         old = _read(file)
@@ -42,7 +42,7 @@ def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
         raise _unreadable(file, "it is a link that leads to itself") from None
     except OSError as error:
         raise errors.ConfigError(f"cannot write {error.filename or file}: {error.strerror}") from None
-    except ValueError:  # a number or a text that JSON cannot say
+    except ValueError:  # a number or a text that JSON cannot express
         raise _unreadable(file, "it has values that JSON cannot express") from None
     return f"written to {file}{kept}"
 
@@ -67,7 +67,7 @@ def _parse(file: Path, content: bytes) -> dict[str, Any]:
         raise _unreadable(file, f"line {error.lineno} is not plain JSON") from None
     except UnicodeDecodeError:
         raise _unreadable(file, "it is not UTF-8 text") from None
-    except ValueError:  # of `_unique`
+    except ValueError:  # from `_unique`
         raise _unreadable(file, "a key occurs twice") from None
     except RecursionError:
         raise _unreadable(file, "it is nested too deeply") from None
@@ -84,7 +84,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _section(file: Path, data: dict[str, Any], key: str) -> dict[str, Any]:
-    """Returns the servers of the file, which may have none yet."""
+    """Returns the servers in the file, which may have none yet."""
     servers = data.setdefault(key, {})
     if not isinstance(servers, dict):
         raise _unreadable(file, f"`{key}` is not an object")
@@ -98,7 +98,7 @@ def _unreadable(file: Path, why: str) -> errors.ConfigError:
 
 
 def _copy(file: Path, content: bytes) -> Path:
-    """Writes the old content to a new file beside it, with the permissions of the file."""
+    """Writes the old content to a new file beside it, with the same permissions."""
     now = datetime.datetime.now().astimezone()
     kept = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.bak")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -110,7 +110,7 @@ def _copy(file: Path, content: bytes) -> Path:
 
 
 def _replace(file: Path, content: bytes, old: bytes | None) -> None:
-    """Puts the content in the place of the old one, whole or not at all."""
+    """Replaces the old content, completely or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     mode = file.stat().st_mode & 0o777 if file.exists() else _OWNER_ONLY
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
@@ -120,7 +120,7 @@ def _replace(file: Path, content: bytes, old: bytes | None) -> None:
             out.write(content)
             out.flush()
             os.fsync(descriptor)
-        if _read(file) != old:  # a client that runs writes its file at any time
+        if _read(file) != old:  # a running client may write its file at any time
             raise _unreadable(file, "another program has just written it")
         Path(name).replace(file)
     except BaseException:

@@ -1,5 +1,5 @@
-"""`kubescript client NAME`: what an MCP client needs to be told to start this server, printed or written to its
-configuration."""
+"""`kubescript client NAME`: prints the configuration that an MCP client needs to start this server, or writes it to the
+client's file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["CLIENTS", "Client", "Server", "claude_line", "server", "snippet", "warnings", "without_passwords"]
 
 _PASSWORD: Final = re.compile(r"://[^/\s]*@")
-"""User and password in a URL, such as that of a receiver of telemetry."""
+"""User and password in a URL, such as that of a telemetry receiver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The way in which a client reaches the server: a program that the client starts, or the URL of one that is kept
-    running."""
+    """How a client reaches the server: a program that the client starts, or the URL of a running server."""
 
     command: tuple[str, ...] = ()
     environment: Mapping[str, str] | None = None
@@ -49,7 +48,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A program that MCP servers are configured for, and where."""
+    """A program that uses MCP servers, and the location of its configuration."""
 
     title: str
     file: Callable[[], Path]
@@ -64,7 +63,7 @@ def _home() -> Path:
 
 
 def _application_folder() -> Path:
-    """Returns the folder in which programs with windows keep their settings."""
+    """Returns the folder in which desktop programs keep their settings."""
     if sys.platform == "darwin":
         return _home() / "Library" / "Application Support"
     return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config")
@@ -88,7 +87,7 @@ CLIENTS: Final = {
 
 
 def server(settings: config.Settings, flags: list[str], client: Client | None = None) -> Server:
-    """Returns how a client reaches the server with these settings, which come of the flags. Raises ConfigError."""
+    """Returns how a client reaches the server with these settings, which result from the flags. Raises ConfigError."""
     toolsets = [] if settings.toolsets else ["--toolsets", "code"]
     command = (*_program(), *flags, *toolsets)
     if settings.transport == "http":
@@ -103,7 +102,7 @@ def server(settings: config.Settings, flags: list[str], client: Client | None = 
 
 
 def _url(settings: config.Settings) -> str:
-    """Returns the server's URL over http: that of /mcp, unless all toolsets have endpoints of their own."""
+    """Returns the server's URL over http: that of /mcp, unless all toolsets have their own endpoints."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
     url = settings.http.url or f"{scheme}://{host}:{settings.port}/mcp"
@@ -117,7 +116,7 @@ def _url(settings: config.Settings) -> str:
 
 
 def claude_line(name: str, served: Server) -> str:
-    """Returns the command that tells Claude Code of the server, for all of the user's projects."""
+    """Returns the command that adds the server to Claude Code, for all of the user's projects."""
     if served.url:
         return shlex.join(["claude", "mcp", "add", "--transport", "http", "--scope", "user", name, served.url])
     words = ["claude", "mcp", "add"]
@@ -128,18 +127,18 @@ def claude_line(name: str, served: Server) -> str:
 
 
 def without_passwords(line: str) -> str:
-    """Returns the line as it may be shown to others: `doctor`'s report goes into bug reports and tickets."""
+    """Returns the line in a form that may be shown to others: `doctor`'s report goes into bug reports and tickets."""
     return _PASSWORD.sub("://PASSWORD@", line)
 
 
 def snippet(name: str, client: Client, served: Server) -> str:
-    """Returns what belongs in the configuration file."""
+    """Returns the text for the configuration file."""
     servers = {name: served.entry(typed=client.typed)}
     return json.dumps({client.key: servers}, indent=2, ensure_ascii=False)
 
 
 def warnings(settings: config.Settings, served: Server) -> list[str]:
-    """Returns what would keep the client from the server: it is not started, or would not start."""
+    """Returns reasons why the client would not reach the server: it is not running, or would not start."""
     if served.url:
         found = [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
         if settings.knows_callers and settings.auth.issuer is None:
@@ -151,7 +150,7 @@ def warnings(settings: config.Settings, served: Server) -> list[str]:
 
 
 def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
-    """Returns why the server would stop at its start, for each cluster that does not exist."""
+    """Returns why the server would fail to start, for each cluster that does not exist."""
     from kubescript.cluster import identity, kubeconfig
 
     found = []
@@ -198,7 +197,7 @@ def _has_plugin(settings: config.Settings) -> bool:
         try:
             if kubeconfig.choose(each.kubeconfig, each.context).plugin:
                 return True
-        except errors.ClusterError:  # `warnings` says what is wrong with it
+        except errors.ClusterError:  # `warnings` reports the error
             continue
     return False
 

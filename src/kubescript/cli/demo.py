@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["SCRIPTS", "SNAPSHOT", "perform"]
 
 SNAPSHOT: Final = Path(__file__).with_name("demo.tar.gz")
-"""Made by `python scripts/generate_demo.py`."""
+"""Created by `python scripts/generate_demo.py`."""
 
 SCRIPTS: Final = (
     (

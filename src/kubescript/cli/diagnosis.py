@@ -1,4 +1,4 @@
-"""What `kubescript doctor` has found, as text and as JSON."""
+"""The findings of `kubescript doctor`, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _ACCESS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A cluster, as configured, and what it answered when it was asked."""
+    """A configured cluster, and its answers to the questions of `doctor`."""
 
     name: str
     source: str
@@ -52,29 +52,29 @@ class Cluster:
     writes: str
     """The mode: off, plan or direct."""
     denied: tuple[str, ...]
-    """Rules that leave nothing of their objects."""
+    """Rules that hide their objects entirely."""
     metadata_only: tuple[str, ...] = ()
-    """Rules that leave their objects' metadata."""
+    """Rules that show only their objects' metadata."""
     problem: str = ""
     rules: tuple[rule_checks.Finding, ...] = ()
-    """What is noteworthy about the rules."""
+    """Findings about the rules."""
     asked: bool = True
-    """Whether the findings are complete; False when a live cluster has not been connected to."""
+    """Whether the findings are complete; False if no connection to a live cluster was made."""
     answer: questions.Answer | None = None
-    """The cluster's answers; None of a snapshot, and when it was not asked."""
+    """The cluster's answers; None for a snapshot, and if it was not asked."""
 
     @property
     def healthy(self) -> bool:
-        """Whether it exists and no rule is mistaken."""
+        """Whether the cluster exists and no rule is wrong."""
         if self.problem or (self.answer is not None and self.answer.problem):
             return False
         return not any(finding.wrong for finding in self.rules)
 
     def as_text(self) -> str:
-        """Returns a line about the cluster, and lines about what is wrong with it."""
+        """Returns a line about the cluster, and lines about its problems."""
         mark = "ok     " if self.healthy else "WRONG  "
         line = f"{mark} {self.name}: {self.source}"
-        if not self.problem:  # what a cluster that does not exist would permit is of no use
+        if not self.problem:  # permissions of a cluster that does not exist are of no use
             line += f", {self._describe_rules()}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
@@ -85,7 +85,7 @@ class Cluster:
         return "\n".join(lines)
 
     def _describe_rules(self) -> str:
-        """Returns whether scripts may write, and what the rules keep from them."""
+        """Returns whether scripts may write, and which objects the rules hide from them."""
         access = _ACCESS[self.writes]
         denied = ", ".join(self.denied) or "nothing"
         metadata_only = f"; only metadata: {', '.join(self.metadata_only)}" if self.metadata_only else ""
@@ -94,35 +94,36 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found."""
+    """All findings of one run."""
 
     layers: tuple[protocol.Layer, ...]
     contexts: tuple[Cluster, ...] = ()
-    """The default one first; empty when neither a setting nor the environment names a cluster or a rule for it."""
+    """The clusters, the default one first; empty when neither a setting nor the environment names a cluster or a rule
+    for it."""
     audit: tuple[bool, str] = (True, "")
-    """Whether the audit record is as the operator wants it, and a text about it."""
+    """Whether the audit record satisfies the settings, and a text about it."""
     redaction: bool = True
-    """Whether secrets are masked; the operator's decision, so no fault when they are not."""
+    """Whether secrets are masked; if not, that is the operator's decision and not a fault."""
     approval: str = "person"
-    """Who approves plans; the operator's decision too."""
+    """Who approves plans; also the operator's decision."""
     masker: tuple[protocol.Layer, ...] = ()
     """The layers that a masking process reports; empty when nothing is masked."""
     connect: str = ""
-    """The command that tells a client of the server."""
+    """The command that adds the server to a client."""
     commands: tuple[tuple[str, bool, str], ...] = ()
-    """Toolsets that run command lines, whether those run here, and a text about them."""
+    """Toolsets that run command lines, whether these can run here, and a text about each."""
 
     @property
     def healthy(self) -> bool:
-        """Whether every layer that `sandbox.strict` insists on holds, every context exists, no rule is mistaken, and
-        the audit file can be written, and command lines run."""
+        """Whether every layer that `sandbox.strict` requires holds, every context exists, no rule is wrong, the audit
+        file can be written, and command lines run."""
         runs = all(holds for _, holds, _ in self.commands)
         exist = all(context.healthy for context in self.contexts)
         return not self.missing and exist and self.audit[0] and runs
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Required layers that do not hold, of a worker or of a masking process."""
+        """Required layers that do not hold in a worker or a masking process."""
         missing = set(layers.missing(self.layers))
         if self.redaction:
             missing.update(layers.missing(self.masker))
@@ -159,7 +160,7 @@ class Report:
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
     def as_text(self) -> str:
-        """Returns a line for each layer, and what to change where one is missing."""
+        """Returns a line for each layer, with the remedy if it is missing."""
         lines = [_platform()]
         for layer in self.layers:
             lines += _layer_lines(layer)
@@ -191,7 +192,7 @@ class Report:
 
 
 def _layer_lines(layer: protocol.Layer) -> list[str]:
-    """Returns a line for a layer and its purpose, and one for what to change where it is missing."""
+    """Returns a line for a layer and its purpose, and one for the remedy if it is missing."""
     mark = "ok     " if layer.active else "MISSING"
     purpose = _PURPOSE.get(layer.name, "")
     detail = f" ({layer.detail})" if layer.detail else ""
@@ -213,19 +214,19 @@ def _answer_lines(answer: questions.Answer) -> list[str]:
         lines.append(f"        RBAC:   allows {', '.join(answer.allowed)}")
     if answer.forbidden:
         lines.append(f"        RBAC:   forbids {', '.join(answer.forbidden)}: scripts get 403 there")
-    # Attack: an API server's words with ends of lines in them, which look like ours.
+    # Attack: an API server's text contains line ends, so that parts of it look like our own lines.
     return [sanitizing.printable(sanitizing.clean(line)) for line in lines]
 
 
 def describe_default() -> str:
-    """Returns which cluster counts where no setting names one."""
+    """Returns which cluster is used when no setting names one."""
     if os.environ.get("KUBERNETES_SERVICE_HOST"):
         return "the cluster of this pod, as its service account"
     return "no cluster; there is no kubeconfig (--kubeconfig, KUBECONFIG, ~/.kube/config)"
 
 
 def _platform() -> str:
-    """Returns kernel and interpreter, in one line."""
+    """Returns kernel and interpreter on one line."""
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     version = sys.version.split()[0]
     return f"{system}, Python {version}"

@@ -1,4 +1,4 @@
-"""`kubescript doctor`: which layers of the sandbox hold on this machine, why one does not, and what to change; which
+"""`kubescript doctor`: which layers of the sandbox hold on this machine, why one does not, and the remedy; which
 clusters scripts may name, and under which rules."""
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ def _masker_layers(settings: config.Settings) -> tuple[protocol.Layer, ...]:
 def examine(
     settings: config.Settings, source: spawner.Spawner, *, offline: bool = False, connect: str = ""
 ) -> diagnosis.Report:
-    """Forks a worker and a masker, and reads what they report of their own lockdown; asks each cluster who we are.
+    """Forks a worker and a masker, and reads their reports on their own lockdown; asks each cluster for our identity.
 
-    With `offline`, only a cluster whose rules nothing but discovery can confirm is asked. Raises ConfigError for
-    settings that no server takes.
+    With `offline`, a cluster is asked only if its rules can be confirmed only by discovery. Raises ConfigError for
+    settings that no server accepts.
     """
     builtin.check(settings)
     memory = settings.limits.memory_mib * config.MIB
@@ -57,13 +57,13 @@ def examine(
 
 
 def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
-    """Returns every cluster that the server would serve; with `offline`, none when no setting names one."""
+    """Returns every cluster that the server would serve; with `offline`, none if no setting names one."""
     if settings.contexts:
 
         def examine_context(name: str) -> diagnosis.Cluster:
             return _cluster(settings.of_context(name), name, offline=offline)
 
-        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # a cluster that is down must not hold up the others
+        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # a cluster that is down must not delay the others
             return tuple(threads.map(examine_context, settings.context_names))
     kubeconfig_path = kubeconfig.source(settings.kubeconfig)
     is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
@@ -75,7 +75,7 @@ def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cl
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosis.Cluster:
     """Returns the cluster that the server would serve under this name."""
     policy = clusters.policy_of(settings)
-    write_settings.read(settings.write_policy)  # raises what would end the server
+    write_settings.read(settings.write_policy)  # raises the error that would end the server
     source, problem = _source(settings)
     all_rules = (*policy.defaults, *policy.rules)
     needs_no_answer = bool(problem) or settings.snapshot is not None
@@ -101,7 +101,7 @@ def _answer(settings: config.Settings) -> questions.Answer:
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:
-    """Returns where the cluster is configured, and what is wrong with that; connects to nothing."""
+    """Returns where the cluster is configured, and the problem with that, if any; connects to nothing."""
     source, name = f"snapshot {settings.snapshot}", settings.context or "(current)"
     try:
         with contextlib.closing(clusters.one(settings)) as cluster:

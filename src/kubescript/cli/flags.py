@@ -1,5 +1,5 @@
-"""The flags that the server and every sub-command share, and the settings they amount to. `main` declares its commands
-with them."""
+"""The flags that the server and every sub-command share, and the settings that result from them. `main` uses them for
+its commands."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _IN_TABLES: Final = {
     "stateless": ("http", "stateless"),
     "tokens_file": ("auth", "tokens_file"),
 }
-"""Flags that give a setting of a table."""
+"""Flags for a setting in a table."""
 _HTTP_ONLY: Final = frozenset({"transport", "host", "port", "stateless", "tokens_file", "insecure_no_auth"})
 _NOT_FOR_PLANS: Final = frozenset({"toolsets", "kubeconfig_later", "log_level", "log_format", "log_file"})
 _FLAGS_BEFORE: Final = "kubescript.flags"
-"""Key under which a sub-command finds the flags that stand before it."""
+"""The key under which a sub-command finds the flags that precede it."""
 
 
 _SERVER_FLAGS: Final = (
@@ -111,13 +111,13 @@ _SERVER_FLAGS: Final = (
 
 
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the flags of the server, which all sub-commands share. A flag that is not given sets nothing, so that
-    environment and file decide."""
+    """Adds the server's flags, which all sub-commands share. Flags that are not given set nothing, so that environment
+    and file decide."""
     return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SERVER_FLAGS), command)
 
 
 def remember(context: click.Context, flags: dict[str, object]) -> None:
-    """Keeps the flags before a sub-command for it."""
+    """Keeps the flags that precede a sub-command for it."""
     context.meta[_FLAGS_BEFORE] = _drop_unset(flags)
 
 
@@ -140,7 +140,7 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
 
 
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
-    """Returns the flags as settings: those of tables are in their tables. `kept` is what --audit-keep names."""
+    """Returns the flags as settings, those in tables in their tables. `kept` is the value of --audit-keep."""
     settings = {name: value for name, value in given.items() if name not in _IN_TABLES}
     tables: dict[str, dict[str, object]] = {}
     if kept:
@@ -152,14 +152,14 @@ def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:
-    """Returns the flags that a command about this server's plans needs, as a shell takes them, after a blank."""
+    """Returns the flags that a command about this server's plans needs, quoted for a shell, after a blank."""
     words = as_words(context, flags, _NOT_FOR_PLANS)
     return f" {shlex.join(words)}" if words else ""
 
 
 def as_words(context: click.Context, flags: dict[str, object], left_out: frozenset[str] = frozenset()) -> list[str]:
-    """Returns the flags of the server as a client may write them: paths are absolute. Those of the http transport are
-    left out."""
+    """Returns the server's flags for a client's configuration: paths are absolute, and flags of the http transport are
+    omitted."""
     words: list[str] = []
     values = _merge_flags(context, flags)
     for option in context.find_root().command.params:
@@ -181,13 +181,13 @@ def _drop_unset(flags: dict[str, object]) -> dict[str, object]:
 
 
 def _merge_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
-    """Returns the flags given before and after the sub-command; of two values the latter counts."""
+    """Returns the flags given before and after the sub-command; the latter take precedence."""
     before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
     return before | _drop_unset(flags)
 
 
 def _interactive_defaults(settings: config.Settings) -> config.Settings:
-    """Returns the settings with other defaults than a server's: a person at a terminal reads the output."""
+    """Returns the settings with defaults for a person at a terminal instead of a server's."""
     updates: dict[str, object] = {}
     if not _names_a_cluster(settings):
         updates["kubeconfig_later"] = True  # a script that needs no cluster runs without one

@@ -1,4 +1,4 @@
-"""The table of kubernetes-mcp-server's settings and flags, `foreign.toml`. `migrate` translates files by it."""
+"""The table of kubernetes-mcp-server's settings and flags, `foreign.toml`, with which `migrate` translates files."""
 
 from __future__ import annotations
 
@@ -12,54 +12,54 @@ __all__ = ["Row", "Table", "explain_flag", "read_table"]
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one or several of their settings mean here."""
+    """The meaning here of one or several of their settings."""
 
     theirs: str
-    """Their names, with the table before a dot, separated by blanks. The first that a file gives counts."""
+    """Their names, with the table before a dot, separated by blanks. The first that is in the file counts."""
     ours: str = ""
-    """Our setting, with its table before a dot; empty where none has the meaning."""
+    """Our setting, with its table before a dot; empty if there is no equivalent."""
     note: str = ""
-    """What differs, or what to do instead."""
+    """The difference, or what to do instead."""
     flag: str = ""
-    """Our flag, where there is one under another name."""
+    """Our flag, if its name differs."""
     needs: str = ""
-    """Another setting of theirs without which ours would be refused, or open a door."""
+    """Another setting of theirs without which ours would be refused, or be insecure."""
     values: dict[str, Any] = {}
     """Our value for each of theirs, or for each member of a list."""
     fields: list[str] = []
-    """The fields of each table of a list; those that are missing become empty texts."""
+    """The fields of each table in a list; missing ones become empty texts."""
     is_list: bool = False
-    """Ours is a list of what theirs has one of."""
+    """Whether ours is a list where theirs is a single value."""
     default: Any = None
-    """What theirs assumes where the file gives nothing, if ours assumes something else."""
+    """Their default, if ours differs."""
 
     @property
     def names(self) -> list[str]:
-        """Returns their names."""
+        """Their names."""
         return self.theirs.split()
 
     @property
     def meaning(self) -> str:
-        """Returns what the settings mean here in words, as docs/migration.md has it."""
+        """The meaning of the settings here in words, as in docs/migration.md."""
         setting = f"`{self.ours}`" if self.ours else ""
         return "; ".join(filter(None, (setting, self.note)))
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All their settings, and the flags that are none."""
+    """The table of all their settings, and of the flags that are not settings."""
 
     rows: list[Row]
     flags: dict[str, str]
 
 
 def read_table() -> Table:
-    """Returns the table that lies beside this file."""
+    """Returns the table from `foreign.toml` beside this file."""
     text = importlib.resources.files("kubescript.cli").joinpath("foreign.toml").read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), Table)
 
 
 def explain_flag(flag: str) -> str:
-    """Returns what a flag of theirs is here; nothing for any other flag."""
+    """Returns the meaning here of one of their flags; empty for any other flag."""
     name = flag.removeprefix("--")
     table = read_table()
     for row in table.rows:

@@ -1,7 +1,7 @@
 """The commands. `kubescript` alone serves MCP; every sub-command takes the same flags.
 
-The first thing any command does is start the fork server: before a flag, a variable or a file is read, so that nothing
-secret can be in a worker's memory. `process` ends commands, and says with which exit code.
+Every command first starts the fork server, before it reads a flag, a variable or a file, so that no secret can be in a
+worker's memory. `process` ends commands with their exit codes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
 
 
 def _script(file: TextIO | None, code: str | None) -> str:
-    """Returns the script, from the one place that was given."""
+    """Returns the script from the file or the option, whichever was given."""
     if (file is None) == (code is None):
         raise click.UsageError("give one script: a FILE, - for standard input, or -c CODE")
     if code is not None:
@@ -109,7 +109,7 @@ def _read_script(file: TextIO) -> str:
 
 
 def _check_timeout(timeout: int | None, most: int) -> None:
-    """Refuses a timeout above the limit. Clients' timeouts are clamped, for they cannot know the limit."""
+    """Refuses a timeout above the limit. Clients' timeouts are clamped instead, because they cannot know the limit."""
     if timeout is not None and timeout > most:
         raise click.BadParameter(
             f"{timeout} is above the limit of {most} (limits.max_timeout_ms)", param_hint="'--timeout'"
@@ -129,7 +129,7 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
 
     with opening.explain_errors():
         settings = flags.settings(context, given)
-        # Errors alone: the report says the rest.
+        # Only errors are logged: the report covers the rest.
         logs.configure("error", as_text=terminal.wants_text(settings), file=settings.log_file)
         words = flags.as_words(context, given)
         line = clients.claude_line("kubescript", clients.server(settings, words))
@@ -182,7 +182,7 @@ def _names(namespaces: str | None) -> tuple[str, ...] | None:
 
 
 def _mute_call_events() -> None:
-    """Drops the log lines of refused calls: the report says what was refused, once."""
+    """Drops the log lines of refused calls: the report lists each refusal once."""
     import logging
 
     def is_other(record: logging.LogRecord) -> bool:
@@ -192,7 +192,7 @@ def _mute_call_events() -> None:
 
 
 def _snapshot_summary(report: capture.Report) -> str:
-    """Returns what was saved, and a line for each thing that was not."""
+    """Returns a summary of what was saved, and a line for each part that was not."""
     resources = len(report.resources)
     logs = report.logs.saved
     lines = [f"{report.objects} objects of {resources} resources and {logs} logs saved to {report.path}"]
@@ -262,14 +262,14 @@ cli.add_command(policy.policy)
 
 
 def _enable_garbage_collection() -> None:
-    """Switches the collector on again. What start-up has made is permanent, so it is never examined."""
+    """Enables the collector again. Objects made at start-up are permanent, so they are exempted from it."""
     gc.freeze()
     gc.enable()
 
 
 def main() -> None:
     """Runs the command `kubescript`."""
-    gc.disable()  # importing thousands of classes makes no garbage, and looking for some takes a seventh of the start
+    gc.disable()  # importing thousands of classes makes no garbage, and collecting takes a seventh of the start
     process.open_streams()
     source = spawner.Spawner(programs.WORKER)
     try:

@@ -1,4 +1,4 @@
-"""`kubescript migrate`: the configuration of kubernetes-mcp-server as ours. It needs no cluster."""
+"""`kubescript migrate`: converts a configuration of kubernetes-mcp-server to ours. It needs no cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["migrate"]
 
 _TABLES: Final = ("http", "telemetry", "toolset_configs")
-"""Their tables whose members are settings of their own."""
+"""Tables of theirs whose members are separate settings."""
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.-]+")
 _UNKNOWN: Final = "kubernetes-mcp-server has no such setting at this place"
@@ -72,7 +72,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _flatten(file: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns all settings, those of tables with the table before a dot."""
+    """Returns all settings, those in tables with the table's name before a dot."""
     settings: dict[str, Any] = {}
     for name, value in file.items():
         if name in _TABLES and isinstance(value, dict):
@@ -83,7 +83,8 @@ def _flatten(file: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _translate(row: foreign.Row, theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the lines of one row of the table: a comment, and our setting. A `false` is worth no comment alone."""
+    """Yields the lines for one row of the table: a comment, and our setting. A setting that is just `false` gets no
+    comment."""
     given = [name for name in row.names if theirs.get(name, row.default) not in (None, "", [], {})]
     value = _convert(row, theirs.get(given[0], row.default)) if given else None
     if value is None and not any(theirs.get(name) for name in given):
@@ -99,7 +100,7 @@ def _translate(row: foreign.Row, theirs: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _convert(row: foreign.Row, value: Any) -> Any:
-    """Returns our value for one of theirs; None where there is none. A wrong type is left to our loader."""
+    """Returns our value for one of theirs; None if there is none. Wrong types are left to our loader."""
     if not row.ours:
         return None
     if row.fields and isinstance(value, list):
@@ -113,14 +114,14 @@ def _convert(row: foreign.Row, value: Any) -> Any:
 
 
 def _complete(table: Any, fields: list[str]) -> Any:
-    """Returns the table with these fields alone; an empty text for each that is missing."""
+    """Returns the table with only these fields, and an empty text for each missing one."""
     if not isinstance(table, dict):
         return table
     return {field: table.get(field, "") for field in fields}
 
 
 def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]) -> Iterator[str]:
-    """Yields our file: settings, tables, and what was left out."""
+    """Yields our file: settings, tables, and the settings that were omitted."""
     yield from _comment(f"Settings of kubescript, from {_write(file.name)} of kubernetes-mcp-server.")
     yield from _comment(_HEADING)
     for table, lines in sections.items():
@@ -131,14 +132,14 @@ def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]
 
 
 def _comment(text: str) -> list[str]:
-    """Returns the text as lines of a comment."""
+    """Returns the text as comment lines."""
     return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
 
 
 def _write(value: Any) -> str:
-    """Returns a value of a TOML file as TOML."""
+    """Returns a value from a TOML file in TOML."""
     if isinstance(value, str):
-        # Attack: a line break in a key or value would end a comment, and the rest would count as a setting.
+        # Attack: a key or value contains a line break, which would end a comment and make the rest a setting.
         return '"' + "".join(map(_escape, value)) + '"'
     if isinstance(value, list):
         return "[" + ", ".join(map(_write, value)) + "]"
@@ -149,11 +150,11 @@ def _write(value: Any) -> str:
 
 
 def _write_key(name: str) -> str:
-    """Returns the name of a setting, in quotes where TOML needs them."""
+    """Returns the name of a setting, quoted if TOML requires it."""
     return name if _BARE.fullmatch(name) else _write(name)
 
 
 def _escape(character: str) -> str:
-    """Returns the character, escaped where it ends a text or cannot be seen."""
+    """Returns the character, escaped if it ends a text or is invisible."""
     is_plain = character.isprintable() and character not in '"\\'
     return character if is_plain else f"\\U{ord(character):08x}"

@@ -1,4 +1,4 @@
-"""Opens what a command needs, and ends a command that fails with a message. `main` and `plans` use it."""
+"""Opens the parts that a command needs, and ends a failing command with a message. `main` and `plans` use it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ __all__ = ["application", "explain_errors", "operator", "reread"]
 
 
 def operator(command: str) -> types.Caller:
-    """Returns the caller on record when a person runs a command, and no client asks."""
+    """Returns the caller that is recorded when a person runs a command without a client."""
     from kubescript import types
 
     return types.Caller(
-        session=uuid.uuid4().hex[:16],  # the number of a process is used again, and on other machines
+        session=uuid.uuid4().hex[:16],  # process ids are reused, and not unique among machines
         client=f"kubescript {command}",
         version=kubescript.__version__,
     )
@@ -34,15 +34,15 @@ def operator(command: str) -> types.Caller:
 
 @contextlib.contextmanager
 def application(context: click.Context, given: dict[str, object], *, serves: bool = False) -> Iterator[app.Application]:
-    """Yields everything a command needs. It is put together only now: the fork server was started before any secret was
+    """Yields everything a command needs. It is built only now: the fork server was started before any secret was
     read."""
     source: spawner.Spawner = context.find_root().obj
     masking = spawner.Spawner(programs.MASKER, reads=True)
     with explain_errors(), contextlib.closing(masking):
-        if not serves:  # what serves has more to import, and to answer first
+        if not serves:  # a server has more to import, and must first answer its client
             source.warm_up()
             masking.warm_up()
-        from kubescript import app, logs  # 0.3 s, in which both warm up
+        from kubescript import app, logs  # takes 0.3 s, during which both warm up
 
         settings = flags.settings(context, given)
         logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
@@ -51,7 +51,7 @@ def application(context: click.Context, given: dict[str, object], *, serves: boo
 
 
 def reread(context: click.Context, given: dict[str, object]) -> config.Settings:
-    """Returns the settings as they would be if the server started now. Raises ConfigError."""
+    """Returns the settings that the server would have if it started now. Raises ConfigError."""
     from kubescript import errors
 
     try:
@@ -62,11 +62,11 @@ def reread(context: click.Context, given: dict[str, object]) -> config.Settings:
 
 @contextlib.contextmanager
 def explain_errors() -> Iterator[None]:
-    """Ends a command with an error's message and what to do, never with a stack trace."""
+    """Ends a command with an error's message and remedy, never with a stack trace."""
     from kubescript import errors
 
     try:
         yield
     except errors.KubescriptError as error:
-        # Attack: an API server's words, or a name in a saved cluster, give orders to the terminal.
+        # Attack: an API server's text, or a name in a saved cluster, contains control sequences for the terminal.
         raise click.ClickException(sanitizing.clean(error.explained)) from None

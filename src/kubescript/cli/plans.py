@@ -1,7 +1,7 @@
 """`kubescript approve` and `kubescript plans …`: a person reads plans in a terminal, and decides on them.
 
-Only a person at a terminal decides, or gets a link with which to decide: no flag answers the question. Attack: a model
-with a shell that approves its own plan by `yes | kubescript approve`.
+Only a person at a terminal can decide, or get a link for deciding: no flag answers the question. Attack: a model with a
+shell approves its own plan by `yes | kubescript approve`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
 
 
 def settle(opened: app.Application, plan: str) -> int:
-    """Asks the person who has run a script about its plan; says how to approve it where there is no person at a
-    terminal. Returns the exit code."""
+    """Asks the person who ran a script about its plan; without a person at a terminal, prints how to approve it.
+    Returns the exit code."""
     if _is_person():
         return _ask_and_apply(opened, plan)
     words = f"kubescript approve {plan}{opened.flags}"
@@ -55,17 +55,17 @@ def settle(opened: app.Application, plan: str) -> int:
 
 
 def _ask_and_apply(opened: app.Application, plan: str) -> int:
-    """Shows a plan, asks about it, and applies it if it is approved. Returns the exit code. Raises ClickException when
-    it is decided already."""
+    """Shows a plan, asks about it, and applies it if it is approved. Returns the exit code. Raises ClickException if it
+    is already decided."""
     planned = _planning(opened)
     found = planned.approvals.get(plan)
     process.echo(_text(found))
     if found.state not in {"pending", "approved", "applying"}:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
-        planned.approvals.check(found.plan)  # before the question, so that no answer is in vain
+        planned.approvals.check(found.plan)  # before the question, so that an answer is never wasted
         found = planned.approvals.decide(plan, _decision(found))
-    elif found.state == "applying":  # its server may have died; the person is not asked a second time
+    elif found.state == "applying":  # its server may have died; the person is not asked again
         process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
     if found.state in {"approved", "applying"}:
         found = _apply(planned, plan)
@@ -148,7 +148,8 @@ def _planning(opened: app.Application) -> planning.Planning:
 
 
 def _whole(opened: app.Application, plan: str) -> str:
-    """Returns the id of the one plan that begins so; the text as it is when it is whole, or not one plan does."""
+    """Returns the id of the only plan that begins so; the text unchanged if it is a whole id, or no or several plans
+    match."""
     if len(plan) >= _ID:
         return plan
     beginning = plan.rstrip("…")
@@ -178,7 +179,7 @@ def _text(found: record.Record) -> str:
 
 
 def _decision(found: record.Record) -> record.Decision:
-    """Asks the person at the terminal. Aborts when there is none."""
+    """Asks the person at the terminal. Aborts if there is none."""
     import time
 
     from kubescript.changes import planner
@@ -204,7 +205,7 @@ def _decision(found: record.Record) -> record.Decision:
 
 
 def _check_person() -> None:
-    """Ends the command where there is no person at a terminal."""
+    """Raises ClickException if there is no person at a terminal."""
     if not _is_person():
         raise click.ClickException("a plan is approved by a person at a terminal; this is none")
 
@@ -233,7 +234,7 @@ def _apply(planned: planning.Planning, plan: str) -> record.Record:
 
 
 def _follow(opened: app.Application, ended: record.Record) -> None:
-    """Follows the rollouts that a plan has begun, and prints what became of them."""
+    """Follows the rollouts that a plan has started, and prints their results."""
     import anyio
     import orjson
 

@@ -53,7 +53,7 @@ def test(context: click.Context, /, file: Path, **given: object) -> None:
 
 @contextlib.contextmanager
 def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]]:
-    """Yields the judge of each cluster, the default one first. Raises ConfigError for wrong settings."""
+    """Yields the judge of each cluster, the default one first. Raises ConfigError for invalid settings."""
     from kubescript import clusters, redaction
     from kubescript.changes.rules import write_settings
     from kubescript.cli import policy_cases
@@ -70,7 +70,7 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
 
 
 def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
-    """Prints the outcome of each case; says whether one has another outcome than it expects."""
+    """Prints the outcome of each case; says whether any differs from the expected one."""
     from kubescript.cli import policy_cases
 
     failed = 0
@@ -100,12 +100,12 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
         result = policy_cases.judge_record(record, judges)
         is_trial = bool(record.get("dry_run"))
         key = record.get("audit_id"), is_trial
-        # A plan that is applied tries its requests again.
+        # Applying a plan tries its requests again.
         if result is None or key in seen or (is_trial and record.get("plan")):
             continue
         seen.add(key)
         (tried if is_trial else sent)[result] += 1
-    results = sent | tried  # the greater count of each: most writes are on record with the dry run before them
+    results = sent | tried  # the greater count of each: most writes are recorded after their dry run
     for result, count in results.items():
         if result.verdict != "allow":
             _print(result, count)

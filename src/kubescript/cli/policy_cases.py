@@ -1,7 +1,7 @@
-"""Requests that `kubescript policy test` judges: written as cases in YAML, or recorded in an audit file.
+"""Judges requests for `kubescript policy test`, from cases in YAML or from an audit file.
 
-A case is judged as the broker judges a call: by the same policy, in the same masking process. Nothing is sent. What a
-dry run would answer is not known here, so a case gives the object before and after.
+A case is judged as the broker judges a call: by the same policy, in the same masking process. Nothing is sent. There is
+no dry run, so a case gives the object before and after.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _METHODS: Final = {
     "deletecollection": "DELETE",
 }
 _NAMED: Final = b'{"metadata":{"name":"recorded"}}'
-"""The body of a recorded creation. The record lacks the object's name, and nothing else of a body is judged."""
+"""The body of a recorded creation. The record lacks the object's name; no other part of a body is judged."""
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,11 +58,11 @@ class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
-    """May end with a query."""
+    """May include a query."""
     query: dict[str, str] = {}
     body: Any = None
     content_type: _ContentType | None = None
-    """Default: JSON, and of a PATCH a strategic merge patch."""
+    """Default: JSON, and for a PATCH a strategic merge patch."""
 
 
 class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,18 +70,18 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     request: Asked
     context: str = ""
-    """The cluster, where there are several."""
+    """The cluster, if there are several."""
     before: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
-    """Default: the body of what creates or replaces an object."""
+    """Default: the body of a request that creates or replaces an object."""
     expect: Literal["allow", "deny", "plan", "direct"] | None = None
     rule: str = ""
-    """The rule that is expected to decide, or to tell the approver something."""
+    """The rule that is expected to decide, or to give a notice to the approver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """All that decides about the calls to one cluster."""
+    """The policies that decide about the calls to one cluster."""
 
     calls: policy.Policy
     writes: write_policy.Policy
@@ -90,7 +90,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What would become of a request."""
+    """The judgement on a request."""
 
     what: str
     verdict: str
@@ -98,16 +98,16 @@ class Result:
     reason: str = ""
     notices: tuple[effects.Notice, ...] = ()
     unjudged: str = ""
-    """Why its changes were not judged."""
+    """The reason why its changes were not judged."""
 
     def meets(self, case: Case) -> bool:
-        """Says whether the verdict, and the rule that decided, are those that the case expects."""
+        """Says whether the verdict, and the rule that decided, match the case."""
         rules = {"", self.rule, *(notice.rule for notice in self.notices)}
         return case.expect in {None, self.verdict} and case.rule in rules
 
 
 def is_audit(file: Path) -> bool:
-    """Says whether the file begins as an audit record does. Raises ConfigError."""
+    """Says whether the file begins like an audit record. Raises ConfigError."""
     try:
         record = json.loads(_content(file).lstrip().partition(b"\n")[0])
     except (ValueError, RecursionError):
@@ -120,13 +120,13 @@ def read(file: Path) -> list[Case]:
     try:
         documents = yaml_objects.documents(_content(file))
         return msgspec.convert(documents[0] if documents else [], list[Case])
-    except ValueError as error:  # of msgspec too
+    except ValueError as error:  # raised by msgspec too
         remedy = "write a list of cases, each with a `request` that has a `method` and a `path`"
         raise errors.ConfigError(f"{file}: {error}", remedy=remedy) from None
 
 
 def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
-    """Judges a case. Raises ConfigError when it names no cluster, and RedactionError."""
+    """Judges a case. Raises ConfigError when it names an unknown cluster, and RedactionError."""
     judge = _find_judge(case.context, judges)
     try:
         call = _parse(case.request)
@@ -151,7 +151,7 @@ def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
 
 
 def judge_record(record: Mapping[str, Any], judges: Mapping[str, Judge]) -> Result | None:
-    """Judges the request of an audit record; None for a record of anything else. Raises ConfigError when it names no
+    """Judges the request of an audit record; None for any other record. Raises ConfigError when it names an unknown
     cluster."""
     if record.get("type") not in {"call", "sent"} or not record.get("resource"):
         return None
@@ -183,7 +183,7 @@ def _content(file: Path) -> bytes:
 
 
 def _find_judge(context: str, judges: Mapping[str, Judge]) -> Judge:
-    """Returns the judge of one cluster; that of the first one for an empty name."""
+    """Returns the judge of one cluster; for an empty name that of the first."""
     if not context:
         return next(iter(judges.values()))
     if context not in judges:
@@ -207,7 +207,7 @@ def _parse(asked: Asked) -> request.Request:
 
 
 def _judge_request(call: request.Request, judge: Judge) -> Result:
-    """Judges the request alone."""
+    """Judges the request without its changes."""
     decision = judge.calls.decide(call)
     if decision.verdict in {"plan", "direct"}:
         decision = write_policy.find_objection(call, judge.writes) or decision
@@ -222,7 +222,7 @@ def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effec
 
 
 def _missing(call: request.Request, before: object, after: object) -> str:
-    """Says what is missing of a case to judge what its request would change; empty when nothing is."""
+    """Returns which object a case lacks for judging its request's changes; empty when none is missing."""
     if before is None and call.verb != "create":
         return "no `before`"
     if after is None and write_policy.verb(call) != "delete":

@@ -1,5 +1,4 @@
-"""A command as one process among others: its streams, the signals that end it, its exit code. `main` runs commands
-with it.
+"""The process of a command: its streams, the signals that end it, its exit code. `main` runs commands with it.
 
 Exit codes: 0 done; 1 it failed, and stderr says why (of `doctor`: something is missing or wrong); 2 the command line is
 wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that a signal ends has done its work: 0.
@@ -30,28 +29,28 @@ _FAILED: Final = 1
 _INTERRUPTED: Final = 130
 _TERMINATED: Final = 143
 _GRACE_S: Final = 1.0
-"""Seconds in which scripts that are cut off are still put on record."""
+"""Seconds in which interrupted scripts are still recorded."""
 
 
 def open_streams() -> None:
-    """Opens /dev/null for each stream that the caller closed: no other file must get its number."""
+    """Opens /dev/null for each stream that the caller closed: no other file may get its number."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
         mode = "r" if number == 0 else "w"
-        os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
+        os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
         stream = os.fdopen(number, mode, encoding="utf-8", closefd=False)
         setattr(sys, name, stream)
 
 
 def run(command: click.Group, source: spawner.Spawner) -> int:
-    """Runs one command to its end, however it ends; returns its exit code."""
+    """Runs one command to its end, however it ends, and returns its exit code."""
     terminated = threading.Event()
 
     def terminate(*_: object) -> None:
         # SIGTERM ends a command as Ctrl-C does, which raises in the main thread and so cleans up.
         terminated.set()
-        # A shell that starts a command in the background has it ignore SIGINT.
+        # A shell makes a command that it starts in the background ignore SIGINT.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
@@ -65,14 +64,15 @@ def run(command: click.Group, source: spawner.Spawner) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _TERMINATED if terminated.is_set() else _INTERRUPTED
     except BrokenPipeError:
-        # The reader has seen enough; what is left in the buffer must not fail again.
+        # The reader has gone; the rest of the buffer must not fail again.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
         return _FAILED
 
 
 def _explain(error: click.ClickException) -> click.ClickException:
-    """Returns the error. One about a flag of kubernetes-mcp-server becomes one line that says what the flag is here."""
+    """Returns the error. An unknown flag of kubernetes-mcp-server becomes one line that explains its equivalent
+    here."""
     if not isinstance(error, click.NoSuchOption):
         return error
     from kubescript.cli import foreign
@@ -83,8 +83,8 @@ def _explain(error: click.ClickException) -> click.ClickException:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints a text without control sequences. Raises ClickException when it cannot be written, but not for a reader
-    that has gone away (`head`), which needs no message."""
+    """Prints a text without control sequences. Raises ClickException when it cannot be written, except to a reader that
+    has gone (`head`), which needs no message."""
     try:
         click.echo(sanitizing.clean(text), err=err)
     except OSError as error:
@@ -94,14 +94,14 @@ def echo(text: str, *, err: bool = False) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process with this exit code, after its exit handlers, which remove files with credentials, and with its
-    streams written out."""
-    # Python would also tear down every module: 0.08 s of each command.
+    """Ends the process with this exit code, after its exit handlers, which remove files with credentials, and after
+    flushing its streams."""
+    # Python would also tear down every module, which takes 0.08 s per command.
     atexit._run_exitfuncs()
     try:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
-    except (OSError, ValueError):  # a reader that has gone away, or a stream that is closed
+    except (OSError, ValueError):  # a reader that has gone, or a closed stream
         code = code or _FAILED
     os._exit(code)
 
@@ -109,9 +109,8 @@ def leave(code: int) -> NoReturn:
 def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
     """Makes Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open.
 
-    Nothing wakes the thread that reads the pipe, so the process exits without waiting for it. The code that ends the
-    process runs in a thread of its own: the main thread may hold locks, and it puts the scripts that are cut off on
-    record.
+    Nothing wakes the thread that reads the pipe, so the process exits without waiting for it. A separate thread ends
+    the process: the main thread may hold locks, and it records the interrupted scripts.
     """
 
     def shut_down() -> None:

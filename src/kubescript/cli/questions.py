@@ -1,5 +1,8 @@
-"""What `doctor` asks a cluster: its version, who the user is, and which of the usual reads of scripts RBAC allows.
-Nothing here changes the cluster: reviews are questions in the form of objects."""
+"""The questions of `doctor` to a cluster: its version, the user's identity, and which of scripts' usual reads RBAC
+allows.
+
+They do not change the cluster: reviews are questions in the form of objects.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _WHOLE_S: Final = 15.0
 """Seconds for all questions to one cluster."""
 _MAX_BYTES: Final = 1024 * 1024
 _MAX_GROUPS: Final = 8
-"""Groups of the user that are shown."""
+"""The user's groups that are shown."""
 _READS: Final = (
     ("list", "", "pods", ""),
     ("get", "", "pods", "log"),
@@ -33,7 +36,7 @@ _READS: Final = (
     ("list", "", "namespaces", ""),
     ("list", "", "nodes", ""),
 )
-"""Verb, group, resource and subresource of what most scripts read."""
+"""Verb, group, resource and subresource of the reads of most scripts."""
 _WRITES: Final = (("patch", "apps", "deployments", ""), ("delete", "", "pods", ""))
 _NOBODY: Final = "system:anonymous"
 _NO_USER: Final = "give the context's user a token, a certificate or a plugin in the kubeconfig"
@@ -48,14 +51,14 @@ class Answer:
     user: str = ""
     groups: tuple[str, ...] = ()
     allowed: tuple[str, ...] = ()
-    """What RBAC allows of what scripts usually read."""
+    """The usual reads of scripts that RBAC allows."""
     forbidden: tuple[str, ...] = ()
     problem: str = ""
-    """What is wrong, and what to do; empty when scripts will be answered."""
+    """The problem, and the remedy; empty if scripts will be answered."""
 
 
 def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
-    """Asks all questions. What goes wrong is part of the answer."""
+    """Asks all questions. Failures are part of the answer."""
     questions = _Questions(cluster)
     try:
         version = questions.version()
@@ -84,7 +87,7 @@ class _Questions:
         self._deadline = time.monotonic() + _WHOLE_S
 
     def version(self) -> str:
-        """Returns the server's version; empty when RBAC does not let us read it."""
+        """Returns the server's version; empty if RBAC forbids reading it."""
         status, data = self._send(request.Request("GET", "/version", (), verb="get", is_resource=False))
         if status == 401:
             raise errors.ClusterError(
@@ -101,7 +104,7 @@ class _Questions:
         return version[:100]
 
     def user(self) -> tuple[str, tuple[str, ...]]:
-        """Returns our name and groups; empty where the server does not say (Kubernetes before 1.28)."""
+        """Returns our name and groups; empty if the server does not report them (Kubernetes before 1.28)."""
         status, data = self._create("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", {})
         if status == 403 and _NOBODY in str(data.get("message")):  # an anonymous user may not ask
             return _NOBODY, ()
@@ -133,7 +136,7 @@ class _Questions:
         return self._send(call)
 
     def _send(self, call: request.Request) -> tuple[int, dict[str, Any]]:
-        """Returns status and object of the answer; an answer that is no object is empty. Raises ClusterError."""
+        """Returns status and object of the answer; an empty object if there is none. Raises ClusterError."""
         left = max(0.001, self._deadline - time.monotonic())
         response = self._cluster.perform(call, left, cancellation.Cancellation())
         body = bytearray()
@@ -155,6 +158,6 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _name(verb: str, group: str, resource: str, subresource: str) -> str:
-    """Returns a verb and a resource as RBAC writes them: `list deployments.apps`, `get pods/log`."""
+    """Returns a verb and a resource in RBAC's notation: `list deployments.apps`, `get pods/log`."""
     what = f"{resource}/{subresource}" if subresource else resource
     return f"{verb} {kinds.full_name(group, what)}"

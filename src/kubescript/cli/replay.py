@@ -1,7 +1,7 @@
 """Runs recorded scripts again without a cluster: each call gets the answer its first run got, byte for byte.
 
-The scripts run in the sandbox. Calls are matched by what they ask, and equal calls by their order, so parallel calls
-may come in any order. A call that was not recorded is refused and named.
+The scripts run in the sandbox. Calls are matched by content, and equal calls by their order, so parallel calls may come
+in any order. A call that was not recorded is refused and named.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["Verdict", "replay"]
 _PIECE: Final = 256 * 1024
 _JOINT: Final = re.compile(r"[;:]?\s+")
 _KEYED_MASK: Final = re.compile("(«redacted:[a-z0-9-]+):[0-9a-f]+(?=»)")
-"""What differs between the masks of two servers for one value."""
+"""The part of a mask that differs between two servers for the same value."""
 _CLOCK: Final = re.compile(
     r"\b(now|utcnow|today|time|time_ns|monotonic|perf_counter|remaining_ms|time_left|random|uuid4)\b"
     r"|\b(age|hash|id)\("
@@ -37,17 +37,17 @@ _CLOCK: Final = re.compile(
 _MAX_LIMITS: Final = runs.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
 )
-"""The most that a configuration may say (`config.Limits`): the record may be of unknown origin."""
+"""The highest values that a configuration may contain (`config.Limits`): the record may be of unknown origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one script."""
+    """The result for one script."""
 
     evaluation: str
     script: str
     state: str
-    """same, differs, damaged (what was kept is not what the chain says) or skipped."""
+    """same, differs, damaged (the kept data does not match the chain) or skipped."""
     why: str = ""
 
 
@@ -58,7 +58,7 @@ def replay(
     wanted: reader.Filter,
     redact: script_records.Redact,
 ) -> Iterator[Verdict]:
-    """Runs every script on record that can be run again."""
+    """Runs every recorded script that can be run again."""
     for entry in reader.records(path, wanted):
         if entry["type"] != "script":
             continue
@@ -97,13 +97,13 @@ def _compare(
 
 
 def _remove_mark(answer: str) -> str:
-    """An answer without its mark, whose number is drawn anew. What stands behind an error stands behind the mark where
-    there is one, on a line of its own."""
+    """Returns an answer without its mark, whose number is random. With a mark, text after an error follows on a
+    separate line, so whitespace is normalized."""
     return _JOINT.sub(" ", fencing.unfence(answer))
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
-    """Returns why two answers of one script are not the same."""
+    """Returns why two answers of one script differ."""
     if cluster.unknown:
         return f"makes calls that were not recorded: {', '.join(cluster.unknown[:3])}"
     position = _first_difference(before, after)
@@ -114,8 +114,8 @@ def _difference(script: str, before: str, after: str, cluster: _RecordedCluster)
 
 
 def _first_difference(before: str, after: str) -> int:
-    """Returns the position of the first character that differs; the end of the shorter text when it is the beginning of
-    the longer one."""
+    """Returns the position of the first character that differs; the shorter length if one text begins with the
+    other."""
     for position, (one, other) in enumerate(zip(before, after, strict=False)):
         if one != other:
             return position
@@ -123,7 +123,7 @@ def _first_difference(before: str, after: str) -> int:
 
 
 def _with_limits(settings: config.Settings, limits: runs.Limits) -> config.Settings:
-    """Returns the settings with the limits of the first run, as far as a configuration may name them."""
+    """Returns the settings with the limits of the first run, as far as a configuration may set them."""
     chosen = config.Limits.model_construct(
         default_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
         max_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
@@ -144,9 +144,9 @@ class _RecordedCluster:
     folder: Path
     document: attachments.Document
     unknown: list[str] = field(default_factory=list)
-    """Calls that were not made then."""
+    """Calls that were not recorded."""
     lost: attachments.Changed | attachments.Skipped | None = None
-    """Why a body could not be given again."""
+    """Why a body could not be returned again."""
 
     def __post_init__(self) -> None:
         self._answers: defaultdict[str, deque[attachments.CapturedCall]] = defaultdict(deque)
@@ -155,12 +155,12 @@ class _RecordedCluster:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The contexts there were."""
+        """The recorded contexts."""
         return self.document.contexts
 
     @property
     def namespace(self) -> str:
-        """The default namespace there was."""
+        """The recorded default namespace."""
         return self.document.namespace
 
     @property
@@ -171,7 +171,7 @@ class _RecordedCluster:
     def handle(
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
-        """The recorded answer, and the recorded notes with it."""
+        """Returns the recorded answer, and restores the recorded notes."""
         waiting = self._answers[replays.fingerprint(call)]
         if not waiting:
             self.unknown.append(f"{call.method} /{'/'.join(call.path)}")

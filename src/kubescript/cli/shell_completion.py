@@ -1,4 +1,4 @@
-"""`kubescript completion SHELL`: what a shell needs to complete commands, flags and paths with the Tab key."""
+"""`kubescript completion SHELL`: the script with which a shell completes commands, flags and paths on the Tab key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from click import shell_completion
 __all__ = ["completion"]
 
 _VARIABLE: Final = "_KUBESCRIPT_COMPLETE"
-"""Tells a `kubescript` that the shell's function starts to complete a line, and not to run it."""
+"""The variable that makes `kubescript`, when started by the shell's function, complete a line instead of running it."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""What a person at a terminal sees besides the answer: what is served, and what is in progress.
+"""Messages beside the answer for a person at a terminal: what is served, and what is in progress.
 
 All of it goes to stderr, and only if stderr is a terminal.
 """
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Status", "Watched", "announcer", "starting", "wants_text"]
 
 _PATIENCE_S: Final = 0.7
-"""Seconds after which a person wants to know what is going on."""
+"""Seconds after which a person wants to see progress."""
 _TICK_S: Final = 0.5
 _CLEAR: Final = "\r\x1b[K"
-"""To the beginning of the line, and empty it."""
+"""Returns to the start of the line, and clears it."""
 
 
 def wants_text(settings: config.Settings) -> bool:
@@ -38,7 +38,7 @@ def wants_text(settings: config.Settings) -> bool:
 
 
 def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transports.Announce | None:
-    """Returns what tells a person that the server serves, and how to connect; None when there is no person."""
+    """Returns a function that shows a person that the server runs, and how to connect; None if there is no person."""
     is_stdio = settings.transport == "stdio"
     if not _is_watched() or (is_stdio and not sys.stdin.isatty()):
         return None
@@ -49,7 +49,7 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
     def announce(url: str) -> None:
         where, how = "over standard input and output", "an MCP client starts the server itself"
         if not is_stdio:
-            from kubescript.cli import clients  # no server for a client pays for it
+            from kubescript.cli import clients  # servers started by a client do not load it
 
             where, how = f"at {url}", clients.claude_line("kubescript", clients.Server(url=url))
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
@@ -63,7 +63,7 @@ def _toolsets(settings: config.Settings) -> str:
 
 
 def starting() -> str:
-    """Returns what takes time when the first script of a process runs."""
+    """Returns a description of what takes time when a process runs its first script."""
     from kubescript.redaction import redactor
 
     if redactor.is_first_use():
@@ -72,7 +72,7 @@ def starting() -> str:
 
 
 class Status:
-    """A line that says what is going on and for how long; it goes away at the end."""
+    """A line that shows what is in progress and for how long; it disappears at the end."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
@@ -81,11 +81,11 @@ class Status:
         self._thread: threading.Thread | None = None
 
     def say(self, doing: str) -> None:
-        """Says from now on what is done."""
+        """Changes what the line says."""
         self._doing = doing
 
     async def on_progress(self, done: float, total: float | None, text: str) -> None:
-        """Says how far a script is, by its own words."""
+        """Shows a script's progress, in the script's own words."""
         share = f"{done:g}" if total is None else f"{done:g}/{total:g}"
         self.say(f"running {share}: {text}")
 
@@ -101,7 +101,7 @@ class Status:
             self._thread.join()
 
     def _show(self) -> None:
-        """Writes the line again and again, and at last an empty one."""
+        """Writes the line repeatedly, and clears it at the end."""
         if self._ended.wait(_PATIENCE_S):
             return
         while True:
@@ -115,7 +115,7 @@ class Status:
 
 
 class Watched:
-    """A journal whose records count as progress."""
+    """A journal that shows its records as progress."""
 
     def __init__(self, journal: records.Journal, status: Status) -> None:
         self.agent = journal.agent
@@ -128,14 +128,14 @@ class Watched:
         self._journal.before(call)
 
     def record(self, record: records.Record) -> None:
-        """Passes the record on, and says which it is."""
+        """Passes the record on, and shows it."""
         self._calls += 1
         self._status.say(f"saving the cluster: {self._calls} calls, last {record.what}")
         self._journal.record(record)
 
 
 def _is_watched() -> bool:
-    """Says whether a person reads stderr, on a terminal that can empty a line."""
+    """Says whether a person reads stderr, on a terminal that can clear a line."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -150,5 +150,5 @@ def _write(text: str) -> None:
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
-    except OSError:  # a terminal that is gone
+    except OSError:  # the terminal is gone
         return

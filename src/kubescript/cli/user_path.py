@@ -1,4 +1,4 @@
-"""Paths of the command line: `--key=~/audit.key` is a path in the user's home, though no shell expands it."""
+"""Paths on the command line: `--key=~/audit.key` is in the user's home, although no shell expands it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class UserPath(click.Path):
     """A path, with the user's home for a leading `~`."""
 
     def __init__(self, *, dir_okay: bool = True) -> None:
-        # click looks twice, and a server that rotates an audit file leaves none for a moment: between the two looks a
-        # file "is not readable". The command that opens the file says what is wrong with it.
+        # click checks the path twice, and while a server rotates an audit file it is briefly missing: between the two
+        # checks a file "is not readable". The command that opens the file reports the actual problem.
         super().__init__(path_type=Path, dir_okay=dir_okay, readable=False)
 
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:

@@ -1,1 +1,1 @@
-"""Command lines as tools: `openstack` and `oc`, each in a confined process of its own."""
+"""Command lines as tools: `openstack` and `oc`, each in a separate confined process."""

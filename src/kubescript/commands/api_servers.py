@@ -1,4 +1,4 @@
-"""The API servers that requests name with OCP_URL, each asked with the token of the very request (OCP_TOKEN)."""
+"""The API servers that requests name with OCP_URL, each called with that request's own token (OCP_TOKEN)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["ApiServers"]
 
 
 class ApiServers:
-    """Answers calls where requests bring their credentials: a handler as `contexts.Contexts` is one. No server is asked
-    with credentials of the operator's."""
+    """A handler of calls, like `contexts.Contexts`, where requests bring their credentials. The operator's credentials
+    are never used."""
 
     def __init__(self, accesses: Mapping[str, contexts.ClusterAccess]) -> None:
-        """`accesses` has the servers by their URLs."""
+        """`accesses` contains the servers by URL."""
         self._servers = {url: contexts.Contexts({url: access}) for url, access in accesses.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The server of the present request. Raises AuthError."""
+        """The server of the current request. Raises AuthError."""
         url, _ = self._read_credentials()
         return (url,)
 
@@ -41,7 +41,7 @@ class ApiServers:
     def handle(
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
-        """Answers one call with the token of the present request."""
+        """Answers one call with the current request's token."""
         try:
             url, token = self._read_credentials()
         except (errors.AuthError, errors.RequestError) as error:
@@ -50,12 +50,12 @@ class ApiServers:
             return self._servers[url].handle(call, operation, timeout_s)
 
     def close(self) -> None:
-        """Closes the connections to all of them."""
+        """Closes the connections to all servers."""
         for server in self._servers.values():
             server.close()
 
     def _read_credentials(self) -> tuple[str, str]:
-        """Returns the URL and the token of the present request. Raises AuthError and RequestError."""
+        """Returns the current request's URL and token. Raises AuthError and RequestError."""
         request = request_credentials.current()
         url = request_credentials.check_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
         return url, request.ocp_token

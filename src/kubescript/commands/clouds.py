@@ -1,7 +1,7 @@
-"""The credentials of a command line of `openstack`: the operator's entry of a clouds.yaml, or what the request brings.
+"""The credentials of an `openstack` command line: the operator's entry in a clouds.yaml, or those in the request.
 
-It is one of the two by the settings, and never the other: a request with credentials of its own is refused where the
-operator's count.
+The settings choose one of the two, and the other is never used: a request with its own credentials is refused where the
+operator's are used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DEFAULT_NAME: Final = "openstack"
 _FILES: Final = ("cacert", "cert", "key")
 """Keys of an entry that name files."""
 _MAX_FILE: Final = 1 << 20
-"""Bytes."""
+"""Bytes of a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Cloud:
 
     name: str
     clouds: str = field(repr=False)
-    """Text of a clouds.yaml with this cloud alone."""
+    """Text of a clouds.yaml with only this cloud."""
     secure: str = field(default="", repr=False)
-    """Text of a secure.yaml, likewise; empty without one."""
+    """Text of a secure.yaml with only this cloud; empty without one."""
     auth_url: str = ""
     scope: str = ""
-    """What its catalog of services may depend on."""
+    """The region and project, on which its service catalog may depend."""
     readable: tuple[str, ...] = ()
-    """Files that it names."""
+    """Files named in the entry."""
     lacks_project: bool = False
-    """Whether a request has brought a token and no project."""
+    """Whether a request has a token but no project."""
 
 
 def of(settings: config.OpenStack, request: request_credentials.Credentials) -> Cloud:
@@ -90,9 +90,9 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
 
 
 def _find_file() -> Path:
-    """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError when there is none."""
-    # Not the current folder, where openstackclient looks too: over stdio the client chooses it, and a file in
-    # there would name the files that the process may read.
+    """Returns the clouds.yaml of this user, or of this machine. Raises ConfigError if neither exists."""
+    # Not the current folder, which openstackclient also searches: over stdio the client chooses it, and a file there
+    # could name the files that the process may read.
     folders = (Path.home() / ".config" / "openstack", Path("/etc/openstack"))
     for folder in folders:
         if (folder / _CLOUDS).is_file():
@@ -104,7 +104,7 @@ def _find_file() -> Path:
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:
-    """Returns the clouds of a file. Raises ConfigError, which quotes nothing of it."""
+    """Returns the clouds in a file. Raises ConfigError, which quotes nothing from it."""
     try:
         with path.open("rb") as file:
             text = file.read(_MAX_FILE + 1)
@@ -122,13 +122,13 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secrets: Mapping[str, Any] | None) -> Cloud:
-    """Returns a cloud from its entry, as the settings change it. JSON is YAML."""
+    """Returns a cloud from its entry, as modified by the settings. JSON is valid YAML."""
     changed = dict(entry)
     if settings.ca_cert is not None:
         changed["cacert"] = str(settings.ca_cert)
     if settings.insecure:
         changed["verify"] = False
-    # A process of openstack has another folder than this one.
+    # A process of openstack has another current folder than this one.
     files = {}
     for key in _FILES:
         if changed.get(key):
@@ -148,6 +148,6 @@ def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secr
 
 
 def _project(auth: Mapping[str, Any]) -> list[str]:
-    """Returns what an entry says of its project, in a fixed order."""
+    """Returns the entry's fields about its project, in a fixed order."""
     pairs = sorted(auth.items())
     return [f"{key}={value}" for key, value in pairs if key.startswith("project_")]

@@ -1,4 +1,4 @@
-"""What became of a command line, in the words of an outcome: the evaluator answers with it."""
+"""Turns the result of a command line into an outcome, from which the evaluator makes the answer."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def outcome(
     notes: tuple[str, ...] = (),
     refused: int | None = None,
 ) -> runs.Outcome:
-    """Returns the outcome. A command that fails has what it wrote as its error; `refused` is the exit code of one that
-    may not be run."""
+    """Returns the outcome. The error of a failed command is its own output; `refused` is the exit code for a command
+    that may not run."""
     fault = _fault(job, output, refused)
     printed = output.stdout
     if fault is None or not fault.foreign:
@@ -40,7 +40,7 @@ def outcome(
 
 
 def _fault(job: types.Job, output: confined_process.Output, refused: int | None) -> runs.Fault | None:
-    if output.status == 0 and not output.is_over:  # what it wrote after its deadline is missing
+    if output.status == 0 and not output.is_over:  # output after the deadline is missing
         return None
     if output.cancelled:
         return runs.Fault("cancelled", "the client cancelled the command")

@@ -1,6 +1,6 @@
-"""One process that runs a command line: it gets its order, is read until it ends, and is killed in any case.
+"""One process that runs a command line: it gets its order, its output is read until it ends, and it is always killed.
 
-It can start no other process, so killing it leaves nothing behind.
+It cannot start other processes, so killing it leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,70 +27,70 @@ _START_S: Final = 20.0
 _REAP_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
 _LOOK_S: Final = 0.05
-"""Seconds between two looks at how much memory a program has written to: a thread writes some 100 MiB meanwhile."""
+"""Seconds between checks of how much memory a program has written to: within one, a thread writes some 100 MiB."""
 _OWN_BYTES: Final = 32 << 20
-"""What a program has written when it begins, as the interpreter of a script has."""
+"""Bytes that a program has written when it starts, as a script's interpreter has."""
 _MAPPINGS_BYTES: Final = 256 * 1024
-"""What the kernel writes of some 3,000 mappings."""
+"""Bytes of /proc/PID/maps for some 3,000 mappings."""
 _SPARE: Final = 64 * 1024
-"""Bytes that are kept beyond what an answer shows, so that no secret is cut in two before it is masked."""
+"""Bytes that are kept beyond the part shown, so that no secret is cut in two before it is masked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a process has written, and how it ended."""
+    """The output of a process, and how it ended."""
 
     stdout: str
     stderr: str
     dropped: int
-    """Bytes that are not kept."""
+    """Bytes that were not kept."""
     status: int | None = None
-    """The exit code, negative for a signal; None where it is not known."""
+    """The exit code, negative for a signal; None where it is unknown."""
     is_over: bool = False
-    """Whether the process was ended at its deadline."""
+    """Whether the process was killed at its deadline."""
     cancelled: bool = False
-    """Whether the client has cancelled the command."""
+    """Whether the client cancelled the command."""
     cpu_ms: float = 0.0
     peak_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class WayOut:
-    """The only address that a program reaches."""
+    """The only address that a program can reach."""
 
     listener: socket.socket
     secret: str = field(repr=False)
-    """What the path of each request begins with."""
+    """The first segment of each request's path."""
 
     @property
     def address(self) -> str:
-        """What the program takes for the cluster's address."""
+        """The address that the program takes for the cluster's."""
         host, port = self.listener.getsockname()
         return f"http://{host}:{port}/{self.secret}"
 
 
 class Process:
-    """A process that is confined and runs its program."""
+    """A confined process that runs its program."""
 
     def __init__(self, worker: spawner.Worker, outputs: tuple[int, int], way_out: WayOut | None) -> None:
         self._worker = worker
         self._outputs = outputs
         self.way_out = way_out
-        """None for a program that has a network."""
+        """The program's way out; None for a program with network access."""
 
     def read(self, deadline: float, limit: int, cancelled: cancellation.Cancellation | None = None) -> Output:
-        """Returns what the process writes until it ends or until the deadline (time.monotonic). Of each of its two
-        outputs about `limit` bytes are kept. `cancelled` is what ends it sooner."""
+        """Returns the output of the process until it ends or until the deadline (time.monotonic). About `limit` bytes
+        are kept of each of its two outputs. `cancelled` can end it sooner."""
         texts = {descriptor: _Text(limit + _SPARE) for descriptor in self._outputs}
         is_over = not _read_all(texts, deadline, self._look)
         if is_over:
             self._worker.kill()
-        gives_up = time.monotonic() + _REAP_S  # it may have closed its outputs, and go on
+        gives_up = time.monotonic() + _REAP_S  # it may have closed its outputs but still run
         while not self._worker.wait(_LOOK_S) and time.monotonic() < gives_up:
             self._look()
         end = self._worker.exit
         out, err = (texts[descriptor] for descriptor in self._outputs)
-        stdout, stderr = out.decode(), err.decode()  # then it is known what was cut
+        stdout, stderr = out.decode(), err.decode()  # decoding determines how much was cut
         output = Output(
             stdout,
             stderr,
@@ -103,8 +103,9 @@ class Process:
         return replace(output, status=end.status, cpu_ms=end.cpu_ms, peak_bytes=end.peak_bytes)
 
     def _look(self) -> None:
-        """Ends a program that has written to more memory than it may have, or that has too many mappings."""
-        # Attack: a program may write where RLIMIT_DATA counts nothing. RLIMIT_AS counts all that a client of ours maps.
+        """Kills a program that has written to more memory than permitted, or that has too many mappings."""
+        # Attack: a program writes to memory that RLIMIT_DATA does not count. RLIMIT_AS would count everything that our
+        # client maps.
         if self.way_out is None:
             return
         written = _measure_memory(self._worker.pid)
@@ -114,9 +115,9 @@ class Process:
 
 
 def _measure_memory(pid: int) -> int | None:
-    """Returns the bytes of memory that are a process's alone; None where its first thread has ended."""
-    # Attack: the first thread ends alone, and nothing tells what the others have. No program of ours does that; to kill
-    # one that is ending changes nothing.
+    """Returns the bytes of a process's private memory; None where its first thread has ended."""
+    # Attack: the first thread ends alone, after which nothing shows the memory of the others. None of our programs does
+    # that; killing one that is ending changes nothing.
     try:
         pages = Path(f"/proc/{pid}/statm").read_text().split()
     except OSError:
@@ -126,8 +127,8 @@ def _measure_memory(pid: int) -> int | None:
 
 
 def _has_many_mappings(pid: int) -> bool:
-    """Says whether a process has some 3,000 mappings, where it can be read; a program in Go has a hundred."""
-    # Attack: a socket that is mapped is kept without a descriptor, and its watches with it: 65,000 times 60 of them.
+    """Says whether a process has some 3,000 mappings, where they can be read; a Go program has a hundred."""
+    # Attack: a program maps a socket, which keeps it and its watches without a descriptor: 65,000 times 60 of them.
     try:
         with Path(f"/proc/{pid}/maps").open("rb") as file:
             return len(file.read(_MAPPINGS_BYTES)) == _MAPPINGS_BYTES
@@ -149,7 +150,8 @@ class _Text:
         self.dropped += len(part) - len(taken)
 
     def decode(self) -> str:
-        """Returns the text; what was cut ends at the end of a line, or where it surely cuts no secret that is shown."""
+        """Returns the text; a cut text ends at the end of a line, or where the cut cannot split a secret that is shown
+        here."""
         if self.dropped:
             whole = max(self._parts.rfind(b"\n") + 1, len(self._parts) - _SPARE)
             self.dropped += len(self._parts) - whole
@@ -158,7 +160,7 @@ class _Text:
 
 
 def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]) -> bool:
-    """Reads until both outputs are closed, and looks at the process meanwhile. Returns False when the deadline comes
+    """Reads until both outputs are closed, and checks the process regularly. Returns False when the deadline comes
     first."""
     poller = select.poll()
     for descriptor in texts:
@@ -172,7 +174,7 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
         for descriptor, _ in poller.poll(max(0.0, min(deadline, looks_at) - time.monotonic()) * 1000):
             try:
                 part = os.read(descriptor, _CHUNK)
-            except BlockingIOError:  # it has taken that back, through its own /proc
+            except BlockingIOError:  # the program has made it blocking again, through its own /proc
                 continue
             texts[descriptor].add(part)
             if not part:
@@ -185,8 +187,8 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
 
 @contextlib.contextmanager
 def start(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Iterator[Process]:
-    """Yields the process that runs a command line; ends it at the end. Raises WorkerError when it does not start, or
-    when a layer of its confinement is missing that must hold."""
+    """Yields the process that runs a command line, and ends it afterwards. Raises WorkerError when it does not start,
+    or when a required layer of its confinement is missing."""
     with contextlib.ExitStack() as held:
         held.callback(worker.close)
         outputs = _give(worker, order, held)
@@ -194,7 +196,7 @@ def start(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Itera
 
 
 def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStack) -> tuple[int, int]:
-    """Gives a process its order and its outputs; returns where they are read."""
+    """Gives a process its order and its outputs; returns the descriptors from which they are read."""
     out, out_end = os.pipe2(os.O_CLOEXEC)
     held.callback(os.close, out)
     err, err_end = os.pipe2(os.O_CLOEXEC)
@@ -213,7 +215,7 @@ def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStac
 
 
 def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, strict: bool) -> WayOut | None:
-    """Waits until the process is confined, and checks that it is; returns its way out, if it has one."""
+    """Waits until the process is confined, and checks the confinement; returns its way out, if it has one."""
     try:
         confined, descriptors = orders.receive(worker.socket, orders.Confined)
     except (OSError, EOFError, ValueError) as error:
@@ -231,9 +233,9 @@ def _await_confinement(worker: spawner.Worker, held: contextlib.ExitStack, *, st
 
 
 def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
-    """Raises WorkerError when a layer is missing that must hold; warns of another."""
+    """Raises WorkerError when a required layer is missing; warns of any other."""
     lacking = layers.missing(found, layers.COMMANDS)
-    # It holds or `oc` does not run: it would reach every server that this machine reaches.
+    # Without `egress` `oc` never runs: it could reach every server that this machine reaches.
     if any(layer.name == "egress" and not layer.active for layer in found):
         lacking = ("egress", *lacking)
     if lacking and (strict or "egress" in lacking):

@@ -1,4 +1,4 @@
-"""Whether command lines run here, and with what: for `kubescript doctor`, which runs one that asks no service."""
+"""Examines for `kubescript doctor` whether command lines run here, by running one that calls no service."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["examine"]
 
 _WITHIN_S: Final = 60.0
 _SHOWN: Final = 200
-"""Bytes of a version."""
+"""Bytes of the version that are shown."""
 
 
 def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str]:
-    """Returns whether a program says its version, confined by all layers that are required, and what there is to say
-    of it and its credentials."""
+    """Returns whether a program reports its version when confined by all required layers, and a text about it and its
+    credentials."""
     try:
         if program == "openshift":
             order, where = _ask_oc(settings.openshift)
@@ -34,7 +34,7 @@ def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str
 
 
 def _ask_oc(settings: config.OpenShift) -> tuple[orders.Order, str]:
-    """Returns the order that asks `oc` for its version, and which program and whose credentials are used."""
+    """Returns the order that makes `oc` print its version, and a text about the program and the credentials."""
     binary = oc_runner.program(settings)
     where = f"{binary}, {_source('the kubeconfig', settings.urls)}"
     if oc_runner.is_stand_in(settings, binary):
@@ -57,7 +57,7 @@ def _source(operators: str, urls: tuple[str, ...]) -> str:
 
 
 def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> confined_process.Output:
-    """Raises WorkerError."""
+    """Runs the order under full confinement. Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
         worker = started.start(program, settings.limits.for_script(None))
         with confined_process.start(worker, order, strict=True) as running:

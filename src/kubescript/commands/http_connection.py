@@ -1,6 +1,6 @@
-"""One HTTP connection of a command: requests in, answers out. `proxy` answers them.
+"""One HTTP connection of a command, which takes requests in and sends answers out. `proxy` answers them.
 
-h11 reads HTTP. What a request asks for becomes a call in the broker's words, and the broker checks all the rest.
+h11 reads HTTP. Each request becomes a call in the broker's format, and the broker checks the rest.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ __all__ = ["Answer", "Connection", "call", "failure", "is_about_request", "is_re
 
 _MAX_HEAD: Final = 64 * 1024
 _MAX_BODY: Final = 3 << 20
-"""Bytes: an API server's own limit."""
+"""Bytes, the same limit as an API server's."""
 _SMALL_BODY: Final = 64 * 1024
-"""Bytes of a body that any number of connections may have at once; of larger ones there is one at a time."""
+"""The largest body, in bytes, that any number of connections may have at once; larger ones are read one at a time."""
 _MAX_PROTOBUF: Final = 16 * 1024
-"""Bytes: a question about rights has some hundred. Attack: 3 MiB of empty fields took 2.7 s to read."""
+"""Bytes: a review of rights has a few hundred. Attack: a command sends 3 MiB of empty fields, which took 2.7 s to
+read."""
 _MAX_PARAMETERS: Final = 64
 _CHUNK: Final = 64 * 1024
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
@@ -43,11 +44,11 @@ _CONTENT_TYPES: Final = {
     "application/apply-patch+yaml": "apply-patch",
 }
 _STATUS: Final = {"policy": HTTPStatus.FORBIDDEN, "writes": HTTPStatus.FORBIDDEN, "request": HTTPStatus.BAD_REQUEST}
-"""By the branch of an error's code; others are about the cluster."""
+"""HTTP statuses by the first part of an error's code; other errors are about the cluster."""
 _REVIEWS: Final = frozenset(
     {"authentication.k8s.io", "authorization.k8s.io", "authorization.openshift.io", "security.openshift.io"}
 )
-"""Groups whose reviews are questions: they are created, and nothing is kept."""
+"""Groups whose reviews only ask: they are created, but nothing is stored."""
 _REASON: Final = {HTTPStatus.FORBIDDEN: "Forbidden", HTTPStatus.BAD_REQUEST: "BadRequest"}
 
 
@@ -57,14 +58,14 @@ class Answer:
 
     status: int
     response: types.Response
-    """Its chunks are the body."""
+    """The response, whose chunks are the body."""
     content_type: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def failure(code: str, message: str, *, closes: bool = False) -> Answer:
-    """Returns an error as an API server gives it, so that `oc` shows its text. One that `closes` is the last answer of
-    its connection."""
+    """Returns an error in the format of an API server, so that `oc` shows its text. With `closes` it is the
+    connection's last answer."""
     status = _STATUS.get(code.partition(".")[0], HTTPStatus.SERVICE_UNAVAILABLE)
     body = {
         "kind": "Status",
@@ -81,12 +82,12 @@ def failure(code: str, message: str, *, closes: bool = False) -> Answer:
 
 
 def is_about_request(code: str) -> bool:
-    """Says whether an error is about what was asked, and not about the cluster."""
+    """Says whether an error is about the request, and not about the cluster."""
     return code.partition(".")[0] in _STATUS
 
 
 class Answers(Protocol):
-    """What answers requests."""
+    """A handler of requests."""
 
     @property
     def seconds_left(self) -> float:
@@ -94,20 +95,20 @@ class Answers(Protocol):
 
     @property
     def large_body(self) -> contextlib.AbstractContextManager[object]:
-        """What a connection holds while it has a large body."""
+        """A lock that a connection holds while it has a large body."""
 
     def charge(self, seconds: float) -> None:
-        """Counts processor time that it took to read. Raises OSError when it was too long."""
+        """Counts processor time spent on reading. Raises OSError when the total exceeds the limit."""
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Returns the answer to one request, whose body must be read or closed."""
 
     def reading(self, response: types.Response) -> contextlib.AbstractContextManager[None]:
-        """Lets a body be read within the block; it may be closed meanwhile."""
+        """Lets a body be read within the block; it may be closed before the block ends."""
 
 
 class Connection:
-    """One connection, request after request."""
+    """One connection, which carries one request after another."""
 
     def __init__(self, sock: socket.socket, answers: Answers) -> None:
         self._socket = sock
@@ -123,7 +124,8 @@ class Connection:
             method = event.method.decode("ascii")
             target = event.target.decode("ascii")
             headers = {name.decode("ascii"): value.decode("latin-1") for name, value in event.headers}
-            # Attack: 32 bodies of 3 MiB at once, each of which takes 11 MiB while it waits for the cluster.
+            # Attack: a command sends 32 bodies of 3 MiB at once, each of which takes 11 MiB while it waits for the
+            # cluster.
             room = contextlib.nullcontext() if _has_small_body(headers) else self._answers.large_body
             with room:
                 answer = self._answers.answer(method, target, headers, self._body())
@@ -133,7 +135,8 @@ class Connection:
             self._http.start_next_cycle()
 
     def _next(self) -> h11.Event | type[h11.NEED_DATA | h11.PAUSED]:
-        # Attack: 3 MiB in chunks of one byte took 13 s of the host's processor, and a head of 16,000 lines 54 ms.
+        # Attack: a command sends 3 MiB in chunks of one byte, which took 13 s of the host's processor, or a head of
+        # 16,000 lines, which took 54 ms.
         began = time.thread_time()
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._socket.settimeout(self._answers.seconds_left)
@@ -142,7 +145,7 @@ class Connection:
         return event
 
     def _body(self) -> bytes:
-        """Returns the body of a request. Raises h11.RemoteProtocolError for one that is too large."""
+        """Returns the body of a request. Raises h11.RemoteProtocolError if it is too large."""
         parts = bytearray()
         while isinstance(event := self._next(), h11.Data):
             parts += event.data
@@ -151,9 +154,9 @@ class Connection:
         return bytes(parts)
 
     def _write(self, answer: Answer) -> None:
-        """Sends an answer; one that breaks off ends the connection."""
+        """Sends an answer; if its body breaks off, the connection ends."""
         named = {**answer.headers, "content-type": answer.content_type}
-        # A warning may have any character; h11 takes ASCII texts, or bytes.
+        # A warning may contain any character; h11 takes ASCII texts, or bytes.
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in named.items()]
         try:
             with self._answers.reading(answer.response):
@@ -161,7 +164,7 @@ class Connection:
                 for chunk in answer.response.chunks:
                     self._send(h11.Data(data=bytes(chunk)))
                 self._send(h11.EndOfMessage())
-        except errors.KubescriptError:  # the body has broken off, and so does this one
+        except errors.KubescriptError:  # the body has broken off, so this response must too
             self._http.send_failed()
 
     def _send(self, event: h11.Event) -> None:
@@ -170,14 +173,14 @@ class Connection:
 
 
 def _has_small_body(headers: Mapping[str, str]) -> bool:
-    """Says whether the headers announce a body that any number of connections may have at once."""
+    """Says whether the headers announce a body small enough for any number of connections at once."""
     if "transfer-encoding" in headers:
         return False
     return int(headers.get("content-length", "0")) <= _SMALL_BODY
 
 
 def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secret: str) -> exchanges.Call:
-    """Returns the broker's call for a request. Raises RequestError; the broker checks all the rest."""
+    """Returns the broker's call for a request. Raises RequestError; the broker checks the rest."""
     if method not in _METHODS:
         raise errors.RequestError(f"{method[:20]} is no method of an API server", code="request.method")
     path, _, query = target.partition("?")
@@ -192,7 +195,7 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
     fields = {
         "method": method,
         "path": segments[1:],
-        # --request-timeout: the command's own deadline counts.
+        # Drops --request-timeout: the command's own deadline counts.
         "query": [(key, value) for key, value in options if key != "timeout"],
         "content_type": content_type,
         "accept": _accept(headers.get("accept", ""), segments[1:]),
@@ -202,7 +205,7 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
 
 
 def is_read(asked: exchanges.Call) -> bool:
-    """Says whether a call reads: it gets something, or asks what a user may do."""
+    """Says whether a call only reads: it gets something, or asks about a user's rights."""
     if asked.method == "GET":
         return True
     is_in_reviews = asked.path[:1] == ("apis",) and not _REVIEWS.isdisjoint(asked.path[1:2])
@@ -210,7 +213,7 @@ def is_read(asked: exchanges.Call) -> bool:
 
 
 def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:
-    """Returns the broker's name of the content type, and the body in JSON. Raises RequestError."""
+    """Returns the broker's name for the content type, and the body in JSON. Raises RequestError."""
     name = content_type.partition(";")[0].strip().lower()
     if name == protobuf.CONTENT_TYPE and 0 < len(body) <= _MAX_PROTOBUF:
         try:
@@ -227,7 +230,7 @@ def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:
 
 
 def _accept(accept: str, segments: list[str]) -> exchanges.Accept:
-    """Returns the representation that is asked for; whatever the broker does not know comes as JSON."""
+    """Returns the requested representation; any that the broker does not support becomes JSON."""
     if segments[-3:-2] == ["pods"] and segments[-1] == "log":
         return "text"
     if "as=APIGroupDiscoveryList" in accept:

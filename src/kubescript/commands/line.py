@@ -1,4 +1,4 @@
-"""One command line as the words that a program gets. There is no shell: nothing is expanded, piped or redirected."""
+"""Splits one command line into a program's words. There is no shell: nothing is expanded, piped or redirected."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from kubescript import errors
 __all__ = ["MAX_BYTES", "MAX_WORDS", "split"]
 
 MAX_BYTES: Final = 16 * 1024
-"""Of a command line, as UTF-8."""
+"""Maximum bytes of a command line in UTF-8."""
 MAX_WORDS: Final = 256
 
 _NAMES: Final = {"oc": ("oc", "kubectl"), "openstack": ("openstack",)}
-"""The words that may stand before the command's own."""
+"""Program names that may precede the command."""
 _INSTEAD: Final = {
     "oc": "filter with --selector and --field-selector, print with -o jsonpath=… or -o name",
     "openstack": "filter with the command's own options, print with -f json and -c COLUMN",
 }
 _SHELL: Final[tuple[str, ...]] = ("&&", "||", ">>", "|", "&", ";", ">", "<", "$(", "`")
-"""Longer ones first, for the message."""
+"""Longer ones first, so that the message names them."""
 _EXPANDED: Final[tuple[str, ...]] = ("$(", "`")
-"""What a shell acts on in double quotes too."""
+"""Syntax on which a shell acts even in double quotes."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-"""Unicode categories of control characters, invisible ones, halves of pairs, and separators of lines."""
+"""Unicode categories of control characters, invisible ones, halves of surrogate pairs, and line separators."""
 
 
 def split(command_str: str, program: str) -> list[str]:
@@ -53,7 +53,7 @@ def split(command_str: str, program: str) -> list[str]:
 
 
 def _check_characters(text: str) -> None:
-    """Refuses a line that is too long, or that has characters which a reader does not see."""
+    """Refuses a line that is too long, or that contains invisible characters."""
     if len(text) > MAX_BYTES or len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise _refusal(f"it is longer than {MAX_BYTES // 1024} KiB; ask for less in one call")
     for character in text:
@@ -62,7 +62,7 @@ def _check_characters(text: str) -> None:
 
 
 def _check_shell(text: str, words: list[str], program: str) -> None:
-    """Refuses what only a shell would understand: a pipe that arrives as a word makes another command of the line."""
+    """Refuses shell syntax: a pipe that arrives as a word would change the command."""
     quoted_whole = (sign for sign in _SHELL if sign in words)
     sign = next(quoted_whole, None) or next(_find_unquoted_signs(text), None)
     if sign is not None:
@@ -72,7 +72,7 @@ def _check_shell(text: str, words: list[str], program: str) -> None:
 
 
 def _find_unquoted_signs(text: str) -> Iterator[str]:
-    """Yields the shell syntax outside of quotes. The quotes are known to be closed."""
+    """Yields the shell syntax outside quotes. All quotes are known to be closed."""
     quote, at = "", 0
     while at < len(text):
         character = text[at]
@@ -90,7 +90,7 @@ def _find_unquoted_signs(text: str) -> Iterator[str]:
 
 
 def _check_dash(word: str) -> None:
-    """Refuses dashes that a word processor made of `-`: the program would take the flag for a name."""
+    """Refuses dashes that a word processor made from `-`: the program would take the flag for a name."""
     if word and word[0] != "-" and unicodedata.category(word[0]) == "Pd":
         raise _refusal(f"{word[:40]} begins with U+{ord(word[0]):04X}; write - for a flag")
 

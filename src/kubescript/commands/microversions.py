@@ -1,4 +1,5 @@
-"""Which microversion a command uses unless its line names one: the greatest that the cloud has, service by service."""
+"""Finds the microversion for commands whose line does not name one: the greatest that the cloud supports, per
+service."""
 
 from __future__ import annotations
 
@@ -25,13 +26,13 @@ _OPTIONS: Final = {
     "shared-file-system": "os_share_api_version",
     "volumev3": "os_volume_api_version",
 }
-"""Type of service -> destination of its option. Identity and key-manager report microversions that their clients do not
-accept as a version, and the other services have none."""
+"""The destination of the option for each type of service. Identity and key-manager report microversions that their
+clients do not accept as a version, and the other services have none."""
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 
 
 _LASTS_S: Final = 3_600.0
-"""Seconds for which a cloud's answer counts."""
+"""Seconds for which a cloud's answer is valid."""
 _SILENCE_S: Final = 30.0
 """Likewise for a cloud that has not answered."""
 _MAX_CLOUDS: Final = 256
@@ -41,26 +42,28 @@ PATIENCE_S: Final = 5.0
 
 @dataclass(slots=True)
 class _Cloud:
-    """What is known of one cloud."""
+    """The known microversions of one cloud."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    """Held while the cloud is asked: other threads wait for the answer."""
+    """Held while the cloud is being asked; other threads wait for the answer."""
     versions: dict[str, str] = field(default_factory=dict)
     until: float = 0.0
 
 
 class Known:
-    """The microversions of each cloud, which is asked once in an hour. Many threads use it at once."""
+    """The microversions of each cloud, which is asked once an hour. Used by many threads at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._clouds: dict[str, _Cloud] = {}
 
     def of(self, name: str, ask: Callable[[], dict[str, str] | None]) -> dict[str, str]:
-        """Returns those of a cloud, by any name that tells it from others; none while they are not known. `ask` returns
-        None for an answer that is not to be kept."""
+        """Returns the microversions of a cloud, under any name that identifies it; none while they are unknown. `ask`
+        returns None for an answer that must not be kept."""
         with self._lock:
-            if name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS:  # Attack: ever other projects
+            if (
+                name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS
+            ):  # Attack: a caller names ever other projects
                 self._clouds.clear()
             cloud = self._clouds.setdefault(name, _Cloud())
         if not cloud.lock.acquire(timeout=PATIENCE_S):
@@ -77,8 +80,8 @@ class Known:
 
 
 def parse(answer: str) -> dict[str, str]:
-    """Returns the microversions in the answer of COMMAND, by destination of the option. Where regions differ, the least
-    one counts, which all of them know. Raises ValueError for an answer that is none."""
+    """Returns the microversions in the answer of COMMAND, by destination of the option. If regions differ, the lowest
+    counts, which all of them support. Raises ValueError for a malformed answer."""
     found: dict[str, tuple[int, int]] = {}
     for row in _rows(answer):
         option = _OPTIONS.get(str(row.get("Service Type")))

@@ -1,7 +1,7 @@
 """Decides whether a command line of `oc` or `kubectl` is run: its command and each of its flags must be on a list.
 
-Arguments are read as cobra and pflag read them: flags that both know, by exact names; an unknown one ends the reading.
-The proxy's policy and the process's confinement hold without this check: its purpose is clear answers.
+Arguments are read as cobra and pflag read them: flags that both support, by exact names; an unknown flag ends the
+reading. The proxy's policy and the process's confinement hold without this check: its purpose is clear answers.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ __all__ = ["Rules", "check"]
 _FORMATS: Final = frozenset({"json", "yaml", "kyaml", "name", "wide", "plaintext"})
 _TEMPLATES: Final = ("jsonpath=", "jsonpath-as-json=", "custom-columns=", "go-template=", "template=")
 _MAX_LEVEL: Final = 10
-"""Of `-v`: kubectl knows none above."""
+"""The highest level of `-v` in kubectl."""
 _SHOWN: Final = 60
 """Characters of a word that a message quotes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the operator allows. Each entry is the first words of commands, such as `adm policy who-can`.
+    """The operator's rules for commands. Each entry is the first words of commands, such as `adm policy who-can`.
 
-    `allowed` None: the reads of oc_commands.toml. `blocked` is added to its blocked commands, `allow_write` its writes.
-    A blocked command is refused, unless the operator has written a longer entry of `allowed` for it.
+    If `allowed` is None, the reads in oc_commands.toml are allowed. `blocked` adds to the blocked commands there, and
+    `allow_write` permits the writes. A blocked command is refused, unless the operator has a longer entry for it in
+    `allowed`.
     """
 
     allowed: tuple[str, ...] | None = None
@@ -43,13 +44,13 @@ class _Flag:
 
 
 class _UnknownFlagError(Exception):
-    """A flag that is not on the list; holds its spelling: `--token`, `-t`."""
+    """An exception for a flag that is not on the list; holds its spelling: `--token`, `-t`."""
 
 
 def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
-    """Returns the words of the command as kubectl names it, such as `("top", "pod")` for `-n shop top po --sum`.
+    """Returns the words of the command in kubectl's spelling, such as `("top", "pod")` for `-n shop top po --sum`.
 
-    Raises `PolicyDenied`: `policy.command` for what is not run, `policy.argument` for a flag or a value.
+    Raises `PolicyDenied`: `policy.command` for a refused command, `policy.argument` for a flag or a value.
     """
     words, ended_by = _leading_words(arguments)
     command = _find_command(words, ended_by, rules)
@@ -64,9 +65,9 @@ def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
 
 
 def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
-    """Returns the words before the first flag that is not global, and that flag ("" for none).
+    """Returns the words before the first flag that is not global, and that flag ("" if there is none).
 
-    cobra finds the command in these words alone: it takes what follows a flag that it does not know for its value.
+    cobra looks for the command in these words alone: it takes the word after an unknown flag for its value.
     """
     words: list[str] = []
     try:
@@ -103,7 +104,7 @@ def _find_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc
 
 
 def _entries(commands: Sequence[str]) -> list[oc_commands.Command]:
-    """Returns the operator's entries as kubectl names the commands."""
+    """Returns the operator's entries in kubectl's spelling."""
     return [oc_commands.canonical(tuple(command.split())) for command in commands]
 
 
@@ -133,7 +134,7 @@ def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) 
 
 
 def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> Iterator[_Flag]:
-    """Yields the flags of a cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value
+    """Yields the flags in a cluster of letters: `-Aw`, `-ojson`, `-o=json`, `-Ao json`; the first that needs a value
     takes the rest."""
     for at, letter in enumerate(argument[1:], start=2):
         spelling = f"-{letter}"
@@ -150,7 +151,7 @@ def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags
 
 
 def _next_value(spelling: str, waiting: Iterator[str]) -> str:
-    """Returns the next word. One that looks like a flag is refused, so that a flag can never pass for a value."""
+    """Returns the next word. A word that looks like a flag is refused, so that a flag can never pass for a value."""
     value = next(waiting, None)
     if value is None:
         raise _flag_denial(spelling, "a value must follow")
@@ -179,8 +180,8 @@ def _is_level(text: str) -> bool:
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
-    """Refuses the flags that are refused before `--` behind it too. To kubectl all words there are plain: this relies
-    on less."""
+    """Refuses after `--` the flags that are refused before it. kubectl takes all words there as plain; this check does
+    not rely on that."""
     if "--" not in arguments:
         return
     start = arguments.index("--") + 1
@@ -210,6 +211,6 @@ def _show(words: oc_commands.Command) -> str:
 
 
 def _quote(text: str) -> str:
-    """Returns a word for a message, cut to a length that a reader takes in."""
+    """Returns a word for a message, cut to a readable length."""
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return repr(shown)

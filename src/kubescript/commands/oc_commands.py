@@ -1,4 +1,4 @@
-"""The commands of `oc` and `kubectl` that this server knows, and their flags, as `oc_commands.toml` lists them."""
+"""The commands of `oc` and `kubectl` that this server supports, and their flags, from `oc_commands.toml`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Flags by their spelling, `-l` or `--selector`: the long name, and whether a value must follow."""
+    """Flags by their spelling, `-l` or `--selector`: the long name, and the names that require a value."""
 
     names: Mapping[str, str]
     need_value: frozenset[str]
@@ -37,25 +37,25 @@ class Flags:
 
 
 def longest(words: Command, commands: Iterable[Command]) -> int:
-    """Returns how many words the longest of the commands has that the words begin with; 0 if there is none."""
+    """Returns the number of words in the longest of the commands with which `words` begin; 0 if there is none."""
     lengths = [len(command) for command in commands if command and words[: len(command)] == command]
     return max(lengths, default=0)
 
 
 def canonical(words: Command) -> Command:
-    """Replaces another name of a command at the beginning of the words: `top po` is `top pod`."""
+    """Replaces an alias of a command at the beginning of the words: `top po` becomes `top pod`."""
     length = longest(words, _ALIASES)
     return _ALIASES[words[:length]] + words[length:] if length else words
 
 
 def flags_of(words: Command) -> Flags:
-    """Returns the flags that may follow the command with which the words begin, beside the global ones."""
+    """Returns the flags permitted for the command with which the words begin, including the global ones."""
     length = longest(words, _FLAGS)
     return GLOBAL_FLAGS | _HELP | _FLAGS[words[:length]] if length else GLOBAL_FLAGS
 
 
 def _parse_flags(text: str) -> Flags:
-    """Reads a list of flags such as `-w/watch -n/namespace=`; `=` says that a value must follow."""
+    """Reads a list of flags such as `-w/watch -n/namespace=`; `=` means that a value must follow."""
     names: dict[str, str] = {}
     need_value: set[str] = set()
     for word in _unfold(text):
@@ -84,7 +84,7 @@ def _commands(section: str) -> dict[Command, Flags]:
 
 
 def _instead(section: str, key: str) -> dict[str, str]:
-    """Returns what to do instead of each entry of the section's lists; the first one counts."""
+    """Returns the advice for each entry in the section's lists; the first one counts."""
     found: dict[str, str] = {}
     for row in _FILE[section]:
         entries = row[key] if isinstance(row[key], list) else _parse_flags(row[key]).names
@@ -97,13 +97,13 @@ _FILE: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("oc_comman
 _ALIASES: Final = {tuple(name.split()): tuple(command.split()) for name, command in _FILE["aliases"].items()}
 
 READS: Final = _commands("reads")
-"""What is allowed by default."""
+"""Commands that are allowed by default."""
 WRITES: Final = _commands("writes")
-"""What `allow_write` allows beside."""
+"""Commands that `allow_write` also allows."""
 _FLAGS: Final = READS | WRITES
 BLOCKED: Final = {tuple(words.split()): instead for words, instead in _instead("blocked", "commands").items()}
-"""What is refused by default, whatever `allow_write` says, with what to do instead."""
+"""Commands that are refused by default, even with `allow_write`, each with advice."""
 REFUSED_FLAGS: Final = _instead("refused", "flags")
-"""By spelling, with what to do instead; a command's own list of flags goes first."""
+"""Advice by the flag's spelling; a command's own list of flags takes precedence."""
 GLOBAL_FLAGS: Final = _parse_flags(_FILE["flags"]["global"])
 _HELP: Final = _parse_flags(_FILE["flags"]["help"])

@@ -1,4 +1,4 @@
-"""Runs command lines of `oc`, each in a process that reaches nothing but our broker."""
+"""Runs command lines of `oc`, each in a process that can reach only our broker."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ __all__ = ["Runner", "is_stand_in", "program"]
 
 _KUBECTL: Final = "kubectl"
 _CLUSTER: Final = "https://cluster"
-"""What stands for the proxy's address in answers."""
+"""The replacement for the proxy's address in answers."""
 _NOT_OC: Final = "oc is not installed here, so kubectl has answered"
 
 
 class Runner:
-    """Runs one command line after the other, each in a process of its own. Many threads use it at once."""
+    """A runner of command lines, each in a separate process. Used by many threads at once."""
 
     def __init__(
         self,
@@ -51,8 +51,8 @@ class Runner:
         self.later = later
 
     def run(self, job: types.Job) -> runs.Outcome:
-        """Runs the command line that is the job's script. Raises PolicyDenied for one that may not be run,
-        RequestError and AuthError for what cannot be read or used, and WorkerError and ConfigError when none can be."""
+        """Runs the command line in the job's script. Raises PolicyDenied for a line that may not run, RequestError and
+        AuthError for unreadable lines or unusable credentials, and WorkerError and ConfigError if none can run."""
         if not self._settings.urls and request_credentials.current().has_openshift:
             raise errors.AuthError(
                 "this server has credentials of its own: leave out OCP_TOKEN and OCP_URL", code="auth.access"
@@ -66,7 +66,7 @@ class Runner:
         return self._carry_out(job, order)
 
     def _carry_out(self, job: types.Job, order: orders.OpenShiftOrder) -> runs.Outcome:
-        """Runs a command line that was judged."""
+        """Runs a command line that has been checked."""
         began = time.monotonic()
         deadline = began + job.limits.timeout_ms / 1000
         with contextlib.ExitStack() as held:
@@ -89,20 +89,20 @@ class Runner:
             api_calls=asked.calls,
         )
         notes = [_NOT_OC] if is_stand_in(self._settings, Path(order.binary)) else []
-        if output.status != 0:  # where `oc` learns what there is, it keeps the cause to itself
+        if output.status != 0:  # during discovery, `oc` does not report the cause of a failure
             notes += _explain(asked.faults)
         return command_outcome.outcome(job, output, usage, tuple(notes))
 
 
 def _explain(faults: Mapping[str, str]) -> Iterator[str]:
-    """Yields why the cluster has not answered: codes, with their messages where these quote nothing."""
+    """Yields reasons why the cluster has not answered: codes, with their messages if these quote nothing."""
     for code, message in faults.items():
-        # Attack: a pod's name in the message; the command's own words, which are marked, have it too.
+        # Attack: the message contains a pod's name; the command's own output, which is marked, contains it too.
         yield f"{code}: {message}" if code in errors.PLAIN_CODES else code
 
 
 def program(settings: config.OpenShift) -> Path:
-    """Returns the program that runs. Raises ConfigError when there is none."""
+    """Returns the program to run. Raises ConfigError if there is none."""
     if settings.binary is not None:
         named = str(settings.binary.absolute())
         found = shutil.which(named)
@@ -118,12 +118,12 @@ def program(settings: config.OpenShift) -> Path:
 
 
 def is_stand_in(settings: config.OpenShift, binary: Path) -> bool:
-    """Says whether the program is a kubectl that runs for want of `oc`, and not one that a setting names."""
+    """Says whether the program is a kubectl used because `oc` is missing, and not one named in a setting."""
     return settings.binary is None and binary.name == _KUBECTL
 
 
 def _without_wait(arguments: list[str]) -> list[str]:
-    """Returns a deletion that does not wait: what is only planned never goes, and `oc` waits for it by default."""
+    """Returns a deletion that does not wait: a planned deletion never happens, and `oc` waits for it by default."""
     if any(argument.startswith("--wait") for argument in arguments):
         return arguments
     end = arguments.index("--") if "--" in arguments else len(arguments)

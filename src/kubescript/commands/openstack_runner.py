@@ -1,7 +1,6 @@
 """Runs command lines of `openstack`, each in a fork of a process that has loaded the client.
 
-The process holds the credentials of its call: it talks to the cloud itself. `launcher.openstack_process` says what it
-may do.
+The process holds its call's credentials and talks to the cloud itself. `launcher.openstack_process` confines it.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def check() -> None:
 
 
 class NoCluster:
-    """Answers no call: a command line of `openstack` makes none that is the broker's."""
+    """A handler that refuses all calls: command lines of `openstack` never call the broker."""
 
     names = ("openstack",)
     namespace = ""
@@ -56,12 +55,12 @@ class NoCluster:
     def handle(
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
-        """Refuses it."""
+        """Refuses the call."""
         return exchanges.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None
 
 
 class Runner:
-    """Runs one command line after the other. Many threads use it at once."""
+    """A runner of command lines. Used by many threads at once."""
 
     def __init__(self, settings: config.Settings, started: processes.Processes, later: Callable[..., None]) -> None:
         """`later` runs a function after an answer has been sent."""
@@ -70,8 +69,8 @@ class Runner:
         self.later = later
 
     def run(self, job: types.Job) -> runs.Outcome:
-        """Runs the command line that is the job's script. Raises RequestError for one that cannot be read, AuthError
-        for wrong credentials, and WorkerError and ConfigError when none can be run."""
+        """Runs the command line in the job's script. Raises RequestError for an unreadable line, AuthError for wrong
+        credentials, and WorkerError and ConfigError if none can run."""
         began = time.monotonic()
         job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
         arguments = line.split(job.script, "openstack")
@@ -87,14 +86,14 @@ class Runner:
         return command_outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
     def _ask_microversions(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
-        """Asks the cloud for its microversions. Returns None where it does not say: the command will say why."""
+        """Asks the cloud for its microversions. Returns None if it does not answer: the command will report why."""
         short = replace(job, deadline=time.monotonic() + microversions.PATIENCE_S)
         output = self._output(short, cloud, list(microversions.COMMAND), {})
         if output.status == 0:
             with contextlib.suppress(ValueError):
                 return microversions.parse(output.stdout)
         log.warning("the cloud's microversions are not known", extra={"event": "openstack.microversions"})
-        # A cloud that is silent is not asked again at once; a caller's refused credentials say nothing of the cloud.
+        # A silent cloud is not asked again at once; a caller's refused credentials say nothing about the cloud.
         return {} if output.is_over else None
 
     def _output(

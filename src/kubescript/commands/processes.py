@@ -1,4 +1,4 @@
-"""The processes of command lines that one server has: a warm fork server for each program, and places for both."""
+"""The processes for one server's command lines: a warm fork server per program, and shared places."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kubescript_sandbox.host import spawner
 __all__ = ["Processes"]
 
 _CPU_MARGIN_S: Final = 5
-"""Processor seconds beyond the deadline; the kernel's limit is only there should the host fail."""
+"""Processor seconds beyond the deadline; the kernel's limit matters only if the host fails."""
 
 
 class Processes:
-    """Starts processes for all callers. Many threads use it at once."""
+    """A starter of processes for all callers. Used by many threads at once."""
 
     def __init__(self, settings: config.Settings) -> None:
         self.places = concurrency.Places(
@@ -29,14 +29,14 @@ class Processes:
             what="command lines",
             setting="processes_pool_size",
         )
-        """How many processes there may be at the same time, of both programs."""
+        """The limit on simultaneous processes of both programs."""
         self.microversions = microversions.Known()
         self.strict = settings.strict
         self._lock = threading.Lock()
         self._spawners: dict[config.Route, spawner.Spawner] = {}
 
     def warm_up(self, toolsets: Sequence[str]) -> None:
-        """Begins to load what the toolsets need, and does not wait for it: openstackclient takes a second or two."""
+        """Starts to load the programs of the toolsets without waiting: openstackclient takes a second or two."""
         for program in config.ROUTES:
             if program in toolsets:
                 self._spawner(program).warm_up()
@@ -55,7 +55,7 @@ class Processes:
             one.close()
 
     def _spawner(self, program: config.Route) -> spawner.Spawner:
-        """Returns the fork server of a program, made at the first use."""
+        """Returns the fork server of a program, created at the first use."""
         with self._lock:
             if program not in self._spawners:
                 command = (sys.executable, "-I", "-m", "kubescript.launcher.start", program)

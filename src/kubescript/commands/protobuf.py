@@ -1,7 +1,7 @@
-"""Reads the bodies that `kubectl` writes as protobuf: questions about the caller's own rights.
+"""Reads the bodies that `kubectl` writes as protobuf: reviews of the caller's own rights.
 
-Since 1.35 its typed clients prefer protobuf. `create` uses them too: that is refused, and the answer says so. The other
-commands that are allowed write JSON, or nothing.
+Since 1.35 its typed clients prefer protobuf. `create` uses them too, but is refused with an explanation. The other
+allowed commands send JSON, or nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ __all__ = ["CONTENT_TYPE", "UnknownMessageError", "to_json"]
 CONTENT_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"
 _LENGTH_DELIMITED: Final = 2
-"""How protobuf marks texts and messages."""
+"""Protobuf's wire type of texts and messages."""
 _MAX_SHIFT: Final = 28
-"""Of a length: it has at most five bytes."""
+"""The largest shift in a length, which has at most five bytes."""
 
-# Field numbers are those of generated.proto in k8s.io/api/authorization/v1 and authentication/v1. A text stands for a
-# string, and a pair for a message.
+# Field numbers are those of generated.proto in k8s.io/api/authorization/v1 and authentication/v1. A text denotes a
+# string, and a pair a message.
 _Shape = Mapping[int, "str | tuple[str, _Shape]"]
 _RESOURCE: Final[_Shape] = {
     1: "namespace", 2: "verb", 3: "group", 4: "version", 5: "resource", 6: "subresource", 7: "name",
@@ -33,11 +33,11 @@ _KINDS: Final[Mapping[str, _Shape]] = {
     "SelfSubjectReview": {1: _METADATA, 2: ("status", {})},
 }
 _ENVELOPE: Final = 1, 2
-"""The numbers of type and object in runtime.Unknown."""
+"""The numbers of the type and the object in runtime.Unknown."""
 
 
 class UnknownMessageError(ValueError):
-    """The body is none of the three, or not what it seems to be."""
+    """An error for a body that is not one of the three reviews, or is malformed."""
 
 
 def to_json(body: bytes) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def to_json(body: bytes) -> dict[str, Any]:
 
 
 def _object(data: memoryview, shape: _Shape) -> dict[str, Any]:
-    """Returns a message. An empty one may have fields that are not known, which say nothing in a question."""
+    """Returns a message. With an empty shape, unknown fields are ignored, which mean nothing in a review."""
     found: dict[str, Any] = {}
     for number, value in _fields(data):
         field = shape.get(number)
@@ -76,7 +76,7 @@ def _text(value: memoryview) -> str:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yields the fields of a message that have a length: texts and messages. Others have no part in a question."""
+    """Yields the fields of a message that have a length: texts and messages. Other fields do not matter in a review."""
     at = 0
     while at < len(data):
         key, at = _number(data, at)
@@ -93,7 +93,7 @@ def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def _number(data: memoryview, at: int) -> tuple[int, int]:
-    """Returns a varint, and where it ends."""
+    """Returns a varint, and the position after it."""
     value = 0
     for shift in range(0, _MAX_SHIFT + 1, 7):
         if at >= len(data):

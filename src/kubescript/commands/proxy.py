@@ -1,6 +1,6 @@
 """The only way out of the process of `oc`: each of its HTTP requests becomes a call of the broker, under its policy.
 
-What sends the requests is a program that a caller's arguments steer, so it is treated as hostile.
+A caller's arguments steer the program that sends the requests, so it is treated as hostile.
 """
 
 from __future__ import annotations
@@ -28,52 +28,52 @@ log = logging.getLogger(__name__)
 
 _MAX_CONNECTIONS: Final = 32
 _SPARE: Final = 16
-"""How many requests beyond the limit get an answer that says so. Attack: a request costs the host more than its
-sender."""
+"""Requests beyond the limit that still get an answer that says so. Attack: a program keeps sending requests, each of
+which costs the host more than its sender."""
 _READING_S: Final = 2.0
-"""Seconds of the host's processor that it may take to read the requests of a command: a thousand of `oc` take 0.03."""
+"""Seconds of the host's processor time for reading a command's requests: a thousand requests of `oc` take 0.03."""
 _END_S: Final = 2.0
-"""Seconds that the threads of a command may take to end, all together."""
+"""Seconds that all threads of a command together may take to end."""
 _PAUSE_S: Final = 0.05
 _GRACE_S: Final = 5.0
-"""Seconds that answers outlive the command's deadline: a watch or a log that breaks off is at its end for `oc`, which
+"""Seconds that answers outlive the command's deadline: `oc` takes a watch or a log that breaks off for complete, and
 would succeed before it is killed."""
 
 
 class Proxy:
-    """Answers the requests of one process. Each connection has a thread."""
+    """A server for the requests of one process. Each connection has a thread."""
 
     def __init__(
         self, way_out: confined_process.WayOut, job: types.Job, deadline: float, *, may_write: bool = False
     ) -> None:
-        """`job` says what answers calls, and with which limits; `deadline` is the command's end (time.monotonic).
-        Without `may_write` no write comes to the broker, whatever the cluster's own mode is."""
+        """`job` handles calls, and holds their limits; `deadline` is the command's end (time.monotonic). Without
+        `may_write` no write reaches the broker, whatever the cluster's own mode."""
         self._may_write = may_write
         self._listener = way_out.listener
         self._secret = way_out.secret
         self._job = job
         self._deadline = deadline
         self._context = contextvars.copy_context()
-        """With the token of the request that is being answered."""
+        """Contains the token of the request that is being answered."""
         self.large_body = threading.Lock()
-        """Held by the one connection that has a large body, until there is an answer."""
+        """Held by the one connection with a large body, until it is answered."""
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._threads: set[threading.Thread] = set()
         self._responses: list[types.Response] = []
-        """Those that are being read."""
+        """Responses that are being read."""
         self._has_ended = False
         self._read_s = 0.0
         self._running = 0
         self._connections = 0
         self.calls = 0
-        """Requests, whatever became of them."""
+        """Requests, including refused ones."""
         self.faults: dict[str, str] = {}
-        """Why there was no answer of the cluster: a message for each code that is not about the request."""
+        """Errors that are not about the request: a message for each code."""
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Answers requests until the block ends, and gives up those without an answer then."""
+        """Answers requests until the block ends, and then gives up those still unanswered."""
         accepting = threading.Thread(target=self._accept, name="kubescript-proxy", daemon=True)
         accepting.start()
         try:
@@ -86,7 +86,7 @@ class Proxy:
                     thread.join(max(0.0, gives_up - time.monotonic()))
 
     def _shut(self) -> None:
-        """Takes no further connections and requests."""
+        """Takes no more connections or requests."""
         with self._lock:
             self._has_ended = True
             sockets = list(self._open)
@@ -95,11 +95,11 @@ class Proxy:
                 sock.shutdown(socket.SHUT_RDWR)
 
     def _end(self) -> None:
-        """Ends all answers. A call that still runs is cancelled."""
+        """Ends all answers, and cancels calls that are still running."""
         self._shut()
         with self._lock:
             responses, is_waiting = list(self._responses), self._running
-        for response in responses:  # of a watch, which would go on until the deadline
+        for response in responses:  # a watch would go on until the deadline
             response.close()
         if is_waiting:
             self._job.cancellation.cancel()
@@ -109,7 +109,7 @@ class Proxy:
         while True:
             try:
                 sock, _ = self._listener.accept()
-            except OSError:  # `_end` has shut it down, or no descriptor is free for a while
+            except OSError:  # `_end` has shut it down, or no descriptor is free at the moment
                 if self._has_ended:
                     return
                 time.sleep(_PAUSE_S)
@@ -117,7 +117,7 @@ class Proxy:
             self._begin(sock)
 
     def _begin(self, sock: socket.socket) -> None:
-        """Begins to serve a connection, unless there are too many."""
+        """Starts to serve a connection, unless there are too many."""
         self._connections += 1
         if self._connections > self._job.limits.api_calls + _SPARE:
             self._give_up(f"{self._job.limits.api_calls} connections")
@@ -138,11 +138,11 @@ class Proxy:
             sock.close()
 
     def _serve(self, sock: socket.socket) -> None:
-        """Answers the requests of one connection; logs what no request may cause."""
+        """Answers the requests of one connection; logs exceptions that no request should cause."""
         try:
             with sock:
                 http_connection.Connection(sock, self).serve()
-        except (OSError, h11.ProtocolError):  # it has gone, or speaks no HTTP
+        except (OSError, h11.ProtocolError):  # the peer is gone, or does not speak HTTP
             pass
         except Exception:
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
@@ -171,7 +171,8 @@ class Proxy:
 
     @property
     def seconds_left(self) -> float:
-        """Seconds until answers are given up: `_end` does so sooner, once the command is killed at its deadline."""
+        """Seconds until answers are given up; `_end` gives them up sooner, once the command is killed at its
+        deadline."""
         return max(0.001, self._deadline + _GRACE_S - time.monotonic())
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> http_connection.Answer:
@@ -189,7 +190,7 @@ class Proxy:
             call = http_connection.call(method, target, headers, body, self._secret)
         except errors.RequestError as error:
             return http_connection.failure(error.code, error.message, closes=True)
-        except Exception:  # without an answer `oc` would ask again and again
+        except Exception:  # without an answer `oc` would retry again and again
             log.exception("a request of a command failed", extra={"event": "proxy.bug"})
             return http_connection.failure("internal", "kubescript failed; see its log")
         if not self._may_write and not http_connection.is_read(call):
@@ -203,7 +204,7 @@ class Proxy:
         return http_connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
 
     def charge(self, seconds: float) -> None:
-        """Counts processor time that it took to read requests. Raises OSError when it was too long."""
+        """Counts processor time spent on reading requests. Raises OSError when the total exceeds the limit."""
         with self._lock:
             self._read_s += seconds
             is_beyond = self._read_s > _READING_S
@@ -212,14 +213,14 @@ class Proxy:
             raise ConnectionAbortedError
 
     def _give_up(self, limit: str) -> None:
-        """Leaves the command without a way out, since it has not stopped at its limit."""
+        """Cuts the command off from the cluster, because it did not stop at its limit."""
         self.faults["limit.calls"] = f"the command went on at its limit of {limit}"
         self._shut()
 
     def _ask(self, call: exchanges.Call) -> tuple[exchanges.Reply, types.Response | None]:
         """Passes a call to the broker, unless the command has ended."""
         with self._lock:
-            # Attack: a write that is sent after its deadline, or after a cancellation
+            # Attack: a command sends a write after its deadline, or after a cancellation.
             if self._has_ended or time.monotonic() >= self._deadline:
                 return exchanges.Reply(0, fault=protocol.ScriptFault("cancelled", "the command has ended")), None
             self._running += 1

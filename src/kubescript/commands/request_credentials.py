@@ -1,7 +1,7 @@
-"""The credentials that a request brings in its headers, for the command lines that answer it.
+"""The credentials in a request's headers, for the command lines that answer it.
 
-`server` says which headers the request being answered has; code that needs credentials asks for them here. Each request
-of a session has its own: never those of the request that began the session, and never another caller's.
+`server` sets the headers of the request being answered; code that needs credentials gets them here. Each request of a
+session has its own credentials: never those of the request that began the session, and never another caller's.
 """
 
 from __future__ import annotations
@@ -18,41 +18,43 @@ from kubescript import config, errors
 __all__ = ["Credentials", "check_url", "current", "using"]
 
 _MAX_TOKEN: Final = 16_384
-"""Characters; Keystone's have 200 to 300, and the longest that an identity provider signs have 6,000."""
+"""Characters; Keystone's tokens have 200 to 300, and the longest that identity providers sign have 6,000."""
 _MAX_TEXT: Final = 2_048
 _TOKEN: Final = re.compile(r"[!-~]+")
 _TEXT: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
-"""Printable ASCII. Attack: an end of line, which would begin a header of its own, and NUL, at which C ends a text."""
+"""Printable ASCII. Attack: a value contains a line end, which would begin another header, or NUL, which ends a text in
+C."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What one request brings; a text is empty where it has no such header. Its `repr` shows nothing."""
+    """The credentials in one request; a text is empty where its header is missing. The `repr` shows no values."""
 
     os_token: str = field(default="", repr=False)
     os_url: str = field(default="", repr=False)
-    """As it was sent: `config.normal_url` makes it comparable."""
+    """As sent; `config.normal_url` normalizes it for comparison."""
     os_project_id: str = field(default="", repr=False)
     os_project_name: str = field(default="", repr=False)
     os_project_domain_name: str = field(default="", repr=False)
     ocp_token: str = field(default="", repr=False)
     ocp_url: str = field(default="", repr=False)
-    """As it was sent."""
+    """As sent."""
 
     @property
     def has_openstack(self) -> bool:
-        """Whether the request says anything of OpenStack."""
+        """Whether the request has any OpenStack headers."""
         return any((self.os_token, self.os_url, self.os_project_id, self.os_project_name, self.os_project_domain_name))
 
     @property
     def has_openshift(self) -> bool:
-        """Whether the request says anything of OpenShift."""
+        """Whether the request has any OpenShift headers."""
         return bool(self.ocp_token or self.ocp_url)
 
 
 def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: str) -> str:
-    """Returns the URL that a request brings with its token, as the settings write it. Raises AuthError where one of the
-    two is missing, and for a URL that is not allowed; `prefix` is that of their headers, and `what` is there."""
+    """Returns the URL that comes with a request's token, in the form of the settings. Raises AuthError if one of the
+    two is missing, or the URL is not allowed; `prefix` is that of their headers, and `what` names such URLs in the
+    message."""
     if not token or not url:
         raise errors.AuthError(f"the headers {prefix}_TOKEN and {prefix}_URL are missing: each request needs both")
     with contextlib.suppress(ValueError):
@@ -64,16 +66,15 @@ def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: 
 
 _Headers = Iterable[tuple[bytes, bytes]]
 _FIELDS: Final = {name.replace("_", "-"): name for name in Credentials.__slots__}
-"""Names of headers with hyphens. Those with underscores mean the same; proxies drop them unless they are told
-not to."""
+"""Names of headers with hyphens. Those with underscores mean the same; proxies drop them unless configured not to."""
 
 _headers: contextvars.ContextVar[_Headers] = contextvars.ContextVar("headers", default=())
-"""Those of the request that is being answered; none over stdio."""
+"""The headers of the request that is being answered; none over stdio."""
 
 
 @contextlib.contextmanager
 def using(headers: _Headers) -> Iterator[None]:
-    """Makes these the headers of the request, within the block and in threads that get this context."""
+    """Sets the headers of the current request, within the block and in threads with this context."""
     before = _headers.set(headers)
     try:
         yield
@@ -82,14 +83,14 @@ def using(headers: _Headers) -> Iterator[None]:
 
 
 def current() -> Credentials:
-    """Returns what the request that is being answered brings; nothing over stdio. Raises RequestError, which quotes no
-    value, for a header that is there twice or cannot be used."""
+    """Returns the credentials in the current request; none over stdio. Raises RequestError, without quoting a value,
+    for a header that occurs twice or is invalid."""
     found: dict[str, str] = {}
     for name, value in _headers.get():
         key = _FIELDS.get(name.decode("latin-1").lower().replace("_", "-"))
         if key is None:
             continue
-        # Attack: a proxy checks one of two headers, and the other counts.
+        # Attack: a client sends a header twice; a proxy checks one, and the other counts.
         if key in found:
             raise _unusable(key, "it is there twice; OS_TOKEN and OS-TOKEN are the same header")
         found[key] = _check_value(key, value.decode("latin-1"))

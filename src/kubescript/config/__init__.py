@@ -1,4 +1,4 @@
-"""All settings. They are read once from flags, environment and file, in this order of precedence, and frozen."""
+"""All settings, which are read once from flags, environment and file, in this order of precedence, and frozen."""
 
 from kubescript.config.callers import LOOPBACK, Access, Auth, Http, Impersonation, Introspection, Tls
 from kubescript.config.commands import ROUTES, OpenShift, OpenStack, Route, normal_url

@@ -1,4 +1,4 @@
-"""How scripts run, what is masked before they read it, and how their answers are written."""
+"""The limits and confinement of scripts, the masking before they read, and the form of their answers."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Limits(section.Section):
     """The limits of one script."""
 
     default_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 30_000
-    """Milliseconds of wall-clock time when the call names no `timeout`."""
+    """Milliseconds of wall-clock time when the call does not give a `timeout`."""
     max_timeout_ms: Annotated[int, Field(ge=100, le=300_000)] = 300_000
-    """Largest `timeout` that a call may name, in milliseconds."""
+    """The largest `timeout` that a call may give, in milliseconds."""
     memory_mib: Annotated[int, Field(ge=16, le=65_536)] = 512
-    """MiB of memory beyond what the warm worker itself uses."""
+    """MiB of memory beyond the warm worker's own."""
     depth: Annotated[int, Field(ge=16, le=1_024)] = 1_024
     """Levels of nested calls. The C stack of the interpreter sets the upper bound."""
     output_kib: Annotated[int, Field(ge=1, le=4_096)] = 64
-    """KiB of the whole answer. 64 KiB are about 16,000 tokens."""
+    """KiB of the whole answer; 64 KiB are about 16,000 tokens."""
     output_lines: Annotated[int, Field(ge=1, le=100_000)] = 500
     """Lines of one text in the answer: of the prints, of a text result, or of a text within a result."""
     api_calls: Annotated[int, Field(ge=1)] = 1_000
@@ -33,12 +33,12 @@ class Limits(section.Section):
     """MiB of all API answers that one script may read."""
     patience_ms: Annotated[int, Field(ge=100, le=300_000)] = 10_000
     """Milliseconds to wait for the beginning of an answer when the server has several contexts: a dead cluster must
-    leave time for the others. With one context, a call may take all the time that the script has left."""
+    leave time for the others. With one context, a call may use all the script's remaining time."""
 
     def for_script(self, timeout_ms: int | None, waits_ms: int = 0) -> runs.Limits:
-        """Returns the limits of one script that asked for `timeout_ms`, and may wait for `waits_ms` besides."""
+        """Returns the limits of one script with the timeout `timeout_ms`, extended by `waits_ms`."""
         return runs.Limits(
-            # JSON knows no integers: a client may write 30000.0, which a worker would not read.
+            # JSON has no integer type: a client may write 30000.0, which a worker would not read.
             timeout_ms=min(int(timeout_ms or self.default_timeout_ms), self.max_timeout_ms) + waits_ms,
             memory_bytes=self.memory_mib * section.MIB,
             depth=self.depth,
@@ -50,12 +50,13 @@ class Limits(section.Section):
 
 
 class Sandbox(section.Section):
-    """How scripts are confined, and how many run at the same time."""
+    """The confinement of scripts, and how many run at the same time."""
 
     strict: bool | None = None
-    """Refuse to start unless every kernel layer is active. Unset: true for the http transport, a warning for stdio."""
+    """Whether to refuse to start unless every kernel layer is active. Unset: true for the http transport, a warning for
+    stdio."""
     spare_workers: Annotated[int, Field(ge=0, le=32)] = 1
-    """Processes kept forked and locked down ahead of time; each serves one script."""
+    """Processes that are forked and locked down in advance; each serves one script."""
     max_scripts: Annotated[int, Field(ge=1, le=256)] = 8
     """Scripts that run at the same time."""
     max_queue: Annotated[int, Field(ge=0, le=10_000)] = 64
@@ -63,42 +64,43 @@ class Sandbox(section.Section):
 
 
 class RedactionRule(section.Section):
-    """A kind of token that is recognized by its form."""
+    """A kind of token that is recognized by its format."""
 
     id: Annotated[str, Field(pattern=r"[a-z0-9][a-z0-9-]{0,58}")]
-    """The rule's name; it stands in the placeholder."""
+    """The rule's name; it appears in the placeholder."""
     regex: Annotated[str, Field(min_length=3)]
-    """Matches the text to mask; with a group, only the group is masked."""
+    """The pattern of the text to mask; if it has a group, only the group is masked."""
     probe: str | None = None
     """A simpler pattern for the first scan, which must match wherever `regex` does; default: `regex` itself."""
     example: str = ""
-    """A text with such a token, on which `probe` and `regex` are tried at the start; a `probe` needs one."""
+    """A text with such a token, on which `probe` and `regex` are tested at the start; a `probe` requires one."""
     entropy: Annotated[float, Field(ge=0, le=8)] = 0.0
-    """Entropy in bits per byte below which a match is taken for an example and not masked."""
+    """Bits per byte of entropy below which a match counts as an example and is not masked."""
 
 
 class Redaction(section.Section):
-    """What is masked before scripts read it."""
+    """The masking of secrets before scripts read them."""
 
     enabled: bool = True
     """False shows scripts, and so the model, every secret that is not in a denied Secret object. The server logs a
-    warning of that when it starts."""
+    warning about it when it starts."""
     disable: tuple[str, ...] = ()
     """Ids of rules that are not applied."""
     rules: tuple[RedactionRule, ...] = ()
     """Rules in addition to the built-in ones."""
     allow: tuple[str, ...] = ()
-    """Regular expressions. A value in which one matches is not masked. Values of Secrets are masked all the same."""
+    """Regular expressions. A value that contains a match is not masked. Values of Secrets are masked all the same."""
     allow_names: tuple[str, ...] = ()
-    """Names of variables, fields and flags whose values are not judged by the name."""
+    """Names of variables, fields and flags that do not make their values count as secrets."""
 
 
 class Output(section.Section):
-    """How answers are written."""
+    """The form of answers."""
 
     mark_untrusted: bool = True
-    """Put marks around answers with text from the cluster, so that a model takes it for data."""
+    """Whether to mark answers with text from the cluster, so that a model takes that text for data."""
     structured: bool = False
-    """Return results as `structuredContent` too, with an output schema. The result then costs its tokens twice."""
+    """Whether to return results as `structuredContent` too, with an output schema. The result then costs its tokens
+    twice."""
     heartbeat_s: Annotated[float, Field(ge=0.1, le=300)] = 10
-    """A client that asked for progress gets a notification whenever it has heard nothing of its call for so long."""
+    """Seconds of silence about a call after which a client that asked for progress gets a notification."""

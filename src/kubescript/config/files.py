@@ -1,4 +1,4 @@
-"""Reads the files of settings: one in TOML or YAML, and a folder of TOML files that complete it."""
+"""Reads the files of settings: one in TOML or YAML, and a folder of TOML files that add to it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
 
 
 def with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Returns the settings with those of each TOML file of the folder, in the order of their names."""
+    """Returns the settings merged with those in each TOML file of the folder, in order of name."""
     try:
         files = sorted(folder.iterdir())
     except OSError as error:
@@ -39,14 +39,14 @@ def with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _merge(data: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """Returns the settings of both; of two values the later one, of two tables or lists of tables both."""
+    """Returns the merged settings: later values replace earlier ones, but tables and lists of tables are combined."""
     merged = dict(data)
     for key, value in later.items():
         before = merged.get(key)
         if isinstance(before, dict) and isinstance(value, dict):
             merged[key] = _merge(before, value)
         elif _has_tables(before) and isinstance(value, list):
-            # A later file with a [[denied_resources]] or [[redaction.rules]] must not take back those of another one.
+            # A later file with [[denied_resources]] or [[redaction.rules]] must not undo those of an earlier one.
             merged[key] = before + value
         else:
             merged[key] = value
@@ -60,7 +60,7 @@ def _has_tables(value: object) -> TypeGuard[list[Any]]:
 
 
 def _parse(path: Path, text: str, *, is_yaml: bool) -> object:
-    """Returns the file's data. Raises ConfigError, which names the line when the parser does."""
+    """Returns the file's data. Raises ConfigError, which gives the line if the parser does."""
     try:
         if is_yaml:
             import yaml
@@ -70,7 +70,7 @@ def _parse(path: Path, text: str, *, is_yaml: bool) -> object:
     except ValueError as error:
         raise errors.ConfigError(f"{path}: {error}") from None
     except Exception as error:
-        # The error is recognized by its module's name, because yaml is not imported for a TOML file.
+        # The error is recognized by the name of its module, because yaml is not imported for a TOML file.
         if not type(error).__module__.startswith("yaml"):
             raise
         mark = getattr(error, "problem_mark", None)

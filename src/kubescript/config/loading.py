@@ -1,7 +1,7 @@
-"""Reads the settings from flags, environment and file, in this order of precedence. The command line calls it once.
+"""Reads the settings from flags, environment and file, in this order of precedence.
 
 A variable is `KUBESCRIPT_` and the setting's name, with `__` before a nested name (`KUBESCRIPT_LIMITS__API_CALLS=50`).
-The file is TOML, or YAML by its ending. An unknown key is an error that names the nearest known one: a misspelt
+The file is TOML, or YAML if its name ends so. An unknown key is an error that names the nearest known one: a misspelt
 `denied_resources` must not pass for "nothing denied".
 """
 
@@ -29,15 +29,15 @@ __all__ = ["load"]
 log = logging.getLogger(__name__)
 
 CONFIG_VARIABLE: Final = "KUBESCRIPT_CONFIG"
-"""The variable that names the file; it is no setting itself."""
+"""The variable that names the file; it is not a setting itself."""
 _HTTP_ONLY: Final = ("port", "host")
-"""Settings that mean nothing to another transport: each implies http."""
+"""Settings that only apply to http; each implies it."""
 _MAX_NAME: Final = 253
-"""Characters of a context's name."""
+"""Maximum characters of a context's name."""
 
 
 def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = None) -> Settings:
-    """Reads all settings. `flags` are those given on the command line; the TOML files of `folder` complete `file`.
+    """Reads all settings. `flags` are those given on the command line; the TOML files in `folder` are added to `file`.
 
     Raises ConfigError, which names the key and says what to do.
     """
@@ -60,7 +60,7 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
 
 
 def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
-    """Returns the file that counts, and its settings as ours. Raises ConfigError."""
+    """Returns the file in force, and its contents in our format. Raises ConfigError."""
     named = os.environ.get(CONFIG_VARIABLE)
     theirs = os.environ.get(rhos.VARIABLE)
     if file is None and named and theirs:
@@ -75,7 +75,7 @@ def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | N
 
 
 def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
-    """Returns the file of rhos-mcps that counts where no other is named. Raises ConfigError."""
+    """Returns the rhos-mcps file in force where no other is named. Raises ConfigError."""
     if named:
         path = with_home(Path(named))
         return path, rhos.translate(files.read_file(path, is_yaml=True), path)
@@ -83,7 +83,7 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
         return None, {}
     try:
         data = files.read_file(rhos.FILE)
-    except errors.ConfigError:  # it belongs to something else
+    except errors.ConfigError:  # it belongs to another program
         return None, {}
     if not rhos.is_beside(data):
         return None, {}
@@ -92,8 +92,8 @@ def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path |
 
 
 def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
-    """Says whether flags and variables ask for what rhos-mcps serves, over http as it does."""
-    # Attack: a repository with a config.yaml, in whose folder a client starts this server. Clients use stdio.
+    """Says whether flags and variables ask for the toolsets of rhos-mcps, over http as it serves them."""
+    # Attack: a repository contains a config.yaml, and a client starts this server in its folder. Clients use stdio.
     is_http = flags.get("transport", _variable("transport")) == "http"
     if "transport" not in flags:
         is_http = is_http or any(map(_variable, _HTTP_ONLY))
@@ -104,7 +104,7 @@ def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
 
 
 def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
-    """Adds the transport that `--port` and `--host` mean. Raises ConfigError when --transport is another one."""
+    """Adds the transport that `--port` and `--host` imply. Raises ConfigError when --transport names another."""
     named = next((name for name in _HTTP_ONLY if name in flags), None)
     if named is None:
         return flags
@@ -114,7 +114,7 @@ def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _with_transport(settings: Settings) -> Settings:
-    """Returns the settings with the http transport when its port or address is set and no transport is."""
+    """Returns the settings with the http transport when a port or address is set but no transport."""
     given = settings.model_fields_set
     if "transport" in given or given.isdisjoint(_HTTP_ONLY):
         return settings
@@ -122,11 +122,11 @@ def _with_transport(settings: Settings) -> Settings:
 
 
 def _with_chosen_contexts(flags: Mapping[str, Any], file: dict[str, Any]) -> tuple[Mapping[str, Any], dict[str, Any]]:
-    """Combines `contexts` of a flag or variable, which chooses the clusters, with the file's tables of their settings.
+    """Combines the `contexts` flag or variable, which chooses the clusters, with the file's tables of their settings.
 
     Raises ConfigError for a name without a table when the file has tables.
     """
-    # A misspelt name must not pass for a cluster "without rules of its own".
+    # A misspelt name must not pass for a cluster without its own rules.
     named = flags.get("contexts", _variable("contexts") or None)
     if named is None:
         return flags, file
@@ -178,9 +178,9 @@ def _check_context(name: str, context: Context) -> None:
 
 
 def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
-    """Lowers every context, and the command lines, to what flags and variables permit at most."""
-    # `--read-only`, `--writes` and their variables take precedence over the file, so no table of the file permits
-    # writes that they forbid. The reverse does not hold: they permit no writes that a table forbids.
+    """Caps every context, and the command lines, at the mode that flags and variables permit."""
+    # `--read-only`, `--writes` and their variables take precedence over the file, so no table in the file can permit
+    # writes that they forbid. The reverse does not hold: they do not permit writes that a table forbids.
     if _is_stated("read_only", flags) and settings.read_only:
         most: Mode = "off"
     elif _is_stated("writes", flags) and settings.writes is not None:
@@ -196,7 +196,7 @@ def _is_stated(name: str, flags: Mapping[str, object]) -> bool:
 
 
 def _variable(name: str) -> str | None:
-    """Returns the value of a setting's environment variable; upper and lower case of its name do not matter."""
+    """Returns the value of a setting's environment variable; its name may be in upper or lower case."""
     wanted = PREFIX + name.upper()
     for variable, value in os.environ.items():
         if variable.upper() == wanted:
@@ -205,8 +205,8 @@ def _variable(name: str) -> str | None:
 
 
 def _layer(file: dict[str, Any]) -> Callable[..., Settings]:
-    """Returns a class of settings that reads flags, then the environment, then the file's data. It reads no .env file
-    and no secrets directory."""
+    """Returns a class of settings that reads flags, then the environment, then the file's data..env files and secrets
+    directories are not read."""
 
     class Layered(Settings):
         @classmethod
@@ -241,13 +241,13 @@ def _check_environment() -> None:
 
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
-    """Says what to change in the file at `path`, the flags or the environment."""
+    """Describes what to change in the file at `path`, the flags or the environment."""
     found = error.errors(include_url=False, include_input=False)
     return "; ".join(_explain_error(one, path) for one in found)
 
 
 def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
-    """Describes one mistake: its key, its file, and for an unknown key the nearest known one."""
+    """Describes one mistake: its key, its file, and the nearest known key if it is unknown."""
     location = tuple(one["loc"])
     name = ".".join(str(part) for part in location)
     if one["type"] != "extra_forbidden":
@@ -259,7 +259,7 @@ def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
 
 
 def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
-    """Returns the section that a key's path leads to. Names of contexts and positions in a list lead to no section."""
+    """Returns the section that a key's path leads to, ignoring names of contexts and positions in lists."""
     section: type[pydantic.BaseModel] = Settings
     for part in location[:-1]:
         field = section.model_fields.get(str(part))
@@ -269,7 +269,7 @@ def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
 
 
 def _model(annotation: object) -> type[pydantic.BaseModel] | None:
-    """Returns the section in an annotation such as `tuple[RedactionRule, ...]`; None when there is none."""
+    """Returns the section in an annotation such as `tuple[RedactionRule,...]`; None if it contains no section."""
     if isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel):
         return annotation
     for argument in get_args(annotation):

@@ -1,8 +1,8 @@
-"""The configuration file of rhos-mcps, the server whose tools the toolsets `openstack` and `openshift` take over, as
-settings of ours.
+"""Converts the configuration file of rhos-mcps, whose tools are in the toolsets `openstack` and `openshift`, to our
+settings.
 
-It means the http transport and both toolsets, unless flags and variables say otherwise. What means the same is taken;
-what would loosen a check that is always made here is left out, and the log says so.
+Such a file implies the http transport and both toolsets, unless flags and variables say otherwise. Equivalent settings
+are converted; settings that would loosen a check that is always made here are ignored with a warning in the log.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ log = logging.getLogger(__name__)
 VARIABLE: Final = "RHOS_MCPS_CONFIG"
 """The variable that names the file."""
 FILE: Final = Path("config.yaml")
-"""The file where the variable names none."""
+"""The file if the variable is not set."""
 _TOKEN_VARIABLE: Final = "MCP_SECURITY_TOKEN"  # noqa: S105  a name
 _SECURITY: Final = "mcp_transport_security"
 _OWN: Final = frozenset({"ip", "debug", "workers", "unicorn_log_format", _SECURITY})
-"""Keys that no setting of ours has."""
+"""Keys that do not exist in our settings."""
 _KEYS: Final = frozenset({*_OWN, *ROUTES, "port", "processes_pool_size", "log_format"})
 _SECURITY_KEYS: Final = frozenset({"token", "enable_dns_rebinding_protection", "allowed_hosts", "allowed_origins"})
 _SHORTEST: Final = 16
-"""Characters of a token, as of one in a file of tokens."""
+"""Minimum characters of a token, as in a file of tokens."""
 
 
 def is_theirs(data: Mapping[str, Any]) -> bool:
-    """Says whether settings are in this format: they have a key that is none of ours."""
+    """Says whether settings are in this format: they have a key that we do not."""
     tables = (_raw(data, name) or {} for name in ROUTES)
     return not _OWN.isdisjoint(data) or any("enabled" in table for table in tables)
 
 
 def is_beside(data: Mapping[str, Any]) -> bool:
-    """Says whether a file that no flag or variable names is in this format too: it may belong to anything."""
+    """Says whether a file that no flag or variable names is in this format; it might belong to another program."""
     return is_theirs(data) and not data.keys().isdisjoint((*ROUTES, _SECURITY))
 
 
 def translate(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Returns the settings as ours. Raises ConfigError."""
+    """Returns the settings in our format. Raises ConfigError."""
     _check_keys(data, _KEYS, "", path)
     tables = {name: _table(data, name) for name in ROUTES}
     ours: dict[str, Any] = {"transport": "http", "toolsets": [], "kubeconfig_later": True}
@@ -66,7 +66,7 @@ def translate(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
 
 
 def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Returns the settings of tokens, and of the hosts and origins that requests may name."""
+    """Returns the settings for tokens, and for the hosts and origins that requests may name."""
     _check_keys(security, _SECURITY_KEYS, f"{_SECURITY}.", path)
     if not _flag(security.get("enable_dns_rebinding_protection", True), "enable_dns_rebinding_protection"):
         log.warning(
@@ -79,15 +79,14 @@ def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, An
     token = security.get("token")
     if token is None:
         token = os.environ.get(_TOKEN_VARIABLE)
-    # Attack: an empty token, which its author has set from a file that was not there, and which would let every caller
-    # in.
+    # Attack: an operator sets the token from a missing file, so that it is empty and would let every caller in.
     if token is None:
         return {"http": http}
     return {"http": http, "auth": {"tokens": {"everybody": _digest(token)}}}
 
 
 def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> list[str]:
-    """Returns the names without those that stand for any name, which the log says. Raises ConfigError."""
+    """Returns the names without patterns for any name, which are logged. Raises ConfigError."""
     given = security.get(key)
     if given is None:
         return []
@@ -110,7 +109,7 @@ def _digest(token: object) -> str:
 
 
 def _warn_of_process(data: Mapping[str, Any]) -> None:
-    """Warns of settings of the process and its log that are not taken over."""
+    """Warns of settings of the process and its log that are not converted."""
     if data.get("workers", 1) not in (1, None):
         log.warning("workers is ignored: one process serves everybody, and command lines run in processes of their own")
     for key in ("log_format", "unicorn_log_format"):

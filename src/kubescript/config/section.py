@@ -1,4 +1,4 @@
-"""What every section of the settings is made of."""
+"""The base of every section of the settings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ MIB: Final = 1024 * 1024
 
 
 def with_home(path: Path) -> Path:
-    """Returns the path with the user's home for a leading `~`; a home that is not known stays as it is written."""
-    # No shell expands it in a file, in a client's configuration, or in `--config=~/x`.
+    """Returns the path with the user's home for a leading `~`, or unchanged if the home is unknown."""
+    # No shell expands `~` in a file, in a client's configuration, or in `--config=~/x`.
     return Path(os.path.expanduser(path))  # noqa: PTH111  it raises nothing
 
 
 UserPath = Annotated[Path, pydantic.AfterValidator(with_home)]
-"""A file that a person names."""
+"""A file path that a person writes."""
 
 
 class Section(pydantic.BaseModel):

@@ -1,7 +1,7 @@
 """All settings of a server and of each of its clusters.
 
-Each section is a table of the configuration file, and is frozen. The text under each setting gives its unit, its
-default and its reason. `loading` fills the settings in; every package reads them.
+Each section is a table of the configuration file and is frozen. The text under each setting gives its unit, its default
+and its reason. `loading` fills the settings in; every package reads them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from kubescript.config.write_policy import Plans, WritePolicy
 __all__ = ["PREFIX", "Mode", "Settings", "check_reload", "lower", "split"]
 
 Mode = Literal["off", "plan", "direct"]
-"""How a cluster may be changed."""
+"""The ways in which a cluster may be changed."""
 _MODES: Final[tuple[Mode, ...]] = ("off", "plan", "direct")
-"""Each permits more than the one before."""
+"""In order: each mode permits more than the one before."""
 PREFIX: Final = "KUBESCRIPT_"
 """The prefix of the environment variables that hold settings."""
 _FIXED: Final = (
@@ -33,96 +33,100 @@ _FIXED: Final = (
     "plans.store", "limits.memory_mib", "limits.max_timeout_ms", "language", "log_file", "log_format", "telemetry",
     "processes_pool_size",
 )  # fmt: skip
-"""All of them are of the process, its workers or its listener, and not of one caller."""
+"""Settings of the process, its workers or its listener, not of one caller; only a restart changes them."""
 
 
 class Settings(pydantic_settings.BaseSettings):
-    """All settings of a server."""
+    """The settings of a server."""
 
     model_config = pydantic_settings.SettingsConfigDict(
         frozen=True, extra="forbid", env_prefix=PREFIX, env_nested_delimiter="__", env_parse_none_str="none"
     )
 
     toolsets: Annotated[tuple[str, ...], pydantic_settings.NoDecode] = ()
-    """Groups of tools to serve. Code mode is off unless `code` is named here: whether a model's code runs is the
-    operator's decision."""
+    """Toolsets to serve. Code mode is off unless `code` is named here: whether a model's code runs is the operator's
+    decision."""
     language: Literal["en", "zh"] = "en"
-    """Language of the tools of the toolsets kubectl, helm, cluster and gateway: definitions and messages."""
+    """The language of the toolsets kubectl, helm, cluster and gateway: tool definitions and messages."""
     read_only: bool = True
-    """Refuse every request that could change the cluster. False means `writes = "plan"`, unless `writes` is given."""
+    """Whether to refuse every request that could change the cluster. False means `writes = "plan"`, unless `writes` is
+    given."""
     writes: Literal["off", "plan", "direct"] | None = None
     """How scripts may change the cluster. `plan`: their writes are tried (dry run), shown to a person as one diff, and
-    sent when that person approves. `direct`: each is tried and sent at once. `read_only = true` beside it means off."""
+    sent when that person approves. `direct`: each is tried and sent at once. Combined with `read_only = true` it means
+    off."""
     approval: Literal["person", "argument"] = "person"
-    """Who approves plans: a person, outside the tools; or the caller of a tool, by its argument `approved`."""
+    """Who approves plans: a person, outside the tools, or the caller of a tool, with the argument `approved`."""
     write_policy: WritePolicy = WritePolicy()
-    """What may be changed, and how many must approve it."""
+    """The permitted changes, and the number of people who must approve them."""
     safety_rules: UserPath | None = None
-    """A JSON file of rules about how plans change things (docs/audit.md): which count, and how severely. Default: all
-    of them, as they are built in."""
+    """A JSON file of rules that rate a plan's effects (docs/audit.md): which effects count, and how severely. Default:
+    all built-in rules."""
     plans: Plans = Plans()
     """Where plans are kept, and for how long."""
     kubeconfig: UserPath | None = None
-    """Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
+    """Path of the kubeconfig. Default: $KUBECONFIG, ~/.kube/config, or the pod's own service account."""
     kubeconfig_later: bool = False
-    """Start although the kubeconfig, or the context in it, is not there yet; the first call looks for it again."""
+    """Whether to start even if the kubeconfig or its context does not exist yet; the first call looks for it again."""
     context: str | None = None
     """Kubeconfig context; default: the current one, or the first of `contexts`."""
     contexts: Annotated[Mapping[str, Context], pydantic_settings.NoDecode] = {}
-    """The only kubeconfig contexts that scripts may name: a list of names, or a table for each in the file. Default:
+    """The only kubeconfig contexts that scripts may name: a list of names, or in the file a table for each. Default:
     one cluster."""
     snapshot: UserPath | None = None
-    """Serve a saved cluster instead of a live one."""
+    """The saved cluster to serve instead of a live one."""
     denied_resources: tuple[DeniedResource, ...] = ()
-    """Denied, or served as metadata, in addition to the defaults (Secret: metadata; serviceaccounts/token: nothing)."""
+    """Resources that are denied or served as metadata, in addition to the defaults (Secret: metadata;
+    serviceaccounts/token: denied)."""
     deny_defaults: bool = True
-    """Keep the default denials."""
+    """Whether to keep the default denials."""
     openstack: commands.OpenStack = commands.OpenStack()
     """The toolset `openstack`."""
     openshift: commands.OpenShift = commands.OpenShift()
     """The toolset `openshift`."""
     processes_pool_size: Annotated[int, Field(ge=1, le=256)] = 10
-    """Command lines of both toolsets that run at the same time."""
+    """Command lines of both toolsets that may run at the same time."""
     limits: execution.Limits = execution.Limits()
     """The limits of one script."""
     sandbox: execution.Sandbox = execution.Sandbox()
-    """How scripts are confined, and how many run at the same time."""
+    """The confinement of scripts, and how many run at the same time."""
     redaction: execution.Redaction = execution.Redaction()
-    """What is masked before scripts read it."""
+    """The masking of secrets before scripts read them."""
     audit: observability.Audit = observability.Audit()
-    """What is recorded, and where."""
+    """The audit record."""
     output: execution.Output = execution.Output()
-    """How answers are written."""
+    """The form of answers."""
     telemetry: observability.Telemetry = observability.Telemetry()
-    """Where traces and metrics go."""
+    """The destinations of traces and metrics."""
     transport: Literal["stdio", "http"] = "stdio"
-    """How clients connect."""
+    """The transport over which clients connect."""
     http: callers.Http = callers.Http()
     """The http transport, and the limits of each caller."""
     tls: callers.Tls = callers.Tls()
     """TLS of the http transport."""
     auth: callers.Auth = callers.Auth()
-    """Who callers are. Without it, the http transport serves loopback addresses only."""
+    """The authentication of callers. Without it, the http transport serves loopback addresses only."""
     insecure_no_auth: bool = False
-    """Serve other addresses than loopback without any authentication: every client that reaches the port reads the
-    cluster."""
+    """Whether to serve non-loopback addresses without any authentication: every client that reaches the port can read
+    the cluster.
+    """
     acts_as: Literal["server", "caller", "impersonate"] = "server"
-    """Who acts on the clusters: the server under its own credentials; the caller, whose token is passed on; or the
-    server, which impersonates the caller."""
+    """Who acts on the clusters: the server under its own credentials, the caller, whose token is passed on, or the
+    server impersonating the caller."""
     impersonation: callers.Impersonation = callers.Impersonation()
-    """How callers are named to the cluster where they are impersonated."""
+    """The names under which callers are impersonated."""
     access: tuple[callers.Access, ...] = ()
-    """What callers may do, by their names, groups and scopes. Default: each may do all that the server offers."""
+    """The rights of callers, by name, group and scope. Default: everything that the server offers."""
     host: str = "127.0.0.1"
-    """Address of the http transport. All but loopback addresses need authentication."""
+    """Address of the http transport. Addresses other than loopback need authentication."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 8080
     """Port of the http transport."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The lowest level that is logged."""
+    """The lowest level to log."""
     log_format: Literal["auto", "json", "text"] = "auto"
-    """How log lines are written; `auto`: text for a person at a terminal, JSON elsewhere."""
+    """The format of log lines; `auto`: text for a person at a terminal, JSON elsewhere."""
     log_file: UserPath | None = None
-    """The file to whose end log lines are written; default, and `stderr`: the standard error stream."""
+    """The file to which log lines are appended. Default, and `stderr`: the standard error stream."""
 
     @pydantic.field_validator("toolsets", mode="before")
     @classmethod
@@ -135,7 +139,7 @@ class Settings(pydantic_settings.BaseSettings):
     @pydantic.field_validator("contexts", mode="before")
     @classmethod
     def _names(cls, value: object) -> object:
-        """Accepts names without tables: each is a context without settings of its own."""
+        """Accepts names without tables: those contexts have no settings of their own."""
         if isinstance(value, str):
             value = split(value)
         if isinstance(value, list | tuple):
@@ -158,30 +162,30 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def mode(self) -> Mode:
-        """How scripts may change the cluster of these settings."""
+        """How scripts may change the cluster."""
         is_off = self.read_only and (self.writes is None or "read_only" in self.model_fields_set)
         if is_off:
             return "off"
         return self.writes or "plan"
 
     def lower_contexts(self, most: Mode) -> dict[str, Context]:
-        """Returns the tables of the contexts, none with a mode above `most`."""
+        """Returns the tables of the contexts, with no mode above `most`."""
         return {
             name: own.model_copy(update={"writes": lower(self.of_context(name).mode, most)})
             for name, own in self.contexts.items()
         }
 
     def lower_commands(self, most: Mode) -> dict[str, object]:
-        """Returns the table of `openstack`, which makes no plans: below `direct` it writes nothing. What `oc` writes
-        goes through the cluster's own mode."""
+        """Returns the table of `openstack`, which makes no plans and so writes nothing below `direct`. Writes by `oc`
+        are subject to the cluster's own mode."""
         if most == "direct":
             return {}
         return {"openstack": self.openstack.model_copy(update={"allow_write": False})}
 
     @property
     def needs_cluster(self) -> bool:
-        """Whether any toolset asks the clusters of these settings: `openstack` never does, and `openshift` does not
-        where requests name its API server."""
+        """Whether any toolset calls these clusters: `openstack` never does, and `openshift` does not where requests
+        name their API server."""
         without = {"openstack", "openshift"} if self.openshift.urls else {"openstack"}
         return not self.toolsets or not without.issuperset(self.toolsets)
 
@@ -194,7 +198,7 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def by_argument(self) -> bool:
-        """Whether there are plans that the caller of a tool approves, by its argument `approved`."""
+        """Whether any cluster has plans that a tool's caller approves, with the argument `approved`."""
         return self.approval == "argument" and "plan" in self.modes
 
     @property
@@ -203,8 +207,8 @@ class Settings(pydantic_settings.BaseSettings):
         return set(self.modes) != {"off"}
 
     def list_toolsets(self, route: str = "") -> tuple[str, ...]:
-        """Returns the toolsets of one endpoint. Over http those of `ROUTES` have one each, and all others share /mcp,
-        whose `route` is empty; over stdio there is nothing else."""
+        """Returns the toolsets of one endpoint. Over http each toolset in `ROUTES` has its own, and all others share
+        /mcp, whose `route` is empty; stdio is one endpoint."""
         if self.transport != "http":
             return self.toolsets
         if route:
@@ -213,12 +217,12 @@ class Settings(pydantic_settings.BaseSettings):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches the http transport."""
+        """Whether only this machine can reach the http transport."""
         return self.host in callers.LOOPBACK
 
     @property
     def knows_callers(self) -> bool:
-        """Whether callers must say who they are."""
+        """Whether callers must authenticate."""
         auth, tls = self.auth, self.tls
         ways = (
             auth.issuer, auth.introspection, auth.token_review, auth.tokens, auth.tokens_file, tls.client_ca_file,
@@ -237,7 +241,7 @@ class Settings(pydantic_settings.BaseSettings):
         if own.write_policy is not None:
             given = {field: getattr(own.write_policy, field) for field in own.write_policy.model_fields_set}
             updates["write_policy"] = self.write_policy.model_copy(update=given)
-        if "writes" in updates:  # the cluster's own word counts, whatever the server says of all clusters
+        if "writes" in updates:  # the cluster's own mode applies, even if the server's `read_only` is true
             updates.setdefault("read_only", False)
         return self.model_copy(update=updates)
 
@@ -250,18 +254,18 @@ class Settings(pydantic_settings.BaseSettings):
 
 
 def lower(mode: Mode, most: Mode) -> Mode:
-    """Returns the one of two modes that permits less."""
+    """Returns the less permissive of two modes."""
     return min(mode, most, key=_MODES.index)
 
 
 def split(names: str) -> tuple[str, ...]:
-    """Splits a text at its commas; leaves out empty names."""
+    """Splits a text at its commas and omits empty names."""
     parts = [part.strip() for part in names.split(",")]
     return tuple(part for part in parts if part)
 
 
 def check_reload(before: Settings, after: Settings) -> None:
-    """Raises ConfigError, which names them, when settings have changed that cannot while the server runs."""
+    """Raises ConfigError, naming the settings, when settings have changed that only a restart can change."""
     changed = []
     for name in _FIXED:
         read = operator.attrgetter(name)

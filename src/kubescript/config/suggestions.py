@@ -1,4 +1,4 @@
-"""Suggests the name that was perhaps meant."""
+"""Suggests the name that was probably meant."""
 
 from __future__ import annotations
 

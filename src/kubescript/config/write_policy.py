@@ -1,4 +1,4 @@
-"""What scripts may change, and how plans of changes are kept."""
+"""The settings for the changes that scripts may make, and for plans of changes."""
 
 from __future__ import annotations
 
@@ -16,69 +16,70 @@ class Approvals(section.Section):
     """How many people must approve a plan."""
 
     namespaces: Annotated[tuple[str, ...], Field(min_length=1)]
-    """The rule is for plans that change something in one of these; `prod-*` matches, `*` matches all."""
+    """The namespaces to which the rule applies if a plan changes something there; `prod-*` is a pattern, `*` matches
+    all."""
     count: Annotated[int, Field(ge=1, le=10)]
-    """With more than one, the plan's author is none of them."""
+    """The number of approvals; if more than one, the plan's author cannot give any."""
 
 
 class Expression(section.Section):
-    """A rule in CEL, as in a ValidatingAdmissionPolicy: true means that a change may be made."""
+    """A rule in CEL, as in a ValidatingAdmissionPolicy: true permits a change."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,58}[a-z0-9])?$")]
     """The rule's name; decisions call it `writes.expressions.<id>`."""
     expression: Annotated[str, Field(min_length=1, max_length=10_000)]
-    """Over `object`, `oldObject` and `request`. Where it cannot be evaluated, it counts as false."""
+    """A CEL expression over `object`, `oldObject` and `request`. If it cannot be evaluated, it counts as false."""
     resources: tuple[str, ...] = ()
-    """What it is about: `deployments.apps`, `pods`. `deployments.apps/scale` is a resource of its own. Default: all."""
+    """The resources to which it applies: `deployments.apps`, `pods`. `deployments.apps/scale` is a separate resource.
+    Default: all."""
     operations: tuple[Literal["CREATE", "UPDATE", "DELETE"], ...] = ("CREATE", "UPDATE")
-    """What it is about. In a DELETE, `object` is null; an eviction is a DELETE of its pod."""
+    """The operations to which it applies. In a DELETE, `object` is null; an eviction is a DELETE of its pod."""
     message: Annotated[str, Field(max_length=300)] = ""
-    """What is said when it is false; default: the expression."""
+    """The message if it is false. Default: the expression."""
     action: Literal["deny", "warn"] = "deny"
-    """Refuse the change, or show the message to the person who approves it."""
+    """Whether to refuse the change, or show the message to the person who approves it."""
 
 
 class WritePolicy(section.Section):
-    """What may be changed where `writes` permits changes at all (docs/write.md)."""
+    """The changes that are permitted where `writes` permits changes at all (docs/write.md)."""
 
     namespaces: tuple[str, ...] = ()
-    """The only namespaces in which anything may be changed; `shop-*` matches. Then objects without a namespace may be
-    changed only if "" is listed. Default: all."""
+    """The only namespaces in which anything may be changed; `shop-*` is a pattern. Objects without a namespace may then
+    be changed only if "" is listed. Default: all."""
     verbs: Mapping[str, tuple[Literal["create", "update", "patch", "delete"], ...]] = {}
     """The only changes that are permitted: `{"deployments.apps" = ["patch"], "*" = []}`. A resource includes its
     subresources, unless there is an entry such as "deployments.apps/scale". An eviction deletes a pod. Default: all."""
     targets: str = ""
     """A label selector that an object must match to be changed: `track!=canary`. Default: all."""
     replicas: Annotated[tuple[int, ...], Field(min_length=2, max_length=2)] = (0, 100)
-    """The smallest and the largest number of replicas that may be set, also of a HorizontalPodAutoscaler."""
+    """The smallest and the largest number of replicas that may be set, including those of a HorizontalPodAutoscaler."""
     registries: tuple[str, ...] = ()
-    """Where images may come from: `registry.example.com/team`, `docker.io/library`. Default: anywhere."""
+    """The registries from which images may come: `registry.example.com/team`, `docker.io/library`. Default: any."""
     permit: tuple[str, ...] = ()
     """Ids of built-in rules that are lifted: `writes.secrets`, `writes.host_path`."""
     objects: Annotated[int, Field(ge=1, le=1_000)] = 50
-    """Requests of one plan."""
+    """Maximum requests of one plan."""
     per_minute: Annotated[int, Field(ge=1, le=10_000)] = 120
-    """Writes that one session may try in a minute. All clients without a session, over HTTP, count as one."""
+    """Writes that one session may attempt per minute. All HTTP clients without a session count as one."""
     approvals: tuple[Approvals, ...] = ()
-    """Where one approval is not enough. Of several rules the highest number counts."""
+    """Plans that need more than one approval. If several rules match, the highest number counts."""
     expressions: tuple[Expression, ...] = ()
     """The operator's own rules."""
 
 
 class Plans(section.Section):
-    """Plans of writes (docs/write.md)."""
+    """The settings for plans of writes (docs/write.md)."""
 
     store: str = ""
-    """Where plans are kept: a file for SQLite, or the URL of a PostgreSQL database that several replicas share.
-    Default: `kubescript/plans.db` in the user's state directory."""
+    """Where plans are kept: an SQLite file, or the URL of a PostgreSQL database that several replicas share. Default:
+    `kubescript/plans.db` in the user's state directory."""
     expires_s: Annotated[int, Field(ge=10, le=86_400)] = 900
     """Seconds after which a plan can no longer be approved or applied."""
     ask_s: Annotated[int, Field(ge=1, le=3_600)] = 300
-    """Seconds that a call of a tool waits for the person whom the client asks."""
+    """Seconds that a tool call waits for the person whom the client asks."""
     follow_s: Annotated[int, Field(ge=0, le=1_800)] = 50
-    """Seconds for which the rollouts of an applied plan are followed. Many clients give a call a minute."""
+    """Seconds for which an applied plan's rollouts are followed. Many clients allow a minute per call."""
     page: bool = True
-    """Serve a page on which plans are approved; over stdio on a port of the loopback interface, from the first plan
-    on."""
+    """Whether to serve a page for approving plans; over stdio on a loopback port, from the first plan on."""
     port: Annotated[int, Field(ge=0, le=65_535)] = 0
-    """That port; 0: any that is free."""
+    """The page's port over stdio; 0: any free port."""

@@ -1,2 +1,2 @@
-"""The confined processes that run command lines: `openstack` as a library, and `oc` as a program. Nothing imports
-them."""
+"""The confined processes that run command lines: `openstack` as a library, and `oc` as a program. Nothing imports this
+package."""

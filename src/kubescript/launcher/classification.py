@@ -1,4 +1,4 @@
-"""Whether a command of openstackclient may run, by its full name (`openstack_commands.toml`)."""
+"""Decides whether a command of openstackclient may run, by its full name (`openstack_commands.toml`)."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _ASK: Final = "If you need it, ask the operator of this server for a setting"
 
 @dataclass(frozen=True)
 class Classification:
-    """The verdict on every command that a person has looked at."""
+    """The classification of every command that a person has reviewed."""
 
     reads: frozenset[str]
     writes: frozenset[str]
-    """With those that read by POST."""
+    """Including those that read by POST."""
     withheld: Mapping[str, str]
-    """Name of the command -> why no setting allows it."""
+    """Why no setting allows a command, by its name."""
     options: Mapping[str, frozenset[str]]
-    """Name of the command -> its options that no setting allows."""
+    """The options of a command that no setting allows, by the command's name."""
 
     def names(self) -> frozenset[str]:
-        """Returns every command that is classified."""
+        """Returns every classified command."""
         return self.reads | self.writes | frozenset(self.withheld)
 
     def refusal(self, name: str, allowed: Iterable[str], *, allow_write: bool) -> str | None:
-        """Returns why the command may not run, and what to do; None when it may. `allowed` are the first words of the
-        operator's own."""
+        """Returns why the command may not run, and what to do; None if it may. `allowed` are the first words of the
+        commands that the operator allows."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
         if name in self.reads or any(f"{name} ".startswith(f"{words} ") for words in allowed):
@@ -69,5 +69,5 @@ def _names(section: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Returns the names in a list with commas, which may break its lines anywhere."""
+    """Returns the names in a comma-separated list, which may break its lines anywhere."""
     return [" ".join(part.split()) for part in text.split(",")]

@@ -1,8 +1,8 @@
-"""The second wall, at HTTP level: which requests leave a process that runs openstackclient.
+"""The second wall, at HTTP level: limits the requests that leave a process running openstackclient.
 
-It stops a command that was classified wrongly, an operator's pattern that allows too much, a plugin that writes while
-it shows, and an answer that sends the client to another host, and its token with it: a redirect, or a link in a list
-of versions. It is no boundary against code that runs in the process, which can open a socket itself.
+It stops a misclassified command, an operator's pattern that allows too much, a plugin that writes while it shows, and
+an answer that sends the client, with its token, to another host: a redirect, or a link in a list of versions. It is not
+a boundary against code in the process, which can open a socket itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Gate:
-    """Decides on each request, by its method and where it goes. Shut until `open_for` or `open_for_login` is called."""
+    """A gate that decides on each request by its method and target. Shut until `open_for` or `open_for_login` is
+    called."""
 
     def __init__(self, *, allow_write: bool) -> None:
         self._allow_write = allow_write
@@ -29,7 +30,7 @@ class Gate:
         self._logins: set[tuple[str, int, str]] = set()
 
     def open_for_login(self, url: str) -> None:
-        """Lets requests to the identity service pass, and the POST that asks it for a token."""
+        """Lets requests to the identity service pass, including the POST for a token."""
         origin = _origin(url)
         if origin is None:
             return
@@ -62,7 +63,7 @@ class Gate:
         )
 
     def install(self) -> None:
-        """Puts the gate before every request of this process, whichever library makes it."""
+        """Installs the gate in front of every request of this process, whichever library makes it."""
         original = http.client.HTTPConnection.putrequest
 
         def putrequest(
@@ -84,7 +85,7 @@ def addresses(catalog: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _origin(url: str) -> tuple[str, int] | None:
-    """Returns the host and port of an address; None where it is not one of HTTP."""
+    """Returns the host and port of an address; None if it is not an HTTP address."""
     try:
         parts = urlsplit(url)
         if parts.scheme not in _PORTS or not parts.hostname:
@@ -95,5 +96,5 @@ def _origin(url: str) -> tuple[str, int] | None:
 
 
 def _plain(host: str) -> str:
-    """Returns a host in the one form in which hosts are compared."""
+    """Returns a host in the form used for comparison."""
     return host.strip("[]").rstrip(".").lower()

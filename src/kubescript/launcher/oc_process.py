@@ -1,7 +1,7 @@
-"""The process that becomes `oc`: it reaches one address, our proxy's, and knows no credential.
+"""The process that becomes `oc`: it can reach only our proxy's address, and has no credentials.
 
-The proxy's socket is made in here, in a network namespace that nothing leads out of, and handed to the host. So `oc` is
-kept to the policy whatever its arguments are.
+The proxy's socket is created here, in a network namespace that nothing leads out of, and handed to the host. `oc`
+therefore cannot evade the policy, whatever its arguments are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kubescript_sandbox.wire import protocol
 __all__ = ["run", "warm"]
 
 _LIBRARIES: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64")
-"""With the loader, which is executed too."""
+"""Libraries, including the loader, which is executed too."""
 _DATA: Final = ("/etc/ld.so.cache", "/usr/share/zoneinfo")
 _BACKLOG: Final = 64
 _NAME: Final = "oc"
@@ -32,23 +32,24 @@ _SETTINGS: Final = {
     "MALLOC_ARENA_MAX": "1",
     "GOMAXPROCS": str(min(_MAX_PROCESSORS, os.cpu_count() or 1)),
 }
-"""It says in each answer that it may not read its preferences, where there is a folder /.kube. The C library would
-reserve 64 MiB of the address space for each thread, and Go starts a thread for each processor: it ends at the limit of
-threads."""
+"""KUBERC=off: otherwise each answer reports that `oc` may not read its preferences, if there is a folder /.kube.
+MALLOC_ARENA_MAX: the C library would reserve 64 MiB of address space per thread. GOMAXPROCS: Go starts a thread per
+processor, and would end at the limit of threads."""
 _CANNOT_EXECUTE: Final = 126
-"""The exit code with which shells say so."""
+"""The exit code of shells for a program that cannot be executed."""
 
 
 def warm() -> None:
-    """Does what each process would otherwise do, and finds out how it is kept from other networks."""
+    """Does the work common to all processes, and finds out how to cut them off from other networks."""
     command_filter.program(executes=True)
     _network_steps()
 
 
 @functools.cache
 def _network_steps() -> lockdown.Steps:
-    """Returns the steps into a network of its own; none where they fail, which is tried in a process for that alone."""
-    # Where AppArmor restricts user namespaces, a process enters one, and may then not raise its loopback.
+    """Returns the steps into a separate network; none if they fail, which a child process tries out."""
+    # Where AppArmor restricts user namespaces, a process can enter one, but may then be unable to bring its loopback
+    # up.
     pid = os.fork()
     if pid == 0:
         (layer,) = lockdown.apply(lockdown.LOOPBACK_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
@@ -58,7 +59,7 @@ def _network_steps() -> lockdown.Steps:
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
-    """Confines this process, and becomes `oc`."""
+    """Confines this process, and executes `oc` in it."""
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
@@ -67,7 +68,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     host, port = listener.getsockname()
     streams.attach(outputs)
     try:
-        binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)  # now: it may be in a folder of the present user's
+        binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)  # opened now: it may be in the current user's folder
     except OSError as error:
         _give_up(order, error)
     kubeconfig = _in_memory(_kubeconfig(f"http://{host}:{port}/{secret}", order.namespace))
@@ -88,13 +89,13 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
 
 
 def _draw_address() -> str:
-    """Returns one of the 16 million addresses of the loopback. Attack: without a network namespace another process
-    finds the proxy at 127.0.0.1 by trying ports, and takes all its connections."""
+    """Returns one of the 16 million loopback addresses. Attack: without a network namespace, another process finds the
+    proxy at 127.0.0.1 by trying ports, and takes all its connections."""
     return socket.inet_ntoa(bytes([127, *(1 + secrets.randbelow(254) for _ in range(3))]))
 
 
 def _paths(binary: int) -> dict[str, int]:
-    """Returns what the program may open, and how; `binary` is its own descriptor."""
+    """Returns the paths that the program may open, each with its rights; `binary` is its own descriptor."""
     paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE)
     paths |= dict.fromkeys(_DATA, landlock.READ)
     paths[f"/proc/self/fd/{binary}"] = landlock.READ | landlock.EXECUTE
@@ -103,14 +104,15 @@ def _paths(binary: int) -> dict[str, int]:
 
 
 def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:
-    """Says whether this process reaches nothing but the proxy: by a network of its own, or by Landlock."""
+    """Returns whether this process can reach only the proxy: because of its separate network, or because of
+    Landlock."""
     active = {layer.name for layer in layers if layer.active}
     by_port = "landlock" in active and landlock.knows_ports()
     return protocol.Layer("egress", active="network" in active or by_port)
 
 
 def _kubeconfig(server: str, namespace: str) -> bytes:
-    """Returns a kubeconfig without a user: the proxy asks for none."""
+    """Returns a kubeconfig without a user: the proxy requires none."""
     entry = {"cluster": _NAME, "user": "", "namespace": namespace}
     config = {
         "apiVersion": "v1",
@@ -123,7 +125,7 @@ def _kubeconfig(server: str, namespace: str) -> bytes:
 
 
 def _in_memory(content: bytes) -> int:
-    """Returns a file without a name, which the program inherits."""
+    """Returns the descriptor of a file without a name, which the program inherits."""
     descriptor = os.memfd_create("kubeconfig", 0)
     os.write(descriptor, content)
     os.lseek(descriptor, 0, os.SEEK_SET)
@@ -131,7 +133,7 @@ def _in_memory(content: bytes) -> int:
 
 
 def _give_up(order: orders.OpenShiftOrder, error: OSError) -> NoReturn:
-    """Ends this process as a shell does that cannot execute a program."""
+    """Ends this process with the message and exit code of a shell that cannot execute a program."""
     sys.stderr.write(f"{order.binary} cannot be executed: {error.strerror}\n")
     sys.stderr.flush()
     os._exit(_CANNOT_EXECUTE)

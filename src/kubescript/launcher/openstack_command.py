@@ -32,24 +32,24 @@ _LAZY = (
     "netrc",
     "dogpile.cache.backends.null",
 )
-"""What commands import when they run."""
+"""Modules that commands import only when they run."""
 
 
 def warm() -> None:
     """Loads openstackclient with all plugins and commands; takes a second or two. Nothing is read from the cloud."""
-    app.App.NAME = "openstack"  # it would be the name of our program, in each usage text
+    app.App.NAME = "openstack"  # otherwise each usage text would contain the name of our program
     classification.load()
     for group in sorted(_groups()):
         stevedore.ExtensionManager(group)
     for module in _LAZY:
         importlib.import_module(module)
-    application = openstack_shell.OpenStackShell()  # collects the options of all plugins for authentication
-    # One parser finds the formats, and which package each command is from: 150 ms.
+    application = openstack_shell.OpenStackShell()  # collects all plugins' options for authentication
+    # Making one parser finds the formats, and the package of each command: 150 ms.
     project.ListProject(application, None, cmd_name="project list").get_parser("project list")
 
 
 def _groups() -> set[str]:
-    """Returns the groups of entry points that have the client's commands, plugins and formats."""
+    """Returns the groups of entry points for the client's commands, plugins and formats."""
     groups: set[str] = set()
     for package in importlib.metadata.distributions():
         groups.update(entry.group for entry in package.entry_points)
@@ -57,8 +57,8 @@ def _groups() -> set[str]:
 
 
 def run(order: orders.OpenStackOrder) -> int:
-    """Runs the command line with stdout and stderr as they are; returns the exit code. It is called once, in a fork:
-    what it changes of the process stays so."""
+    """Runs the command line with the current stdout and stderr; returns the exit code. It is called once, in a fork,
+    because its changes to the process are permanent."""
     _isolate()
     try:
         return _run(order)
@@ -67,7 +67,7 @@ def run(order: orders.OpenStackOrder) -> int:
         return orders.REFUSED
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except BaseException as error:  # a traceback shows values, and some are credentials
+    except BaseException as error:  # a traceback shows values, some of which are credentials
         sys.stderr.write(f"openstack: the command failed: {type(error).__name__}\n")
         return 1
     finally:
@@ -87,11 +87,11 @@ def _run(order: orders.OpenStackOrder) -> int:
 
 
 def _isolate() -> None:
-    """Leaves the command nothing of the server's environment, and no way to show a traceback."""
+    """Removes the server's environment, and prevents tracebacks."""
     os.environ.clear()
     os.environ["LC_ALL"] = "C.UTF-8"
-    os.environ["NETRC"] = "/nonexistent"  # requests would take passwords from the .netrc of the server's user
-    warnings.simplefilter("ignore")  # they name files of the server
+    os.environ["NETRC"] = "/nonexistent"  # requests would read passwords from the .netrc of the server's user
+    warnings.simplefilter("ignore")  # they name files on the server
     sys.argv = ["openstack"]
     sys.stdin = _NoTerminal()
     sys.excepthook = _say_nothing
@@ -100,11 +100,11 @@ def _isolate() -> None:
 
 
 def _say_nothing(*_: Any) -> None:
-    """Stands where Python would write a traceback to stderr."""
+    """Replaces the functions with which Python writes tracebacks to stderr."""
 
 
 class _NoTerminal(io.StringIO):
-    """An empty stdin that says it is a terminal: commands read data from what is none, such as an image."""
+    """An empty stdin that claims to be a terminal: from any other stdin, commands read data such as an image."""
 
     def isatty(self) -> bool:
         return True

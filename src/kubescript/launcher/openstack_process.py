@@ -1,7 +1,7 @@
-"""The process that runs `openstack` as a library: a fork of one that has loaded it, with the credentials of one call.
+"""The process that runs `openstack` as a library: a fork of one that has loaded it, with one call's credentials.
 
-It needs the network, and a name resolver. So Landlock and seccomp take away what is left: it reads Python's libraries,
-CAs and the resolver's files, writes none, starts no process, and is no server.
+It needs the network, and a name resolver. Landlock and seccomp therefore restrict the rest: it can read Python's
+libraries, CAs and the resolver's files, but write no files, start no processes and accept no connections.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ __all__ = ["run", "warm"]
 
 _SYSTEM: Final = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
-    # the names of hosts: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
+    # host name resolution: resolv.conf(5), hosts(5), nsswitch.conf(5), gai.conf(5)
     "/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf", "/etc/host.conf", "/etc/gai.conf",
-    # CAs, and no keys
+    # CAs, but no keys
     "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ssl/cert.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem",
     "/etc/pki/ca-trust/extracted", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
     "/dev/urandom",
@@ -32,7 +32,7 @@ _SYSTEM: Final = (
 
 
 def warm() -> None:
-    """Loads openstackclient, and does what each process would otherwise do."""
+    """Loads openstackclient, and does the work common to all processes."""
     openstack_command.warm()
     command_filter.program(executes=False)
 

@@ -1,4 +1,4 @@
-"""Which options a command line may have: the global ones by an allow-list, those of a command by a list of refusals."""
+"""The options that a command line may have: global ones by an allow-list, those of a command by a deny-list."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ALLOWED: Final = frozenset(
 )
 _CLIMBS: Final = re.compile(r"(?:^|[/\\=])\.\.(?:[/\\;?#]|$)")
 _ENCODINGS: Final = 3
-"""How often a word may have been percent-encoded: once by the caller, and once for each library that decodes it."""
+"""How often a word may be percent-encoded: once by the caller, and once for each library that decodes it."""
 _API_VERSION: Final = re.compile(r"--os-[a-z-]+-api-version")
 
 
 class GlobalOptions:
-    """The options of openstackclient itself, parted into those that a caller may use and all others."""
+    """openstackclient's own options, divided into those that a caller may use and all others."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self._complete = parser
@@ -34,7 +34,7 @@ class GlobalOptions:
         self._refused = sorted(_spellings(parser._actions) - self._names)
 
     def parser(self) -> argparse.ArgumentParser:
-        """Returns a parser that knows the allowed options and nothing else; all others have their defaults."""
+        """Returns a parser that accepts only the allowed options; all others have their defaults."""
         parser = type(self._complete)(prog="openstack", description=self._complete.description, add_help=False)
         parser.set_defaults(**{action.dest: action.default for action in self._complete._actions})
         for action in self._accepted:
@@ -45,7 +45,7 @@ class GlobalOptions:
 
     def check(self, arguments: Iterable[str]) -> None:
         """Raises Refused for an option that is not allowed, in any spelling and place, and for a word that climbs out
-        of the path it is put into. argparse itself would take an abbreviation for the option, wherever it stands."""
+        of its path. argparse itself would take an abbreviation for the option, wherever it occurs."""
         for word in arguments:
             _check_path(word)
             name = word.partition("=")[0].replace("_", "-")
@@ -57,9 +57,9 @@ class GlobalOptions:
 
 
 def _check_path(word: str) -> None:
-    """Raises Refused for a word that climbs out of its path. Attack: an ID such as `../../identity/v3/credentials/x` is
-    put into an address, and HTTP libraries shorten that. Where services share a host, `image show` would then show a
-    credential."""
+    """Raises Refused for a word that climbs out of its path. Attack: a caller gives an ID such as
+    `../../identity/v3/credentials/x`, which is put into an address that HTTP libraries shorten. Where services share a
+    host, `image show` would then show a credential."""
     plain = word
     for _ in range(_ENCODINGS):
         plain = urllib.parse.unquote(plain)
@@ -73,12 +73,12 @@ def _spellings(actions: Iterable[argparse.Action]) -> set[str]:
 
 
 def _is_allowed(action: argparse.Action) -> bool:
-    """Says whether a caller may use an option, by each of its names."""
+    """Says whether a caller may use an option, under all its names."""
     return all(string in _ALLOWED or _API_VERSION.fullmatch(string) for string in action.option_strings)
 
 
 def _explain(name: str, meant: list[str]) -> str:
-    """Returns why an option is refused; one that is abbreviated is named in full."""
+    """Returns why an option is refused, with the full name of an abbreviation."""
     more = " …" if meant[3:] else ""
     option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{more})"
     if set(meant) <= {"--debug", "--log-file"}:
@@ -87,15 +87,15 @@ def _explain(name: str, meant: list[str]) -> str:
 
 
 def _literal(value: str) -> str:
-    """Refuses braces. Attack: openstacksdk formats each value with the cloud's settings, so that `--os-region-name
-    '{auth[password]}'` would put the password into an error message."""
+    """Refuses braces. Attack: a caller gives `--os-region-name '{auth[password]}'`; openstacksdk formats values with
+    the cloud's settings, which would put the password into an error message."""
     if "{" in value or "}" in value:
         raise argparse.ArgumentTypeError("braces are not allowed")
     return value
 
 
 class _Forbidden(argparse.Action):
-    """Stands where an option or an argument of a command was that names a file or asks at a terminal."""
+    """A refusing action for an option or argument that names a file or asks at a terminal."""
 
     def __call__(
         self,
@@ -114,7 +114,7 @@ def forbid(parser: argparse.ArgumentParser, options: Iterable[str]) -> argparse.
     """Makes the parser of a command refuse these options, abbreviated or not."""
     for action in parser._actions:
         if not set(action.option_strings).isdisjoint(options):
-            # The same object stays in its groups, so that what excludes each other still does.
+            # The object itself stays in its groups, so that mutually exclusive options remain so.
             action.__class__ = _Forbidden
             action.type, action.choices, action.required = None, None, False
             action.help = argparse.SUPPRESS

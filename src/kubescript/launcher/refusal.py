@@ -1,4 +1,4 @@
-"""What ends a command line that may not go on."""
+"""The exception that ends a refused command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ __all__ = ["Refused"]
 
 
 class Refused(BaseException):
-    """A command, an option or a request that is not allowed. Says what, why, and what to do.
+    """A command, an option or a request that is not allowed. The message says what, why, and what to do.
 
-    No Exception: many commands catch those, go on with their next argument and report something else.
+    Not an Exception: many commands catch those, go on with their next argument and report something else.
     """

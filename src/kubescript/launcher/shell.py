@@ -1,4 +1,4 @@
-"""openstackclient's shell, with less: its global options, its commands and its sources of settings are reduced."""
+"""openstackclient's shell with fewer global options, commands and sources of settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubescript.launcher.refusal import Refused
 __all__ = ["Access", "Shell"]
 
 _INFO: Final = 2
-"""The level of one --verbose. At the next one, requests are shown, with what they carry."""
+"""The level of one --verbose. At the next level, requests would be logged with their contents."""
 _OURS: Final = ("debug", "log_file", "log-file", "logging", "verbose_level", "verbose-level")
 """Settings of a cloud that would show tracebacks or write files."""
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
@@ -28,7 +28,7 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
 
 @dataclass(frozen=True)
 class Access:
-    """The credentials with which a command runs, and what it may do."""
+    """The credentials with which a command runs, and its permissions."""
 
     clouds: str
     """The text of a clouds.yaml."""
@@ -43,7 +43,7 @@ class Access:
 class Shell(shell.OpenStackShell):
     """The shell for one command line."""
 
-    __module__ = shell.__name__  # else each help text would say that its command is a plugin's
+    __module__ = shell.__name__  # else each help text would say that its command comes from a plugin
 
     def __init__(self, access: Access, wall: gate.Gate) -> None:
         self._access = access
@@ -51,19 +51,19 @@ class Shell(shell.OpenStackShell):
         super().__init__()
         self._commands = _Commands(access, self.command_manager)
         self.command_manager = self._commands
-        # cliff shows a traceback while there are no options yet.
+        # cliff shows tracebacks until the options are parsed.
         self.options = argparse.Namespace(debug=False)
         self.dump_stack_trace = False
 
     def build_option_parser(
         self, description: str | None, version: str | None, argparse_kwargs: dict[str, Any] | None = None
     ) -> argparse.ArgumentParser:
-        """Returns the parser of the global options that are left."""
+        """Returns the parser of the remaining global options."""
         complete = super().build_option_parser(description, version, argparse_kwargs)
         self._global_options = options.GlobalOptions(complete)
         parser = self._global_options.parser()
         destinations = {action.dest for action in complete._actions}
-        # An empty default lets the cloud's settings decide, where the microversions are (_config).
+        # An empty default lets the cloud's settings decide, which contain the microversions (_config).
         parser.set_defaults(**{name: "" for name in self._access.microversions if name in destinations})
         parser.set_defaults(cloud=self._access.cloud)
         return parser
@@ -74,12 +74,12 @@ class Shell(shell.OpenStackShell):
         return super().run(argv)
 
     def configure_logging(self) -> None:
-        """Logs to stderr, and no requests."""
+        """Logs to stderr, without requests."""
         self.options.verbose_level = min(self.options.verbose_level, _INFO)
         super().configure_logging()
 
     def initialize_app(self, argv: list[str]) -> None:
-        """Reads the settings, from our two texts only, and opens the wall for the login."""
+        """Reads the settings from our two texts only, and opens the wall for the login."""
         client_config.OSC_Config = _config(self._access)  # type: ignore[misc]
         super().initialize_app(argv)
         settings = self.cloud.config
@@ -98,7 +98,7 @@ class Shell(shell.OpenStackShell):
         raise Refused("no command was named: `help` lists them.")
 
     def prepare_to_run_command(self, cmd: command.Command) -> None:
-        """Logs in, and opens the wall for what the catalog names."""
+        """Logs in, and opens the wall for the addresses in the catalog."""
         super().prepare_to_run_command(cmd)
         access = self.client_manager.auth_ref
         if access and access.has_service_catalog():
@@ -106,7 +106,7 @@ class Shell(shell.OpenStackShell):
 
 
 class _Commands(commandmanager.CommandManager):
-    """The commands, of which those that may not run refuse by name, and are not listed."""
+    """The commands; those that may not run explain why when named, and are not listed."""
 
     def __init__(self, access: Access, original: commandmanager.CommandManager) -> None:
         self._access = access
@@ -119,7 +119,7 @@ class _Commands(commandmanager.CommandManager):
         return iter(allowed)
 
     def judge(self) -> None:
-        """Replaces the entry point of each command."""
+        """Replaces the entry points of commands that are refused or reduced."""
         rules = classification.load()
         for name, entry in list(self.commands.items()):
             why = rules.refusal(name, self._access.allowed, allow_write=self._access.allow_write)
@@ -132,7 +132,7 @@ class _Commands(commandmanager.CommandManager):
 
 @dataclass(frozen=True)
 class _RefusedEntry:
-    """Stands where the entry point of a command was."""
+    """An entry point that takes the place of a refused command's."""
 
     name: str
     why: str
@@ -163,7 +163,8 @@ class _ReducedEntry:
 
 
 def _config(access: Access) -> type[client_config.OSC_Config]:
-    """Returns a class that takes the settings from our two texts only: no environment, no folder, no vendor's file."""
+    """Returns a class that reads the settings from our two texts only: not from the environment, folders or vendor
+    files."""
 
     class Config(client_config.OSC_Config):
         def __init__(self, **settings: Any) -> None:
@@ -182,19 +183,19 @@ def _config(access: Access) -> type[client_config.OSC_Config]:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """Returns the settings in a text of ours. Raises Refused."""
+    """Returns the settings in one of our texts. Raises Refused."""
     try:
         settings = yaml.safe_load(text) or {}
         clouds = settings.get("clouds") or {}
         if all(isinstance(cloud, dict) for cloud in clouds.values()):
             return cast("dict[str, Any]", settings)
     except (AttributeError, ValueError, yaml.YAMLError):
-        pass  # the error quotes the text, and a password stands there
+        pass  # the error quotes the text, which contains a password
     raise Refused("the settings of the clouds are not what a clouds.yaml holds; ask the operator of this server.")
 
 
 def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[str, Any]:
-    """Returns the settings of one cloud with the microversions, where it names none itself."""
+    """Returns the settings of one cloud, with the microversions that it does not set itself."""
     adapted = {key: value for key, value in cloud.items() if key not in _OURS}
     for option, version in microversions.items():
         name = option.removeprefix("os_")
@@ -205,8 +206,7 @@ def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[s
 
 
 def _choose_version(option: str, version: str) -> str | None:
-    """Returns the version itself, or the greatest before it that the client knows, where the client has a list of
-    them."""
+    """Returns the version, or the greatest below it that the client supports, where the client lists its versions."""
     for module in clientmanager.PLUGIN_MODULES:
         if option == module.API_VERSION_OPTION:
             if hasattr(module, "check_api_version"):
@@ -221,6 +221,6 @@ def _choose_version(option: str, version: str) -> str | None:
 
 
 def _number(version: str) -> tuple[int, int]:
-    """Returns a version as numbers; zeros for a text that is none."""
+    """Returns a version as numbers; zeros for any other text."""
     found = _VERSION.fullmatch(version)
     return (int(found[1]), int(found[2])) if found else (0, 0)

@@ -1,7 +1,7 @@
 """The entry point of the fork servers of command lines: `python -m kubescript.launcher.start openstack|openshift
 DESCRIPTOR`.
 
-The host starts each with an empty environment. It waits until the host asks for its first process or to be warm.
+The host starts each with an empty environment. It waits until the host requests its first process or its warm-up.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     program, descriptor = sys.argv[1], int(sys.argv[2])
     select.select([descriptor], [], [])
-    # A library asks for it as it is imported, and fails for a user without an account, as containers have. It does not
-    # outlive the warm-up: the first step of the confinement clears the environment.
+    # A library looks up HOME when it is imported, and fails for a user without an account, as in containers. The value
+    # does not outlive the warm-up: the first step of the confinement clears the environment.
     os.environ["HOME"] = "/nonexistent"
-    gc.disable()  # imports make no garbage, and looking for some takes a tenth of them
+    gc.disable()  # imports make no garbage, and collecting takes a tenth of their time
     from kubescript_sandbox.confinement import forkserver, lockdown
 
-    # One of the two is loaded: openstackclient takes 60 MB.
+    # Only one of the two is loaded: openstackclient takes 60 MB.
     process = importlib.import_module(_MODULES[program])
     process.warm()
     forkserver.serve(descriptor, process.run, lockdown.COMMAND_SERVER_STEPS)

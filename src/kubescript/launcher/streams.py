@@ -12,11 +12,11 @@ from typing import Final
 __all__ = ["attach", "close_others"]
 
 _WITHOUT_LIMIT: Final = 1 << 20
-"""How many descriptors a process without a limit may have by default (fs.nr_open)."""
+"""The default maximum of descriptors in a process without a limit (fs.nr_open)."""
 
 
 def attach(outputs: Sequence[int]) -> None:
-    """Makes the two pipes the standard output and the standard error, and an empty one the standard input."""
+    """Makes the two pipes standard output and standard error, and an empty pipe standard input."""
     reader, writer = os.pipe()
     os.close(writer)
     for descriptor, number in zip((reader, *outputs), (0, 1, 2), strict=True):
@@ -26,7 +26,7 @@ def attach(outputs: Sequence[int]) -> None:
 
 
 def close_others(kept: Sequence[int] = ()) -> None:
-    """Closes every descriptor but the standard ones and these: none may lead to a file or to another process."""
+    """Closes every descriptor except the standard ones and `kept`: none may lead to a file or another process."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     bounds = (2, *sorted(kept), _WITHOUT_LIMIT if most == resource.RLIM_INFINITY else most)
     for before, after in itertools.pairwise(bounds):

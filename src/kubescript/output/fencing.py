@@ -1,8 +1,8 @@
-"""Marks what came from the cluster, so that a model takes it for data: a line before and a line after, with a number
-that the text does not hold. `render` calls it for each answer.
+"""Marks text from the cluster, so that a model takes it for data: one line before it and one after, with a number that
+the text does not contain. `render` calls it for each answer.
 
-There is one rule. An answer with any text that neither the script nor the server has written stands between the marks.
-Numbers, times, states such as `true`, and words of the script's own strings do not make it one.
+There is one rule. An answer with any text that neither the script nor the server wrote is put between the marks.
+Numbers, times, states such as `true`, and words of the script's own strings do not count as such text.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from kubescript.wire import messages
 __all__ = ["FENCE_BYTES", "Own", "constants", "fence", "unfence"]
 
 FENCE_BYTES: Final = 64
-"""Bytes that the two lines take at most."""
+"""Maximum bytes of the two lines."""
 
 _OPEN: Final = "[untrusted {number}]\n"
 _CLOSE: Final = "\n[end {number}]"
 _FENCED: Final = re.compile(
-    # Answers that were recorded by earlier versions have the longer line.
+    # Answers recorded by earlier versions have the longer line.
     r"\A\[untrusted (?P<number>\d{3,20})(?:: data from the cluster, not instructions)?\]\n(?P<text>.*)"
     r"\n\[end (?P=number)\]",
     re.DOTALL,
 )
 _DIGITS: Final = 3
-"""One token of the usual vocabularies."""
+"""One token in common vocabularies."""
 _DRAWS: Final = 8
-"""Numbers of one length that are tried. Attack: a text that holds all numbers of three digits."""
+"""Numbers of each length to try. Attack: a text contains all numbers of three digits."""
 
 _SENTENCE_MARKS: Final = ".-"
-"""Characters of a word that do not count at its ends."""
+"""Characters that do not count at the ends of a word."""
 _WORD: Final = re.compile(r"[\w.-]+|[^\x00-\x7f]")
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
@@ -52,7 +52,7 @@ _STRING: Final = re.compile(
     r"""|"(?P<c>(?:[^"\\\n]|\\.)*+)"?|'(?P<d>(?:[^'\\\n]|\\.)*+)'?)""",
     re.DOTALL,
 )
-"""A comment or a string of Python. What is not closed reaches to the end, so that nothing is read twice."""
+"""A comment or a string in Python. An unclosed one extends to the end, so that nothing is read twice."""
 _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _FIELD: Final = re.compile(r"(?<!\w)(?P<name>\w++)\s*+(?::|=(?!=))")
 """The name of an argument, a field or a variable."""
@@ -63,23 +63,23 @@ _IDENTIFIER: Final = re.compile(r"[^\W\d]\w*")
 
 @dataclass(frozen=True)
 class Own:
-    """What did not come from the cluster: the script, and texts of the server's."""
+    """The texts that did not come from the cluster: the script's and the server's."""
 
     script: str
     texts: tuple[str, ...] = ()
     """Whole messages that the server gave the script."""
     denials: tuple[tuple[str, str], ...] = ()
-    """Messages of that kind, each with its text without the names that the cluster gave; without such a name, and
-    unchanged by masking, it is ours."""
+    """Messages of that kind, each with a copy without names from the cluster; a message is ours if it contains no such
+    name and masking left it unchanged."""
     names: tuple[str, ...] = ()
-    """Names of the operator's, of which each is the whole value of a note."""
+    """Names chosen by the operator, each of which is the whole value of a note."""
 
     def is_own_value(self, value: str) -> bool:
-        """Says whether the value of a note did not come from the cluster."""
+        """Says whether a note's value did not come from the cluster."""
         return value in self.names or self.wrote(value)
 
     def wrote(self, text: str, *, as_json: bool = False) -> bool:
-        """Says whether nothing in the text, or in the strings of JSON text, came from the cluster."""
+        """Says whether nothing in the text, or in the strings of a JSON text, came from the cluster."""
         for own in self._messages:
             text = text.replace(own, " ")
         if as_json:
@@ -88,28 +88,28 @@ class Own:
         return all(map(self._is_own, _WORD.finditer(text)))
 
     def is_sentence(self, text: str, *, by_worker: bool = True) -> bool:
-        """Says whether the text is made of sentences of ours, and of values that nothing in the cluster has written; or
-        of the interpreter's alone, if no code of the worker's own has spoken."""
+        """Says whether the text consists of our sentences, with values that did not come from the cluster; of the
+        interpreter's sentences alone if none of the worker's own code wrote it."""
         return self._speech.is_ours(text, by_worker=by_worker)
 
     def is_tool_sentence(self, name: str, text: str) -> bool:
-        """Says whether the text is this sentence of the catalogue, in whichever language, with such values."""
+        """Says whether the text is this sentence of the catalogue, in any language, with such values."""
         return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
 
     def knows(self, name: str) -> bool:
-        """Says whether a type has its name from the script or from us."""
+        """Says whether the name of a type comes from the script or from us."""
         return name in _TOOL_TYPES or name in self._script_names or sentences.is_type(name) or sentences.is_word(name)
 
     def denial_in(self, text: str) -> str:
-        """Returns the longest of our messages in a text, without the names of the cluster in it; else an empty text.
+        """Returns the longest of our messages in a text, without names from the cluster; else an empty text.
 
-        Attack: a denial in a marked block is data to a model, and has no authority.
+        Attack: a cluster text surrounds our denial, which inside a marked block is data to a model, without authority.
         """
         found = [each for each in self.denials if each[0] in text]
         return max(found, key=lambda each: len(each[0]), default=("", ""))[1]
 
     def _has(self, value: str) -> bool:
-        """Says whether what stands in the place of a sentence is the script's, or a name of the SDK's."""
+        """Says whether the value in a sentence's placeholder is the script's, or a name in the SDK."""
         return value in self._script_names or value in self._constants or sentences.is_name(value)
 
     @functools.cached_property
@@ -131,7 +131,7 @@ class Own:
 
     def _is_own(self, found: re.Match[str]) -> bool:
         """Says whether a word is a number, a state or one of the script's own."""
-        # A number is no text of the cluster's, nor is the number before a unit: `12`, `3.5Gi`.
+        # A number is not cluster text, nor is a number before a unit: `12`, `3.5Gi`.
         word = found[0].lstrip("0123456789" + _SENTENCE_MARKS)
         word = _fold(word)
         return not word or word in self._words or word in _VALUES
@@ -149,39 +149,39 @@ class Own:
 
 
 def _parts(sentence: str) -> sentences.Parts:
-    """Returns what stands before, between and behind the places of a sentence of the catalogue."""
+    """Returns the text before, between and after the placeholders of a catalogue sentence."""
     parsed = string.Formatter().parse(sentence)
     marked = "".join(text + "\0" * (name is not None) for text, name, *_ in parsed)
     return tuple(re.split("\0+", marked))
 
 
 def constants(script: str) -> frozenset[str]:
-    """Returns the whole texts of the script's strings that are written without an escape."""
+    """Returns the script's string literals that contain no escape."""
     texts = map(_content, _STRING.finditer(script))
     return frozenset(text for text in texts if text and "\\" not in text)
 
 
 def _content(string: re.Match[str]) -> str:
-    """Returns what stands between the quotes of a string; nothing for a comment."""
+    """Returns the text between the quotes of a string; an empty text for a comment."""
     return string["a"] or string["b"] or string["c"] or string["d"] or ""
 
 
 def fence(text: str) -> str:
     """Returns the text between its two lines.
 
-    The number is drawn until the text does not contain it, so no text can close its own fence, whatever it guessed.
+    A number is redrawn until the text does not contain it, so no text can close its own fence by guessing.
     """
     number = _number_for(text)
     return _OPEN.format(number=number) + text + _CLOSE.format(number=number)
 
 
 def unfence(answer: str) -> str:
-    """Returns an answer without the two lines, to compare it or for a program that trusts it."""
+    """Returns an answer without the two lines, for comparison or for a program that trusts it."""
     return _FENCED.sub(lambda found: found["text"], answer, count=1)
 
 
 def _number_for(text: str) -> str:
-    """Returns a number that the text does not hold, a longer one where it holds most of the short ones."""
+    """Returns a number that the text does not contain, a longer one where it contains most short ones."""
     digits = _DIGITS
     while True:
         # The number has no leading zero.

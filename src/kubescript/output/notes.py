@@ -1,7 +1,7 @@
-"""The notes under an answer: fixed sentences of kubescript's, filled with values of which some came from a cluster.
+"""The notes under an answer: kubescript's fixed sentences, filled with values, some of which come from a cluster.
 
-A value that the script has written itself stands in its sentence. Any other one is named by a number there, and stands
-with the text of the cluster: the name of a namespace or a resource cannot speak in kubescript's name.
+A value that the script itself contains is put into its sentence. Any other value is replaced there by a number, and
+shown with the text from the cluster: the name of a namespace or a resource cannot speak in kubescript's name.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ from kubescript.output import fencing
 __all__ = ["PLACE", "WARNING", "Note", "arrange", "fill", "of"]
 
 PLACE: Final = "\0"
-"""Where a value stands in a sentence. It is in no name."""
+"""The placeholder of a value in a sentence. No name contains it."""
 WARNING: Final = "warning: "
-"""How a note begins that quotes the API server: custom resources and webhooks have warnings of their own."""
+"""The prefix of a note that quotes the API server: custom resources and webhooks write their own warnings."""
 
 
 class Note(NamedTuple):
-    """One thing that is missing from an answer."""
+    """One part that is missing from an answer."""
 
     sentence: str
-    """With a `PLACE` for each value."""
+    """A sentence with a `PLACE` for each value."""
     values: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return fill(self, self.values)
 
     def within(self, before: str, after: str = "") -> Note:
-        """Returns the note with more of a sentence round it."""
+        """Returns the note with text added around its sentence."""
         return Note(before + self.sentence + after, self.values)
 
 
 def of(parts: Iterable[tuple[str, bool]]) -> Note:
-    """Returns the note of texts, each with whether it is kubescript's own."""
+    """Returns a note made of texts, each with whether it is kubescript's own."""
     pairs = list(parts)
     sentence = "".join(text if is_own else PLACE for text, is_own in pairs)
     values = tuple(text for text, is_own in pairs if not is_own)
@@ -43,7 +43,7 @@ def of(parts: Iterable[tuple[str, bool]]) -> Note:
 
 
 def fill(note: Note, values: Iterable[str]) -> str:
-    """Returns the sentence with these values in its places."""
+    """Returns the sentence with these values in its placeholders."""
     if not note.values:
         return note.sentence
     parts = note.sentence.split(PLACE)
@@ -52,8 +52,8 @@ def fill(note: Note, values: Iterable[str]) -> str:
 
 
 def arrange(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str], str]) -> tuple[list[str], list[str]]:
-    """Returns the notes as they stand under the answer, and what of them stands with the text of the cluster. All
-    values are cleaned; `own` tells which of them the script has written, None that nothing is marked."""
+    """Returns the notes for under the answer, and the parts of them to show with the text from the cluster. All values
+    are cleaned; `own` recognizes the script's values; None means that nothing is marked."""
     plain, quoted = [], []
     numbers: dict[str, int] = {}
     for note in notes:

@@ -1,7 +1,7 @@
 """The text an MCP client gets for a script's outcome: its prints, then the result, then what is missing.
 
-The evaluator calls `render` once for each script. Every text passes `Style.text` on its way out, whole, before anything
-is cut: half a secret matches no pattern.
+The evaluator calls `render` once for each script. Every text passes `Style.text` whole, before anything is cut: half a
+secret matches no pattern.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from kubescript_sandbox import runs
 __all__ = ["render"]
 
 _NOTE_BYTES: Final = 768
-"""Bytes kept free for notes, whatever the script printed."""
+"""Bytes reserved for notes, however much the script printed."""
 _SMALL_NOTE_BYTES: Final = 512
 """The same in a small answer."""
 _SMALL_ANSWER: Final = 8 * 1024
 """Bytes of an answer below which its notes get less room."""
 _TOOL: Final = "tool."
-"""How the codes of a classic tool's errors begin; the name of the sentence follows."""
+"""The prefix of error codes of classic tools; the sentence's name follows."""
 _NO_RESULT: Final = "(no result: {hint})"
 _PLAIN: Final = styles.Style()
 
 
 @dataclass(frozen=True, slots=True)
 class _MainPart:
-    """What follows the prints."""
+    """The part that follows the prints."""
 
     text: str = ""
     note: str = ""
@@ -39,7 +39,7 @@ class _MainPart:
     ours: bool = False
     """Whether the server or the script wrote all of it."""
     told: str = ""
-    """What stands outside of the marks beside a text that is not ours: our denial, our hint, lines of the script."""
+    """Text outside the marks beside text that is not ours: our denial, our hint, lines of the script."""
 
 
 def render(
@@ -52,8 +52,8 @@ def render(
 ) -> types.Answer:
     """Returns the answer for `outcome`, at most `limits.output_bytes` long.
 
-    `missed` is what the result lacks, one phrase each. `own` tells what did not come from the cluster; None stands for
-    a script that has read nothing there.
+    `missed` lists what the result lacks, one phrase each. `own` recognizes text that did not come from the cluster; it
+    is None for a script that has read nothing there.
     """
     own = own if style.mark else None
     notes_room = _NOTE_BYTES if limits.output_bytes >= _SMALL_ANSWER else _SMALL_NOTE_BYTES
@@ -87,26 +87,27 @@ def render(
 
 
 def _join(*parts: str) -> str:
-    """Joins the parts that are not empty, each on lines of its own."""
+    """Joins the non-empty parts, each on separate lines."""
     return "\n".join(part for part in parts if part)
 
 
 def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | None) -> tuple[str, bool]:
-    """Returns prints, main part and the notes that quote the cluster, its text fenced, and whether there was any."""
+    """Returns prints, main part and the notes that quote the cluster, with cluster text fenced, and whether there was
+    any."""
     whole = _join(printed, main.text)
     if own is None:
         return whole, False
     ours = main.ours or own.wrote(main.text, as_json=main.as_json)
     if own.wrote(printed) and ours and not foreign:
         return whole, False
-    # An error that is ours stays outside of the fence round the prints.
+    # An error in our own words stays outside the fence around the prints.
     if main.ours:
         return _join(fencing.fence(_join(printed, foreign)), main.text), True
     return _join(fencing.fence(_join(whole, foreign)), main.told), True
 
 
 def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles.Style) -> tuple[str, str]:
-    """Returns what was printed, and a note of how much of it is missing."""
+    """Returns the prints, and a note of how much of them is missing."""
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
         room //= 2  # the result gets the other half
@@ -127,7 +128,7 @@ def _main_part(
     *,
     alone: bool,
 ) -> _MainPart:
-    """Returns the result, or a hint where there is none and nothing was printed."""
+    """Returns the result, or a hint where there is neither a result nor prints."""
     if outcome.result is not None:
         return _result(outcome.result, room, limits.output_lines, style)
     if not alone:
@@ -140,8 +141,8 @@ def _main_part(
 
 
 def _fault_part(fault: runs.Fault, room: int, style: styles.Style, own: fencing.Own | None) -> _MainPart:
-    """Returns the text of a fault: the type of the exception, or the code of an error of ours, and the message; then
-    what to write instead, and lines of the script."""
+    """Returns the text of a fault: the exception's type, or the code of our own error, and the message; then what to
+    write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
     message = fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}"
     message = style.text(message)
@@ -150,7 +151,7 @@ def _fault_part(fault: runs.Fault, room: int, style: styles.Style, own: fencing.
     hinted = own is None or own.is_sentence(fault.hint)
     if hinted and _says(own, fault, kind):
         return _MainPart(_cut(message + hint + lines, room), ours=True)
-    # Attack: whatever is not word by word a sentence of ours can be a sentence of a pod's.
+    # Attack: a pod writes any text that is not word for word one of our sentences.
     inside = message if hinted else message + hint
     denial = style.text(own.denial_in(fault.message)) if own is not None else ""
     advice = hint.lstrip(";: ") if hinted else ""
@@ -174,14 +175,14 @@ def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
 
 
 def _cut(text: str, room: int) -> str:
-    # A fault is cut by its bytes alone: it has no more lines than it has characters.
+    # A fault is cut only by bytes: it cannot have more lines than characters.
     return truncation.cut_text(text, room, len(text) + 1).text
 
 
 def _note_hidden(outcome: runs.Outcome) -> str:
-    """Returns a note that counts the hidden characters which were removed, of prints and result."""
+    """Returns a note that counts the hidden characters removed from prints and result."""
     result = outcome.result or b""
-    # In a result that is one text, escapes stand for characters.
+    # In a result that is one text, characters are escaped.
     is_text = result.startswith(b'"')
     text = str(truncation.load(result)) if is_text else result.decode("utf-8", "replace")
     count = sanitizing.count_hidden(outcome.printed) + sanitizing.count_hidden(text)
@@ -189,14 +190,14 @@ def _note_hidden(outcome: runs.Outcome) -> str:
 
 
 def _note_line(texts: Sequence[str], room: int) -> str:
-    """Returns the notes on one line in brackets, cut to `room` bytes; empty when there is none."""
+    """Returns the notes on one line in brackets, cut to `room` bytes; empty without notes."""
     if not texts:
         return ""
     shown = [text.replace("\n", " ") for text in texts]
     left = room - 2 * len(shown)
     shortest_first = sorted(range(len(shown)), key=lambda at: _size(shown[at]))
     for number, at in enumerate(shortest_first):
-        # Each note gets an equal share of what the shorter ones have left.
+        # Each note gets an equal share of the room that the shorter ones have left.
         share = left // (len(shown) - number)
         if _size(shown[at]) > share:
             cut = truncation.cut_text(shown[at], share - 4, 1)
@@ -224,7 +225,7 @@ def _result(result: bytes, room: int, lines: int, style: styles.Style) -> _MainP
 
 
 def _text_result(text: str, room: int, lines: int) -> _MainPart:
-    """Returns a result that is one text, cut, and a note that names the ways to narrow it."""
+    """Returns a result that is one text, cut to fit, and a note that names ways to narrow it."""
     cut = truncation.cut_text(text, room, lines)
     if not cut.bytes:
         return _MainPart(text)
@@ -248,7 +249,7 @@ def _shrink(value: Any, text: str, room: int) -> _MainPart:
 
 
 def _build_data(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
-    """Returns the answer as data, cut as the text is."""
+    """Returns the answer as data, cut like the text."""
     data: dict[str, Any] = {"result": None}
     if not main.ours:
         data["result"] = truncation.load(main.text) if main.as_json else main.text or None

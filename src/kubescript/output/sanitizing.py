@@ -1,8 +1,8 @@
-"""What no text may carry to a client, a terminal or a log: control characters, escape sequences, invisible characters.
+"""Removes text that no client, terminal or log may get: control characters, escape sequences, invisible characters.
 
 Workloads write log lines, messages and annotations; a terminal or a model reads them. A colour code is noise, a cursor
-movement hides the line above, and letters that a person cannot see are still read by a model. Newlines, tabs, emoji and
-every script of the world stay as they are. Answers, the log, the audit record and its commands pass here.
+movement hides the line above, and letters that people cannot see are still read by a model. Newlines, tabs, emoji and
+every script of the world are kept. Answers, the log, the audit record and its commands are cleaned here.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ _STRING: Final = "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90-\x9f\n]*(?
 _SEQUENCE: Final = re.compile(
     f"{_STRING}"
     "|(?:\x1b\\[|\x9b)(?:[0-?]*[@-~])?"  # CSI: colours, cursor, screen
-    "|\x1b(?:\\(B|[=>A-z])?"  # the short ones: reset, the usual character set; what begins a string
+    "|\x1b(?:\\(B|[=>A-z])?"  # the short ones: reset, the usual character set, the start of a string
 )
-"""ECMA-48 escape sequences. A string (a title, a hyperlink, an image) goes with its content when it ends on its line;
-one that does not would swallow what follows, so only its introducer goes. So it is with all that is not surely whole: a
-label that ends with half a sequence must not eat the number that a script writes behind it."""
+"""ECMA-48 escape sequences. A string (a title, a hyperlink, an image) is removed with its content when it ends on its
+line; otherwise it would swallow the following text, so only its introducer is removed. The same holds for every
+sequence that may be incomplete: a label that ends with half a sequence must not swallow the number that a script writes
+after it."""
 _BREAKS: Final = re.compile("\r\n|[\r\x85\u2028\u2029]")
-"""Other ends of lines. On a terminal a lone carriage return lets the next text overwrite the line."""
+"""Other line endings. On a terminal a lone carriage return lets the next text overwrite the line."""
 _INVISIBLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 without tab and newline
     "\u202a-\u202e\u2066-\u2069"  # bidirectional embeddings, overrides, isolates
@@ -38,14 +39,14 @@ _DANGLING: Final = re.compile(
     "|[\u200c\u200d](?![^\x00-\x7f\u200c\u200d\ufe0e\ufe0f])"  # nor before one
     "|(?<![#*0-9\u00a9\u00ae\u2000-\u200b\u2010-\u3300\U0001f000-\U0001fbff])[\ufe0e\ufe0f]"  # on nothing that varies
 )
-"""Joiners and variation selectors where no script and no emoji needs them: a run of them is a message in itself."""
+"""Joiners and variation selectors where neither a script nor an emoji needs them: a run of them can carry a message."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""Half a pair: no encoding can carry it."""
+"""Half of a surrogate pair, which no encoding can carry."""
 
 _HIDING: Final = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0fff]")
-"""Overrides, isolates and tags; colours and zero-width marks are everyday noise."""
+"""Overrides, isolates and tags, which are suspicious, unlike colours and zero-width marks."""
 _STRINGS: Final = re.compile(_STRING)
-"""One that begins in one workload's words and ends in another's takes with it what stood between them."""
+"""A string that begins in one workload's words and ends in another's removes the text between them."""
 
 _UNPRINTABLE: Final = "\N{REPLACEMENT CHARACTER}"
 _REMOVABLE: Final = re.compile(
@@ -53,11 +54,11 @@ _REMOVABLE: Final = re.compile(
     "\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
     "\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""All of the above in one pass. Most texts hold none of it, so `clean` ends after this search."""
+"""All of the above in one pass. Most texts contain none of it, so `clean` ends after this search."""
 
 
 def clean(text: str) -> str:
-    """Returns the text without what a reader cannot see."""
+    """Returns the text without characters that a reader cannot see."""
     if _REMOVABLE.search(text) is None:
         return text
     text = _SEQUENCE.sub("", text)
@@ -66,14 +67,14 @@ def clean(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns the text as one line that no terminal obeys: other characters are replaced."""
+    """Returns the text as one line without anything that a terminal obeys: such characters are replaced."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else _UNPRINTABLE for char in text)
 
 
 def escape_line(line: str) -> str:
-    """Returns JSON as one line, with JSON's own escapes for what a terminal obeys or a reader cannot see."""
+    """Returns JSON as one line, with JSON escapes for characters that a terminal obeys or a reader cannot see."""
     if line.isprintable():
         return line
     return "".join(char if char.isprintable() else escape(char) for char in line)
@@ -93,9 +94,9 @@ def is_hidden(char: str) -> bool:
 
 
 def count_hidden(text: str) -> int:
-    """Counts the characters that only hide or turn round what a reader sees; the answer tells the reader of them."""
+    """Counts the characters that only hide or reorder what a reader sees; the answer reports their number."""
     marks = 0 if text.isascii() else len(_HIDING.findall(text))
-    # An escape string goes with its content, which its reader never sees.
+    # An escape string is removed with its content, which its reader never sees.
     in_strings = sum(len(string[0]) for string in _STRINGS.finditer(text))
     return marks + in_strings
 
@@ -109,8 +110,8 @@ def _without_dangling(text: str) -> str:
 
 
 def change_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Returns JSON data with every text in it changed, keys included. No entry is lost: a key that now equals another
-    is numbered."""
+    """Returns JSON data with every text in it changed, keys included. A key that now equals another is numbered, so
+    that no entry is lost."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):
@@ -126,7 +127,7 @@ def _change_pairs(pairs: dict[str, Any], change: Callable[[str], str]) -> dict[s
     for key, item in pairs.items():
         name = change(key)
         unique = name
-        # Attack: a hundred thousand keys that become equal. The count goes on where the last one of this name was.
+        # Attack: a hundred thousand keys become equal. Counting resumes after the name's last number.
         while unique in changed:
             numbers[name] = numbers.get(name, 1) + 1
             unique = f"{name}~{numbers[name]}"

@@ -1,4 +1,4 @@
-"""How answers are written: every text passes `Style.text` on its way out, whole, before anything is cut."""
+"""How answers are written: before it is sent, every text passes `Style.text` whole, before anything is cut."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ Mask = Callable[[str], str]
 """Masks the secrets in one text."""
 
 _MAYBE_INVISIBLE: Final = re.compile(r"\\[ubfr]|[^\t\n\x20-\x7e]")
-"""JSON text without a match holds nothing invisible and no escape for it."""
+"""JSON text without a match contains nothing invisible and no escape for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedMask:
-    """Masks the secrets in texts, for as long as the client waits."""
+    """A function that masks the secrets in texts as long as the client waits."""
 
     mask: Callable[[str, Callable[[str], None], Callable[[], None]], str]
     found: Callable[[str], None]
-    """Told the kind of each secret."""
+    """Called with the kind of each secret."""
     check: Callable[[], None]
-    """Raises KubescriptError when the client waits no more."""
+    """Raises KubescriptError once the client no longer waits."""
 
     def __call__(self, text: str) -> str:
-        """Returns the text masked."""
+        """Returns the masked text."""
         return self.mask(text, self.found, self.check)
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How answers are written; one for a server."""
+    """The style of answers; one per server."""
 
     mask: Mask | None = None
     mark: bool = True
-    """Whether text of the cluster is fenced."""
+    """Whether text from the cluster is fenced."""
     structured: bool = False
-    """Whether the result is given as data as well."""
+    """Whether the result is also given as data."""
     constants: frozenset[str] = frozenset()
-    """Texts that the script itself holds: the model wrote them, so they are not masked."""
+    """Texts in the script itself: the model wrote them, so they are not masked."""
 
     def text(self, text: str) -> str:
-        """Returns the text cleaned and masked: every text passes here before it leaves."""
-        # Attack: a hidden character inside a secret hides it from the masks, so cleaning comes first.
+        """Returns the text cleaned and masked, as every text must be before it is sent."""
+        # Attack: a hidden character in a secret hides it from masking, so cleaning comes first.
         text = sanitizing.clean(text)
         return self._restore(text, self.mask(text)) if self.mask is not None else text
 
@@ -58,7 +58,7 @@ class Style:
             text = truncation.dump(cleaned)
         if self.mask is None:
             return text
-        # The whole is masked at once, for a key says what its value is.
+        # The text is masked as a whole, because keys show what their values are.
         masked = self.mask(text)
         if masked == text:
             return text
@@ -66,13 +66,13 @@ class Style:
         try:
             return truncation.dump(self._restore(given, truncation.load(masked)))
         except ValueError:
-            # A mask has broken the JSON, so each text in it is masked by itself.
+            # Masking has broken the JSON, so each text in it is masked separately.
             return truncation.dump(sanitizing.change_texts(given, self.mask))
 
     def _restore(self, given: Any, masked: Any) -> Any:
-        """Returns the masked value with the script's own constants in it as they were.
+        """Returns the masked value with the script's own constants restored.
 
-        Attack on the reader: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
+        Otherwise masking misleads readers: `{"API_PASSWORD": "ref"}` came back with a mask, because of the key.
         """
         if type(given) is not type(masked):
             return masked

@@ -1,4 +1,4 @@
-"""Cuts texts to whole lines and values to valid structure: a reader must be able to trust what is there.
+"""Cuts texts to whole lines and values to valid structure: a reader must be able to trust the rest.
 
 `render` cuts every answer here.
 """
@@ -15,7 +15,7 @@ import orjson
 __all__ = ["Cut", "cut_lines", "cut_text", "dump", "load", "shrink"]
 
 _WORTH_CUTTING: Final = 16
-"""Bytes below which a part is left out rather than cut."""
+"""Bytes below which a part is omitted rather than cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +28,12 @@ class Cut:
 
     @property
     def kept(self) -> int:
-        """Lines that are there."""
+        """The number of lines kept."""
         return self.text.count("\n") + 1 if self.text else 0
 
 
 def cut_text(text: str, room: int, lines: int) -> Cut:
-    """Returns the beginning of the text: at most `room` bytes and `lines` lines, whole lines where there are any."""
+    """Returns the beginning of the text: at most `room` bytes and `lines` lines, whole lines where possible."""
     size = len(text.encode("utf-8", "replace"))
     end = _end_of_line(text, lines)
     if size <= room and end == len(text):
@@ -41,7 +41,7 @@ def cut_text(text: str, room: int, lines: int) -> Cut:
     kept = text[:end]
     data = kept.encode("utf-8", "replace")
     if len(data) > room:
-        # The cut may fall inside a character, whose bytes are dropped, and is moved back to the end of a line.
+        # A character that the cut splits is dropped, and the cut is moved back to the end of a line.
         kept = data[:room].decode("utf-8", "ignore")
         kept = kept[: kept.rfind("\n") + 1] or kept
     kept = kept.rstrip("\n")
@@ -61,7 +61,7 @@ def _end_of_line(text: str, lines: int) -> int:
 
 
 def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
-    """Returns JSON data with every text in it cut to so many lines, and how many lines are missing in all."""
+    """Returns JSON data with every text in it cut to `lines` lines, and the total number of missing lines."""
     if isinstance(value, str):
         return _cut_string(value, lines)
     missing = 0
@@ -82,10 +82,10 @@ def cut_lines(value: Any, lines: int) -> tuple[Any, int]:
 
 
 def _cut_string(value: str, lines: int) -> tuple[str, int]:
-    """Returns one text cut to so many lines, and how many are missing."""
+    """Returns one text cut to `lines` lines, and how many are missing."""
     if value.count("\n") < lines:
         return value, 0
-    # No character takes more than four bytes: only lines are cut here.
+    # Characters take at most four bytes, so only lines are cut here.
     cut = cut_text(value, len(value) * 4, lines)
     if not cut.lines:
         return value, 0
@@ -98,7 +98,7 @@ def dump(value: Any) -> str:
 
 
 def load(result: bytes | str) -> Any:
-    """Returns the value of JSON that is known to be valid."""
+    """Returns the value of a JSON text that is known to be valid."""
     try:
         return orjson.loads(result)
     except orjson.JSONDecodeError:
@@ -107,13 +107,13 @@ def load(result: bytes | str) -> Any:
 
 
 def _finite(digits: str) -> float | str:
-    """Returns the number; one that no float holds stays its text, for Infinity is no JSON."""
+    """Returns the number; one too large for a float stays a text, because Infinity is not JSON."""
     number = float(digits)
     return number if math.isfinite(number) else digits
 
 
 def shrink(value: Any, room: int) -> str:
-    """Returns JSON text of `value` in at most `room` bytes; long parts lose their ends where it does not fit."""
+    """Returns JSON text of `value` in at most `room` bytes; long parts lose their ends if it does not fit."""
     text = dump(value)
     if _size(text) <= room:
         return text
@@ -121,15 +121,15 @@ def shrink(value: Any, room: int) -> str:
 
 
 class _Shrinking:
-    """Shrinks one value. The size of each part is measured once: values may be two hundred levels deep, and each level
-    holds all those below it."""
+    """A shrinker for one value. The size of each part is measured once: values may be two hundred levels deep, and each
+    level contains all those below it."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
-        """By id, which stays valid: the value outlives this object."""
+        """The sizes by id, which stays valid because the value outlives this object."""
 
     def cut(self, value: Any, room: int) -> str:
-        """Returns JSON text of `value`, which does not fit, without the ends of long parts."""
+        """Returns JSON text of `value`, which is too long, without the ends of long parts."""
         if isinstance(value, list):
             return "[" + ",".join(self._items(value, room - 2)) + "]"
         if isinstance(value, dict):
@@ -139,13 +139,13 @@ class _Shrinking:
         return "null"
 
     def _fit(self, value: Any, room: int) -> str:
-        """Returns JSON text of `value`, cut where it does not fit."""
+        """Returns JSON text of `value`, cut if it does not fit."""
         if self._size(value) <= room:
             return dump(value)
         return self.cut(value, room)
 
     def _items(self, items: list[Any], room: int) -> list[str]:
-        """Returns the leading items that fit. When not even the first fits, it is cut inside."""
+        """Returns the leading items that fit. If not even the first fits, it is cut inside."""
         kept: list[str] = []
         for item in items:
             size = self._size(item)
@@ -158,7 +158,7 @@ class _Shrinking:
         return kept
 
     def _pairs(self, pairs: dict[str, Any], room: int) -> list[str]:
-        """Returns the small values whole; the large ones share the room that is left."""
+        """Returns the small values whole; the large ones share the remaining room."""
         sizes = {}
         for key, item in pairs.items():
             # Two more bytes are for the colon and the comma.
@@ -188,13 +188,13 @@ class _Shrinking:
     def _sum(self, value: list[Any] | dict[str, Any]) -> int:
         """Returns the size of a list or an object that is not empty.
 
-        Parts that have parts are measured one by one, all others at once, with the commas between them.
+        Nested parts are measured one by one, all others at once, with the commas between them.
         """
         items = value
         keys = 0
         if isinstance(value, dict):
             items = list(value.values())
-            keys = _size(dump(list(value))) - 1  # each with its colon or comma
+            keys = _size(dump(list(value))) - 1  # each key with its colon or comma
         deep: list[Any] = []
         flat: list[Any] = []
         for item in items:
@@ -209,7 +209,7 @@ class _Shrinking:
 
 def _shrink_string(value: str, room: int) -> str:
     """Returns the beginning of a string as JSON, in at most `room` bytes."""
-    # Quotes and newlines take two bytes each as JSON, so half of the room is safe.
+    # As JSON, a quote or newline takes two bytes, so half of the room is safe.
     safe = max(0, room // 2 - 4)
     cut = cut_text(value, safe, len(value) + 1)
     return dump(cut.text + "…")

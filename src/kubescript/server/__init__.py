@@ -1,1 +1,1 @@
-"""The MCP server of one caller: what it offers, the handlers of requests, and what it tells clients by itself."""
+"""The MCP server of one caller: its offer, the handlers of requests, and notifications to clients."""

@@ -1,8 +1,8 @@
-"""What every message passes before it is served: it counts in its caller's budget, has its own credentials at hand, and
-no exception of ours reaches the client. `served` puts these functions before its handlers.
+"""Middleware for every message before `served` handles it: it counts against its caller's budget, its own credentials
+are made available, and none of our exceptions reaches the client.
 
-The SDK keeps of a session the message that began it, and all of a request until its answer has left, whether the
-connection still lives or not; so `count` counts both. Over stdio nothing is counted.
+The SDK keeps the first message of each session, and each request until its answer has been sent, even if the connection
+is gone; `count` counts both. Over stdio nothing is counted.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ log = logging.getLogger(__name__)
 
 _COUNTED: Final = "kubescript.counted"
 _WARM_UP_DELAY_S: Final = 0.05
-"""Seconds after the first answer, so that the warm-up does not take processor time from it."""
+"""Seconds after the first answer, so that the warm-up does not compete with it for processor time."""
 
 
 async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers within the caller's budget. Raises MCPError where there is no room."""
+    """Answers within the caller's budget. Raises MCPError when there is no room."""
     if ctx.request is None or ctx.request_id is None:  # nothing is kept of a notification
         return await call_next(ctx)
     part: retained.Part | None = ctx.request.scope.get(scope_keys.PART)
     if part is None:
         return await call_next(ctx)
     held = contextlib.ExitStack()
-    # Attack: a stream that is read slowly. The task that serves a request keeps all of it, and its answer, for as long
-    # as answers before it wait for their client: 1,440 MiB in four minutes.
+    # Attack: a client reads a stream slowly. The task that serves a request keeps all of it, and its answer, as long as
+    # earlier answers wait for their client: 1,440 MiB in four minutes.
     task = asyncio.current_task()
     assert task is not None
     task.add_done_callback(lambda _: held.close())
@@ -65,7 +65,7 @@ async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Han
 
 
 def _measure(result: HandlerResult) -> int:
-    """Returns the bytes of an answer's texts; all else of it is small."""
+    """Returns the bytes of an answer's texts; the rest is small."""
     if not isinstance(result, Mapping):
         return 0
     texts = [block.get("text") for block in result.get("content") or ()]
@@ -74,16 +74,16 @@ def _measure(result: HandlerResult) -> int:
 
 
 def _check_beginning(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
-    """Raises MCPError where a session cannot begin."""
+    """Raises MCPError if a session cannot begin."""
     if part.length > retained.MAX_INITIALIZE:
         raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
-    # A second `initialize` would be kept beside the first, and would be dropped while the session is in use.
+    # A second `initialize` would be kept in addition to the first, and would be dropped while the session is in use.
     if _COUNTED in notices.connection_of(ctx).state:
         raise MCPError(mcp_types.INVALID_REQUEST, "the session has begun already")
 
 
 def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
-    """Counts the message that begins a session until the session ends. Raises Busy."""
+    """Counts a session's first message until the session ends. Raises Busy."""
     connection = notices.connection_of(ctx)
     if _COUNTED not in connection.state:
         connection.exit_stack.enter_context(part.keeping(connection.session_id))
@@ -91,7 +91,7 @@ def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
 
 
 async def with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers with the token of this very request at hand, for clusters that are asked with it."""
+    """Answers with this request's own token available, for clusters that are called with it."""
     credential: user.Credential | None = None
     if ctx.request is not None:
         credential = ctx.request.scope.get(scope_keys.CREDENTIAL)
@@ -102,15 +102,16 @@ async def with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
 
 
 async def with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers with the headers of this very request at hand, for command lines that need its credentials."""
-    # The message of a stream has a request of its own, and not the one with which its session began.
+    """Answers with this request's own headers available, for command lines that need its credentials."""
+    # A message on a stream has its own request, not the one that began its session.
     headers = ctx.request.headers.raw if ctx.request is not None else ()
     with request_credentials.using(headers):
         return await call_next(ctx)
 
 
 async def hide_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answers -32603 where we have a bug. The SDK would send code 0 and the exception's text: it may hold anything."""
+    """Answers -32603 for our own bugs. The SDK would send code 0 and the exception's text, which may contain
+    anything."""
     try:
         return await call_next(ctx)
     except Exception as error:
@@ -124,13 +125,14 @@ async def hide_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNe
 
 
 class WarmUp:
-    """Starts what calls will need once the first client has the answer to its first request."""
+    """Middleware that starts the parts that calls will need, once the first client has the answer to its first
+    request."""
 
     def __init__(self, warm_up: Callable[[], None]) -> None:
         self._warm_up: Callable[[], None] | None = warm_up
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Answers, and starts once what `warm_up` does."""
+        """Answers, and schedules `warm_up` after the first answer."""
         result = await call_next(ctx)
         warm_up, self._warm_up = self._warm_up, None
         if warm_up is not None:
@@ -140,7 +142,7 @@ class WarmUp:
 
 
 def run_warm_up(warm_up: Callable[[], None]) -> None:
-    """Calls `warm_up`; logs what keeps it from ending."""
+    """Calls `warm_up`; logs its failure."""
     try:
         import jsonschema  # noqa: F401 - so that the first call finds it loaded
 

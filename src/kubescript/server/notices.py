@@ -1,7 +1,7 @@
-"""What the server tells clients unasked: that a list has changed, and log messages about their own calls.
+"""Notifications that the server sends to clients: list changes, and log messages about their own calls.
 
-Clients of the handshake era hear of changes on their connections; those of 2026-07-28 in streams that they ask for. A
-log message is of the client's own call and has no text of the cluster; a client gets none before it names a level.
+Clients of the handshake era get changes on their connections; those of 2026-07-28 in streams that they request. A log
+message is about the client's own call and contains no text from the cluster; a client gets none before it sets a level.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from kubescript import types
 __all__ = ["Notices", "connection_of"]
 
 _MODERN: Final = "2026-07-28"
-"""The protocol version since which each request names its own level."""
+"""The protocol version since which each request sets its own level."""
 _LEVELS: Final[tuple[str, ...]] = get_args(mcp_types.LoggingLevel)
-"""The least important first."""
+"""From the least important."""
 _LEVEL: Final = "kubescript.level"
 _MOST_STREAMS: Final = 512
-"""Streams of one caller that hear of changes."""
+"""Streams of changes that one caller may have."""
 _PATIENCE_S: Final = 5.0
-"""Seconds in which a client may take a notification."""
+"""Seconds within which a client must take a notification."""
 _EVENTS: Final[Mapping[str, subscriptions.ServerEvent]] = {
     "tools": subscriptions.ToolsListChanged(),
     "prompts": subscriptions.PromptsListChanged(),
@@ -37,23 +37,23 @@ _EVENTS: Final[Mapping[str, subscriptions.ServerEvent]] = {
 
 
 class Notices:
-    """The clients of one caller. One event loop uses it."""
+    """The clients of one caller. Used by one event loop."""
 
     def __init__(self) -> None:
         self._connections: weakref.WeakSet[connection.Connection] = weakref.WeakSet()
-        """Those of the handshake era that live."""
+        """Open connections of the handshake era."""
         self._bus = subscriptions.InMemorySubscriptionBus()
         self._streams = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_STREAMS)
 
     def register(self, server: lowlevel.Server[Any]) -> None:
-        """Makes the server note which client wants which notices."""
-        # As arguments of the server's class, two of these would write a deprecation warning to stderr.
+        """Makes the server track which client wants which notifications."""
+        # If they were arguments of the server's class, two of these would write a deprecation warning to stderr.
         server.add_notification_handler("notifications/initialized", mcp_types.NotificationParams, self._add_connection)
         server.add_request_handler("logging/setLevel", mcp_types.SetLevelRequestParams, self._set_level)
         server.add_request_handler("subscriptions/listen", mcp_types.SubscriptionsListenRequestParams, self._streams)
 
     async def tell(self, changed: Collection[str]) -> None:
-        """Tells every client which lists have changed: `tools`, `prompts`, `resources`."""
+        """Notifies every client of the lists that have changed: `tools`, `prompts`, `resources`."""
         for name in changed:
             await self._bus.publish(_EVENTS[name])
         async with anyio.create_task_group() as tasks:
@@ -78,7 +78,7 @@ class Notices:
         await _log(ctx, "debug", {**about, "message": "the call is answered", "wall_ms": round(answer.usage.wall_ms)})
 
     async def log_plan(self, ctx: ServerRequestContext[Any, Any], tool: str, plan: str = "") -> None:
-        """Sends that a plan waits for a person."""
+        """Sends a log message that a plan waits for a person."""
         about = {"tool": tool, "message": "changes wait for a person's approval"}
         if plan:
             about["plan"] = plan
@@ -96,7 +96,8 @@ class Notices:
 
 def connection_of(ctx: ServerRequestContext[Any, Any]) -> connection.Connection:
     """Returns the connection of a request."""
-    # The SDK has no other way to what lives as long as the connection; a session lives as long as a request.
+    # The SDK has no other access to an object that lives as long as the connection; a session lives as long as a
+    # request.
     return ctx.session._connection
 
 

@@ -1,4 +1,4 @@
-"""What one caller is offered under these settings: tools, pages, prompts and instructions. `server` serves it."""
+"""The tools, pages, prompts and instructions that one caller is offered under these settings. `server` serves them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ECHO", "Handler", "Offer", "pages_handlers", "prompts_handlers"]
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
-"""Answers a request: its context, its parameters."""
+"""Answers a request, given its context and parameters."""
 _Current = Callable[[], "Offer"]
 
 _NOT_FOUND: Final = -32002
-"""The code for a resource that is not there, until protocol version 2025-11-25; since 2026-07-28 it is a wrong
-parameter."""
+"""The code for a missing resource until protocol version 2025-11-25; since 2026-07-28 it is an invalid parameter."""
 _VERSION_WITHOUT_NOT_FOUND: Final = "2026-07-28"
 _MAX_ARGUMENT: Final = 4_000
 """Characters of one argument of a prompt."""
 MAX_ECHO: Final = 100
-"""Characters of an unknown name in an error. Attack: one of 2 MiB, which the error would repeat."""
+"""Characters of an unknown name in an error. Attack: a client sends a name of 2 MiB, which the error would repeat."""
 _MAX_VALUES: Final = 100
-"""Completions in one answer, by the protocol."""
+"""Completions in one answer, as the protocol limits them."""
 _READ_ONLY: Final = "Read-only: no tool changes the cluster."
 _SAVED: Final = "The cluster is a saved one: nothing in it moves, and ages count from now, not from when it was saved."
 _NO_TOOLSET: Final = (
@@ -47,20 +46,20 @@ _NO_TOOLSET: Final = (
 
 @dataclass(frozen=True)
 class Offer:
-    """What one caller is offered until the settings change."""
+    """The offer to one caller until the settings change."""
 
     toolsets: Sequence[base.Toolset]
     completions: completion.Completions
     warm_up: Callable[[], None]
-    """Does in a thread what the first call would otherwise wait for."""
+    """Does the work in a thread that the first call would otherwise wait for."""
     close: Callable[[], None]
-    """Is called after the last call, in a thread."""
+    """Called after the last call, in a thread."""
     heartbeat_s: float = 10
-    """Seconds between two signs of life for a client that asked for progress."""
+    """Seconds between progress notifications for a client that asked for progress."""
     saved: bool = False
     """Whether the cluster is a saved one."""
     asker: elicitation.Asker | None = None
-    """Asks people about plans; None where no cluster takes plans."""
+    """The asker of people about plans; None where no cluster takes plans."""
 
     @functools.cached_property
     def tools(self) -> Mapping[str, base.Tool]:
@@ -82,7 +81,7 @@ class Offer:
 
     @functools.cached_property
     def instructions(self) -> str:
-        """What the toolsets say to models, each sentence once: toolsets may share one."""
+        """The toolsets' instructions for models, each only once: toolsets may share one."""
         if not self.tools:
             return _NO_TOOLSET
         said = dict.fromkeys(toolset.instructions for toolset in self.toolsets if toolset.instructions)
@@ -95,11 +94,11 @@ class Offer:
 
     @functools.cached_property
     def validator(self) -> Callable[[str], jsonschema.Draft202012Validator]:
-        """Returns what checks the arguments of a tool, made once for each."""
+        """A function that makes the validator of a tool's arguments, once for each tool."""
         return functools.cache(self._validator)
 
     def other_lists(self, before: Offer) -> list[str]:
-        """Returns the names of the lists that have changed, the list of tools left out."""
+        """Returns the names of the lists that have changed, except the list of tools."""
         prompts = [prompt.definition for prompt in self.prompts.values()]
         pages = [page.definition for page in self.pages.values()]
         changed = {
@@ -109,7 +108,7 @@ class Offer:
         return [name for name, is_changed in changed.items() if is_changed]
 
     def _validator(self, name: str) -> jsonschema.Draft202012Validator:
-        import jsonschema  # takes long to load; the first client has its first answer by then
+        import jsonschema  # takes long to load; by now the first client has its first answer
 
         return jsonschema.Draft202012Validator(self.tools[name].definition.input_schema)
 
@@ -122,11 +121,11 @@ def pages_handlers(current: _Current) -> dict[str, tuple[type[Any], Handler]]:
         return mcp_types.ListResourcesResult(resources=pages)
 
     async def list_templates(_ctx: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
-        # The list of resources is complete, but clients ask for templates anyway.
+        # The list of resources is complete, but clients request templates anyway.
         return mcp_types.ListResourceTemplatesResult(resource_templates=[])
 
     async def subscribe(_ctx: Any, _params: Any) -> mcp_types.EmptyResult:
-        # The pages are files of this version of kubescript, so there never is anything to tell.
+        # The pages are files of this version of kubescript, so they never change.
         return mcp_types.EmptyResult()
 
     return {
@@ -189,7 +188,7 @@ def prompts_handlers(
 
 
 async def _complete(offer: Offer, params: mcp_types.CompleteRequestParams, caller: types.Caller) -> list[str]:
-    """Returns the names that begin with what is written; none for an unknown argument."""
+    """Returns the names that begin with the text written so far; none for an unknown argument."""
     if not isinstance(params.ref, mcp_types.PromptReference):
         return []
     prompt = offer.prompts.get(params.ref.name)

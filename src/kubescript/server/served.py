@@ -1,7 +1,7 @@
 """The MCP server: toolsets become tools, resources and prompts, answers become MCP results. `tenant` makes one.
 
-It stands on the SDK's low-level server, which validates no arguments and passes the texts of exceptions to the client.
-So arguments are validated here, and no exception of ours leaves a handler.
+It uses the SDK's low-level server, which validates no arguments and passes the texts of exceptions to the client.
+Arguments are therefore validated here, and none of our exceptions leaves a handler.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ log = logging.getLogger(__name__)
 
 
 class Served:
-    """One caller's MCP server. What it offers can be replaced while clients are connected. One event loop uses it."""
+    """One caller's MCP server. What it offers can be replaced while clients are connected. Used by one event loop."""
 
     def __init__(self, offer: offering.Offer, user: str = "") -> None:
-        """`user` is the caller's name, where it is proven."""
+        """`user` is the caller's name, if authenticated."""
         self._lease = _Lease(offer)
         self._user = user
         self._notices = notices.Notices()
@@ -60,10 +60,10 @@ class Served:
         self.mcp.middleware.append(middleware.WarmUp(self._warm_up))
         self.mcp.middleware.append(question.state_guard(self.mcp.name))
         self.stateless = _silent(self.mcp)
-        """For those of the handshake era without sessions: no notification would reach them."""
+        """For clients of the handshake era without sessions, which no notification would reach."""
 
     async def replace(self, offer: offering.Offer) -> None:
-        """Offers something else from now on. Calls that run end under what was offered when they began."""
+        """Offers something else from now on. Running calls finish under the offer they began with."""
         before = self._lease
         if before.has_ended:  # the caller has left
             await _Lease(offer).end()
@@ -76,11 +76,11 @@ class Served:
         self._register(offer)
         threading.Thread(target=middleware.run_warm_up, args=(offer.warm_up,), daemon=True).start()
         await before.end()
-        # Tools are announced in any case: what they do may have changed where their definitions have not.
+        # Tools are always announced: their behaviour may have changed even if their definitions have not.
         await self._notices.tell(["tools", *offer.other_lists(before.offer)])
 
     async def close(self) -> None:
-        """Ends the streams of changes, and what is offered after the last call."""
+        """Ends the streams of changes, and closes the offer after the last call."""
         self.hang_up()
         await self._lease.end()
 
@@ -92,8 +92,8 @@ class Served:
         self._lease.offer.warm_up()
 
     def _register(self, offer: offering.Offer) -> None:
-        """Adds the handlers of what some toolset has. What none has gets no handlers, so that the server does not
-        announce the capability."""
+        """Adds the handlers for pages and prompts if any toolset has them. Otherwise there are none, so that the server
+        does not announce the capability."""
         handlers: dict[str, tuple[type[Any], offering.Handler]] = {}
         if offer.pages:
             handlers |= offering.pages_handlers(lambda: self._lease.offer)
@@ -145,7 +145,7 @@ class Served:
 
 
 class _Lease:
-    """An offer, and how many calls use it."""
+    """An offer, and the number of calls that use it."""
 
     def __init__(self, offer: offering.Offer) -> None:
         self.offer = offer
@@ -176,7 +176,7 @@ class _Lease:
 
 
 class _Server(lowlevel.Server[Any]):
-    """The SDK's server, which over streamable HTTP announces no change of a list by itself."""
+    """The SDK's server, which over streamable HTTP does not announce list changes by default."""
 
     tells = True
 
@@ -186,13 +186,13 @@ class _Server(lowlevel.Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> models.InitializationOptions:
-        """Returns what clients are told at their start."""
+        """Returns the options that clients get when they connect."""
         tells = notification_options or lowlevel.NotificationOptions(self.tells, self.tells, self.tells)
         return super().create_initialization_options(tells, experimental_capabilities, extensions)
 
 
 def _silent(server: lowlevel.Server[Any]) -> lowlevel.Server[Any]:
-    """Returns the same server for clients that are told of no change."""
+    """Returns the same server for clients that get no notifications of changes."""
     silent: Any = copy.copy(server)
     silent.tells = False
     found: lowlevel.Server[Any] = silent

@@ -1,4 +1,4 @@
-"""One call of a tool: who calls, what is wrong with the arguments, its progress, its plan, and its result."""
+"""One tool call: its caller, mistakes in its arguments, its progress, its plan, and its result."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _T = TypeVar("_T")
 _MAX_TOKEN: Final = 1_024
 """Characters of a progress token. A client that sends a longer one gets no progress."""
 _UNTRUSTED_META: Final = "kubescript/untrusted"
-"""In a result's `_meta`: the text holds text of the cluster, which is fenced."""
+"""The key in a result's `_meta` that means: the text contains fenced text from the cluster."""
 _PROCESS_SESSION: Final = uuid.uuid4().hex[:16]
 """The session of the client over stdio."""
 _WITHOUT_SESSIONS: Final = "2026-07-28"
-"""The protocol version since which no client over HTTP has a session."""
+"""The protocol version since which no HTTP client has a session."""
 
 _MAX_ARGUMENT_ERROR: Final = 300
 """Characters of an error about an argument, which quotes the argument's value."""
 _QUOTED_VALUE: Final = 100
-"""Characters of its beginning, where it is longer."""
+"""Characters of the value's beginning that are kept if the error is longer."""
 
 
 async def run(
@@ -51,7 +51,7 @@ async def run(
     try:
         return await tool.handler(arguments, on_progress, caller)
     except Exception:
-        # The log is for the operator. The client gets no text of the exception: it may hold anything.
+        # The log is for the operator. The client gets no text of the exception, which may contain anything.
         log.exception("tool %s failed", tool.definition.name)
         return types.Answer("error internal: kubescript failed; see its log", is_error=True, code="internal")
 
@@ -64,7 +64,7 @@ async def run_with_plan(
     caller: types.Caller,
     on_progress: types.OnProgress | None,
 ) -> types.Answer | mcp_types.InputRequiredResult:
-    """Runs one call, and settles the plan that it leaves."""
+    """Runs one call, and settles the plan that it creates."""
     call = question.Call(ctx, params, caller, on_progress)
     if params.request_state is not None:
         return await asker.resume(call)
@@ -75,7 +75,7 @@ async def run_with_plan(
 
 
 def find_caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.Caller:
-    """Returns the caller of a tool: `user`, and the client by the name it gives itself."""
+    """Returns the caller of a tool: `user`, and the client by its own name for itself."""
     session_id, lasts = _session(ctx)
     params = ctx.session.client_params
     if params is None:
@@ -85,23 +85,23 @@ def find_caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> ty
 
 
 def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
-    """Returns the session of a request, and whether its client's later requests are of the same one."""
+    """Returns the session of a request, and whether the client's later requests share it."""
     if ctx.request is None:
         return _PROCESS_SESSION, True
     stream = ctx.request.scope.get(scope_keys.SESSION)
     if stream is not None:
         return stream, True
     handle = ctx.request.headers.get("mcp-session-id", "")
-    # Attack: a client without a session that sends such a header, which the SDK has not verified then.
+    # Attack: a client without a session sends such a header, which the SDK has not verified.
     if handle and ctx.protocol_version < _WITHOUT_SESSIONS:
-        # The id of a session lets its holder join the session, so only a hash of it is passed on.
+        # Whoever holds a session's id can join the session, so only a hash of it is passed on.
         return hashlib.sha256(handle.encode()).hexdigest()[:16], True
     return uuid.uuid4().hex[:16], False
 
 
 def find_mistakes(validator: jsonschema.Draft202012Validator, arguments: Mapping[str, Any]) -> str:
-    """Returns what is wrong with the arguments, naming each; empty when nothing is."""
-    # In the order of the arguments, so that the same mistakes give the same text.
+    """Returns the mistakes in the arguments; empty if there are none."""
+    # Ordered by argument, so that the same mistakes give the same text.
     found = sorted(validator.iter_errors(arguments), key=_error_path)
     return "; ".join(map(_describe, found))
 
@@ -113,7 +113,7 @@ def _error_path(error: Any) -> list[Any]:
 def _describe(error: Any) -> str:
     message: str = error.message
     if len(message) > _MAX_ARGUMENT_ERROR:
-        # It begins with the value and ends with what is wrong with it.
+        # The message begins with the value and ends with the mistake.
         beginning, end = message[:_QUOTED_VALUE], message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]
         message = f"{beginning}\N{HORIZONTAL ELLIPSIS}{end}"
     path = _error_path(error)
@@ -123,7 +123,7 @@ def _describe(error: Any) -> str:
 
 
 def write_result(answer: types.Answer) -> mcp_types.CallToolResult:
-    """Returns the answer as MCP has it."""
+    """Returns the answer in MCP's format."""
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=answer.text)],
         structured_content=answer.structured,
@@ -146,7 +146,7 @@ async def report(
 ) -> _T:
     """Runs one call, with progress notifications if the client asked for them."""
     token = None if ctx.meta is None else ctx.meta.get("progress_token")
-    # Attack: a token of two megabytes, which each notification would repeat.
+    # Attack: a client sends a token of two megabytes, which each notification would repeat.
     if token is None or len(str(token)) > _MAX_TOKEN:
         return await call(None)
     signs = heartbeat.Heartbeat(ctx.session.report_progress, heartbeat_s)

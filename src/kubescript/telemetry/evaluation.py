@@ -1,7 +1,7 @@
-"""One evaluated script, as telemetry sees it. The evaluator makes one `Evaluation` for each script and notifies the
+"""One evaluated script, as seen by telemetry. The evaluator makes one `Evaluation` per script and notifies the
 observers.
 
-An evaluation holds sizes, codes and times. It holds no text of the script or of the answer.
+An evaluation contains sizes, codes and times, but no text of the script or of the answer.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How busy a server is at this moment."""
+    """The load of a server at one moment."""
 
     running: int = 0
     waiting: int = 0
@@ -69,16 +69,16 @@ def current_context() -> context.Context:
 
 
 def trace_id() -> str:
-    """Returns the id of the current trace; empty when there is none."""
-    from opentelemetry import trace  # 40 ms, and what serves MCP has loaded it
+    """Returns the id of the current trace; empty if there is none."""
+    from opentelemetry import trace  # takes 40 ms, but serving MCP has already loaded it
 
     found = trace.get_current_span().get_span_context()
     return trace.format_trace_id(found.trace_id) if found.is_valid else ""
 
 
 def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
-    """Calls every observer. Logs the error of an observer."""
-    # No script and no other observer may suffer from the error of one observer.
+    """Calls every observer. Logs observers' errors."""
+    # One observer's error must not affect the script or other observers.
     for observe in observers:
         try:
             observe(evaluation)
@@ -87,7 +87,7 @@ def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
 
 
 def otlp_source(settings: config.Telemetry) -> str:
-    """Returns the name of the setting or variable that asks for OTLP; empty when none does. Called at every start."""
+    """Returns the name of the setting or variable that enables OTLP; empty if none does. Called at every start."""
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return ""
     if settings.otlp_endpoint:

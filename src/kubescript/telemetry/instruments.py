@@ -1,5 +1,5 @@
-"""The instruments of metrics over OTLP: the same figures as /metrics, under OpenTelemetry's names. The exporter
-(`otlp`) makes them."""
+"""The instruments for metrics over OTLP: the same figures as /metrics, under OpenTelemetry's names. The exporter
+(`otlp`) creates them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Instruments:
 
 
 def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> None:
-    """Makes gauges that are read when metrics are sent."""
+    """Creates gauges that are read when metrics are sent."""
 
     def gauge(name: str, what: str, read: Callable[[evaluation.Load], int]) -> None:
         def observe(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:

@@ -1,6 +1,6 @@
 """Label values, each from a bounded set. Metrics and spans take their labels from here.
 
-Attack: a script invents names without end, and a time series for each name fills a monitoring system's memory.
+Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _VERBS: Final = frozenset({
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put",
 })  # fmt: skip
 _STATUSES: Final = frozenset({200, 201, 202, 400, 401, 403, 404, 405, 409, 410, 415, 422, 429, 500, 502, 503, 504})
-# Prefixes of the faults of calls. The text after the dot is one of the host's own words, so the set is bounded.
+# Prefixes of call faults. The text after the dot is one of the host's own words, so the set is bounded.
 _FAMILIES: Final = ("cluster.", "limit.", "redaction.", "policy.", "request.", "writes.")
-# Kinds of secrets that get a label of their own. The number is bounded because operators may add rules.
+# Kinds of secrets with separate labels. The number is bounded because operators may add rules.
 _MAX_KINDS: Final = 200
 
 _kinds: Final[set[str]] = set()
@@ -50,7 +50,7 @@ def verb(record: records.Record) -> str:
 
 
 def resource(record: records.Record) -> tuple[str, str]:
-    """Returns the API group, and the resource with its subresource; `custom` twice for a resource that is not built
+    """Returns the API group, and the resource with its subresource; `custom` for both if the resource is not built
     in."""
     call = record.call
     if call is None or not call.is_resource:

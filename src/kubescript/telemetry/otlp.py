@@ -2,7 +2,7 @@
 `otel`.
 
 `app` makes one exporter. `spans` and `instruments` define what it sends. A receiver that is down costs a bounded queue
-of spans, and a line of the log a minute.
+of spans, and one log line per minute.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ _SHUTDOWN_S: Final = 2.0
 
 
 class Exporter:
-    """Sends spans and metrics until it is closed. Raises ConfigError when it cannot be set up."""
+    """An exporter that sends spans and metrics until it is closed. Raises ConfigError when it cannot be set up."""
 
     def __init__(
         self, settings: config.Telemetry, load: Callable[[], evaluation.Load], mask: Callable[[str], str]
     ) -> None:
-        """`mask` masks the only text of a span that a script may have invented: the name of a namespace."""
+        """`mask` masks the only text in a span that a script may have invented: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
         _check(evaluation.otlp_source(settings))
-        # The log hears of batches that are lost, and of no attempt.
+        # Lost batches are logged, failed attempts are not.
         if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
         base = (settings.otlp_endpoint or "").rstrip("/")
@@ -88,8 +88,8 @@ class Exporter:
             spans.trace_script(self._tracer, done, self._namespace)
 
     def close(self) -> None:
-        """Sends what is left, for two seconds at most."""
-        # The end of the server must not wait for a dead receiver.
+        """Sends the rest, for at most two seconds."""
+        # A dead receiver must not delay the end of the server.
         threads = [threading.Thread(target=shutdown, daemon=True) for shutdown in self._shutdowns]
         for thread in threads:
             thread.start()
@@ -99,7 +99,7 @@ class Exporter:
 
 
 class _OnceAMinute(logging.Filter):
-    """Lets one record of a logger through, and the next one a minute later."""
+    """A filter that passes one record of a logger, and the next at least a minute later."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -113,14 +113,14 @@ class _OnceAMinute(logging.Filter):
 
 
 def _quieten(name: str) -> None:
-    """Keeps an exporter, which logs each batch that is lost, from filling the log while its receiver is down."""
+    """Keeps an exporter, which logs each lost batch, from filling the log while its receiver is down."""
     exporter = logging.getLogger(name)
     if not any(isinstance(known, _OnceAMinute) for known in exporter.filters):
         exporter.addFilter(_OnceAMinute())
 
 
 def _check(source: str) -> None:
-    """Checks that the packages and the protocol that `source` asks for are available. Raises ConfigError."""
+    """Checks that the packages and the protocol that `source` requires are available. Raises ConfigError."""
     for module in _REQUIRED_MODULES:
         if not _is_installed(module):
             raise errors.ConfigError(
@@ -145,12 +145,13 @@ def _is_installed(module: str) -> bool:
 
 
 def _is_exported(signal: str) -> bool:
-    """Says whether this signal is exported; OTEL_TRACES_EXPORTER=none switches traces off."""
+    """Says whether this signal is exported; OTEL_TRACES_EXPORTER=none disables traces."""
     return os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp").strip().lower() != "none"
 
 
 def _resource() -> resources.Resource:
-    """Returns the resource that names the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence."""
+    """Returns the resource that identifies the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take
+    precedence."""
     from opentelemetry.sdk import resources
 
     ours = resources.Resource({"service.name": "kubescript", "service.version": kubescript.__version__})

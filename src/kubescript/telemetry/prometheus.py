@@ -1,4 +1,4 @@
-"""Metrics for Prometheus, in a registry of their own. `app` loads this for the http transport only."""
+"""Metrics for Prometheus, in a separate registry. `app` loads this only for the http transport."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BYTES: Final = tuple(float(1 << power) for power in range(24, 36))
 
 
 class Metrics:
-    """Counters and histograms of every evaluation, and gauges of the server's load."""
+    """The metrics: counters and histograms of every evaluation, and gauges of the server's load."""
 
     def __init__(self, load: Callable[[], evaluation.Load]) -> None:
         client.disable_created_metrics()  # type: ignore[no-untyped-call]  # each would be a second, useless series
@@ -55,7 +55,7 @@ class Metrics:
         self._masked = client.Counter("kubescript_redactions", "Secret values masked.", ["kind"], registry=own)
 
     def _load(self, load: Callable[[], evaluation.Load]) -> None:
-        """Makes gauges that are read at each request for /metrics."""
+        """Creates gauges that are read at each request for /metrics."""
         own = self.registry
         workers = client.Gauge("kubescript_workers", "Sandboxed processes.", ["state"], registry=own)
         workers.labels("running").set_function(lambda: load().running)

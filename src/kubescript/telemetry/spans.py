@@ -19,11 +19,11 @@ from kubescript.telemetry import evaluation, labels
 __all__ = ["trace_script"]
 
 _MaskNamespace = Callable[[str], str] | None
-"""Masks the name of a namespace; None leaves names out."""
+"""Masks the name of a namespace; None omits the names."""
 
 
 def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespace: _MaskNamespace) -> None:
-    """Makes the spans of one evaluation. `mask_namespace` masks the names of namespaces; None leaves them out."""
+    """Makes the spans of one evaluation. `mask_namespace` masks the names of namespaces; None omits them."""
     began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
     script = tracer.start_span("script", done.parent, attributes=_script_attributes(done), start_time=began)
     if done.code != "ok":
@@ -32,7 +32,7 @@ def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespa
     parent = trace.set_span_in_context(script, done.parent)
     for record in done.records:
         _trace_call(tracer, parent, record, mask_namespace)
-    # The span ends at the time the script ended, although it is made later.
+    # The span ends when the script ended, although it is made later.
     script.end(_nanoseconds(done.ended))
 
 
@@ -74,7 +74,7 @@ def _span_name(record: records.Record) -> str:
 
 def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> dict[str, str | int]:
     """Returns the attributes of a call's span."""
-    # They hold less than the audit: no name of an object, and the namespace only when the operator allows it.
+    # They contain less than the audit record: no object names, and the namespace only if the operator allows it.
     group, resource = labels.resource(record)
     attributes: dict[str, str | int] = {
         "kubescript.k8s.verb": labels.verb(record),

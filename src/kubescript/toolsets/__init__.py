@@ -1,1 +1,1 @@
-"""Groups of MCP tools. An operator switches each on by its name."""
+"""Groups of MCP tools. An operator enables each by name."""

@@ -1,8 +1,8 @@
-"""Checks the arguments of the classic tools. Refuses what the tools' preconditions and the rules for texts, names,
-labels and selectors forbid, before anything is sent. `classic` calls `check` with arguments that have passed the tool's
-schema.
+"""Checks the arguments of the classic tools. Refuses arguments that violate the tools' preconditions or the rules for
+texts, names, labels and selectors, before anything is sent. `classic` calls `check` with arguments that have passed the
+tool's schema.
 
-The rules are those of the API contract that these tools follow, less what Kubernetes allows and cannot do harm:
+The rules are those of the API contract that these tools follow, except that they permit harmless Kubernetes syntax:
 set-based selectors have parentheses, `filter` is a regular expression, names of RBAC objects have colons, others have
 dots. docs/toolsets.md lists each rule.
 """
@@ -27,9 +27,9 @@ _LONGEST_WAIT_S: Final = 1800
 _FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
 _NUL: Final = re.compile(r"\0")
 _NEEDS_THEM: Final = frozenset({"labelSelector", "filter", "cluster"})
-"""Arguments in which parentheses and the like mean something, or are part of a name that the operator has given. Each
-has a check of its own."""
-# A name that kube-apiserver accepts for any kind is one segment of a path, and more is allowed than in most kinds.
+"""Arguments in which parentheses and similar characters have a meaning, or are part of a name that the operator has
+given. Each has a separate check."""
+# A name that kube-apiserver accepts for some kind is one path segment; most kinds are stricter.
 _NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9_:@][-a-zA-Z0-9._:@]*")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_PART: Final = re.compile(r"[a-zA-Z0-9]([a-zA-Z0-9_.-]*[a-zA-Z0-9])?")
@@ -37,19 +37,19 @@ _PREFIX: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _SINCE: Final = re.compile(r"(?=\d)(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?")
 _LOCATION: Final = re.compile(r"[a-z][-a-z0-9]{0,62}")
 _GKE_ID: Final = re.compile(r"gke_[^_]+_[^_]+_.+")
-"""The name that gcloud gives to the context of a cluster."""
+"""gcloud's name for the context of a cluster."""
 _SET: Final = re.compile(r"(?P<key>\S++)\s++(?P<operator>in|notin)\s*+(?P<rest>.*)", re.DOTALL)
 
 
 class Refusal(errors.RequestError):
-    """An argument that the tool does not take. Codes: `tool.*`, by the message."""
+    """An argument that the tool does not accept. Codes: `tool.*`, by the message."""
 
     def __init__(self, message: str, /, **values: object) -> None:
         super().__init__(messages.text(message, **values), code=f"tool.{message}")
 
 
 def check(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Returns the arguments. `known` are the names of those that the tool takes. Raises Refusal."""
+    """Returns the checked arguments. `known` are the names that the tool accepts. Raises Refusal."""
     arguments = {name: _whole(value) for name, value in given.items()}
     for name, value in arguments.items():
         if name not in known:
@@ -71,7 +71,7 @@ def with_location(cluster: str, location: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """Returns a number as an int where it is one: JSON knows no integers, and a client may write 3.0."""
+    """Returns a whole number as an int: JSON has no integer type, and a client may write 3.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -132,7 +132,7 @@ def _check_selector(selector: str) -> None:
 
 
 def _requirements(selector: str) -> list[str]:
-    """Returns the parts between the commas that stand outside of parentheses."""
+    """Returns the parts between commas outside parentheses."""
     parts = [""]
     depth = 0
     for character in selector:
@@ -156,7 +156,7 @@ def _check_requirement(requirement: str) -> None:
 
 
 def _split(requirement: str) -> tuple[str, str, str]:
-    """Returns key, operator and value; without an operator the requirement is a key that must or must not be there."""
+    """Returns key, operator and value; without an operator the requirement is a key that must be present or absent."""
     for operator in ("==", "!=", "=", ">", "<"):
         key, found, value = requirement.partition(operator)
         if found:

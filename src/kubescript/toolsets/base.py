@@ -1,7 +1,7 @@
-"""What a toolset is: a name users know, and the tools, pages and prompts behind it. `server` serves them.
+"""The interface of toolsets: a name known to users, and the tools, pages and prompts behind it. `server` serves them.
 
-This is also the interface of toolsets that are packages of their own; docs/toolsets.md describes it, and
-examples/toolset is one. Such a package has a function that takes an `Access` and returns a `Toolset`.
+Toolsets in separate packages use this interface too; docs/toolsets.md describes it, and examples/toolset is one. Such a
+package has a function that takes an `Access` and returns a `Toolset`.
 """
 
 from __future__ import annotations
@@ -33,44 +33,44 @@ __all__ = [
 Handler = Callable[[Mapping[str, Any], types.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
 Evaluate = Callable[[str, int | None, types.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
-"""Runs a script and returns the client's answer, which is masked and marked. The number is the script's time in
-milliseconds; None stands for the operator's default."""
+"""Runs a script and returns the client's answer, masked and marked. The number is the script's timeout in milliseconds;
+None means the operator's default."""
 Word = Callable[[Mapping[str, Any], types.Answer], types.Answer]
-"""Puts the answer to a call with these arguments into the words of a tool's own contract."""
+"""Rewrites the answer to a call with these arguments in the words of a tool's own contract."""
 
 Completes = Literal["cluster", "namespace", "kind", "name"]
-"""What an argument of a prompt names: a cluster, a namespace, a kind, or an object of the kind beside it."""
+"""The kind of name in a prompt's argument: a cluster, a namespace, a kind, or an object of that kind."""
 
 APPROVED: Final[Mapping[str, Any]] = {"type": "boolean", "description": "true approves the changes"}
-"""The schema of the argument `approved`, where the caller of a tool approves what it changes."""
+"""The schema of the argument `approved`, where a tool's caller approves its changes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """All that a toolset is given of a server: scripts under the caller's limits, and no cluster, settings or
+    """The parts of a server that a toolset gets: scripts under the caller's limits, but no cluster, settings or
     credentials."""
 
     evaluate: Evaluate
     clusters: Callable[[], Sequence[str]]
-    """Returns the names that `k8s.context(name)` takes, the default one first."""
+    """Returns the names that `k8s.context(name)` accepts, the default one first."""
     language: messages.Language = "en"
     by_argument: bool = False
-    """Whether the argument `approved` of a call approves what it changes. `make_tool` adds it to a tool."""
+    """Whether a call's argument `approved` approves its changes. `make_tool` adds it to a tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """An MCP tool and what runs it."""
+    """An MCP tool and the handler that runs it."""
 
     definition: mcp_types.Tool
     handler: Handler
     word: Word = lambda _arguments, answer: answer
-    """Takes every answer of the tool, also to arguments that its schema refuses, once its plan is settled."""
+    """Rewrites every answer of the tool once its plan is settled, including refusals of arguments by its schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """An MCP resource and what reads it."""
+    """An MCP resource and the function that reads it."""
 
     definition: mcp_types.Resource
     read: Callable[[], str]
@@ -78,12 +78,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """An MCP prompt and what writes it from its arguments, each a text."""
+    """An MCP prompt and the function that writes it from its arguments, which are all texts."""
 
     definition: mcp_types.Prompt
     write: Callable[[Mapping[str, str]], str]
     completes: Mapping[str, Completes] = field(default_factory=dict)
-    """What some of its arguments name; clients may ask for their possible values."""
+    """The kinds of names in its arguments; clients may ask for possible values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +92,12 @@ class Toolset:
 
     name: str
     description: str
-    """For operators, in a few words."""
+    """A few words for operators."""
     tools: tuple[Tool, ...]
     pages: tuple[Page, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     instructions: str = ""
-    """For models: how to use the tools together, where their definitions do not say it."""
+    """Advice for models on using the tools together, beyond their definitions."""
 
 
 def make_tool(
@@ -112,8 +112,8 @@ def make_tool(
     async def call(
         given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
-        # The arguments are JSON values, whose `repr` is Python: no text of a caller becomes code. Attack: NaN and
-        # Infinity, which are no JSON, but which a client may send; they would be names.
+        # The arguments are JSON values, whose `repr` is Python: no caller's text becomes code. Attack: a client sends
+        # NaN and Infinity, which are not JSON, and which Python would read as names.
         try:
             json.dumps(given, allow_nan=False)
         except ValueError:

@@ -1,4 +1,4 @@
-"""The toolsets that are built in, by the names that `--toolsets` takes, and those that are installed beside them."""
+"""The built-in toolsets, by the names that `--toolsets` takes, and the installed ones."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _EvaluatorOf = Callable[[evaluator.Runner, evaluator.CallHandler], evaluator.Eva
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the toolsets of one caller stand on."""
+    """The parts of a tenant that its toolsets use."""
 
     settings: config.Settings
     contexts: contexts.Contexts
     evaluator: evaluator.Evaluator
     processes: processes.Processes
     later: Callable[..., None]
-    """Runs a function after the answer that is about to be given has been sent."""
+    """Runs a function after the current answer has been sent."""
     evaluator_of: _EvaluatorOf
     """Returns an evaluator of command lines."""
     api_servers: _Handler
-    """Returns what answers calls where requests name their API server. Raises ConfigError."""
+    """Returns the handler for requests that name their API server. Raises ConfigError."""
     route: str = ""
-    """The endpoint at which they are offered."""
+    """The endpoint at which the toolsets are offered."""
 
 
 def _code(parts: Parts) -> base.Toolset:
@@ -76,7 +76,7 @@ def _clusters(parts: Parts) -> base.Toolset:
         from kubescript.cluster import live
         from kubescript.wire import messages
 
-        # Attack: a caller with few rights that replaces the server's credentials by those of this machine.
+        # Attack: a caller with few rights replaces the server's credentials with those of this machine.
         if parts.settings.knows_callers:
             raise errors.ClusterError(
                 "a server with several callers keeps its own credentials: its operator logs it in"
@@ -116,8 +116,8 @@ def _openstack(parts: Parts) -> base.Toolset:
 
 
 def _access(parts: Parts) -> base.Access:
-    """Returns all that a toolset may know of a server. The functions are closures, so that no attribute of theirs leads
-    to the parts of the server."""
+    """Returns the access that a toolset gets to a server. The functions are closures, so that none of their attributes
+    leads to the parts of the server."""
     from kubescript.toolsets import base  # it loads half of the MCP SDK, which `check` does not need
 
     async def evaluate(
@@ -130,7 +130,7 @@ def _access(parts: Parts) -> base.Access:
 
 
 def load(parts: Parts) -> list[base.Toolset]:
-    """Returns the toolsets that the settings name. Raises ConfigError when an installed one cannot be used."""
+    """Returns the toolsets in the settings. Raises ConfigError when an installed one cannot be used."""
     from kubescript.wire import messages
 
     messages.choose(parts.settings.language)
@@ -145,7 +145,7 @@ def load(parts: Parts) -> list[base.Toolset]:
 
 
 def completions(parts: Parts) -> completion.Completions:
-    """Returns the names that complete the arguments of prompts."""
+    """Returns the completions for arguments of prompts."""
     from kubescript.toolsets import completion
 
     return completion.Completions(_access(parts))
@@ -162,11 +162,11 @@ TOOLSETS: Final[dict[str, Callable[[Parts], base.Toolset]]] = {
 }
 """Toolsets by the names that `--toolsets` takes."""
 _FOREIGN_TOOLSETS: Final = frozenset({"config", "core", "kcp", "kiali", "kubevirt", "metrics", "netobserv", "tekton"})
-"""Those of kubernetes-mcp-server."""
+"""Toolsets of kubernetes-mcp-server."""
 
 
 def check(settings: config.Settings) -> None:
-    """Checks that every toolset that the settings name exists, with what it needs. Raises ConfigError."""
+    """Checks that every toolset in the settings exists, and that its requirements are met. Raises ConfigError."""
     for name in settings.toolsets:
         if name not in TOOLSETS:
             _check_installed(name)
@@ -177,7 +177,7 @@ def check(settings: config.Settings) -> None:
 
 
 def _check_installed(name: str) -> None:
-    """Checks that a toolset that is not built in is installed; loads nothing. Raises ConfigError."""
+    """Checks that a toolset that is not built in is installed, without loading it. Raises ConfigError."""
     if installed.find(name) is not None:
         return
     remedy = ""

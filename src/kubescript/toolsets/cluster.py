@@ -1,4 +1,4 @@
-"""The toolset `cluster`: which clusters this server has, and logging in to them."""
+"""The toolset `cluster`: lists this server's clusters, and logs in to them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kubescript.toolsets import base, classic
 __all__ = ["toolset"]
 
 _LOOK_S: Final = 0.05
-"""Seconds between two looks at a log-in that is under way."""
+"""Seconds between checks of a running log-in."""
 
 
 def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) -> base.Toolset:
-    """Returns the toolset. `log_in` begins to log the server in to a cluster; it, or its result, raises
+    """Returns the toolset. `log_in` starts to log the server in to a cluster; it, or its result, raises
     ClusterError."""
 
     async def prepare(cluster: str) -> Mapping[str, object]:
@@ -30,8 +30,8 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
 
 
 async def _wait_for(work: futures.Future[None]) -> None:
-    """Returns when the work is done. Raises what it raises."""
-    # Attack: calls that wait in threads, until no thread is left for the requests of other clients.
+    """Returns when the work is done. Raises its exception."""
+    # Attack: a client's calls wait in threads, until none is left for other clients.
     while not work.done():  # noqa: ASYNC110 - a thread does it, which sets no event of this loop
         await anyio.sleep(_LOOK_S)
     work.result()

@@ -27,7 +27,7 @@ _INSTRUCTIONS: Final = (
 )
 
 _DESCRIPTION: Final = Path(__file__).with_name("evaluate_script.txt")
-"""What the model reads."""
+"""The tool description for models."""
 
 _READ_ONLY: Final = "Read-only: writes and exec are denied, whatever an access review says."
 _INTENTS: Final = (
@@ -49,14 +49,14 @@ PAGE_PREFIX: Final = "kubescript://sdk/"
 _MARKDOWN: Final = "text/markdown"
 _PACKAGE_FOLDER: Final = Path(__file__).parent.parent
 _PAGE_FOLDERS: Final = (_PACKAGE_FOLDER / "sdk_docs", _PACKAGE_FOLDER.parent.parent / "sdk_docs")
-"""In an installed package; in a checkout."""
+"""The folder in an installed package, and that in a checkout."""
 _FIRST_PAGES: Final = ("index", "differences", "objects", "lists", "errors", "dynamic", "writes", "helpers", "contexts")
-"""Topics stand before the pages of each client."""
+"""Pages about topics, which precede those of the clients."""
 _PAGE_LINK: Final = re.compile(r"\]\((\w+)\.md\)")
-"""A link from one page to another, as it works in the repository."""
+"""A link from one page to another, in the form used in the repository."""
 
 _TRIAGE_TEXT: Final = Path(__file__).with_name("triage.txt")
-"""What the model reads."""
+"""The prompt for models."""
 
 _OUTPUT_SCHEMA: Final = {
     "type": "object",
@@ -67,13 +67,13 @@ _OUTPUT_SCHEMA: Final = {
     },
     "required": ["result"],
 }
-"""The schema of structured results, which operators switch on; it counts as part of the definition then."""
+"""The schema of structured results, which operators may enable; it then counts as part of the definition."""
 
 
 def toolset(settings: config.Settings, script_evaluator: evaluator.Evaluator) -> base.Toolset:
     """Returns the code toolset for these settings."""
 
-    # The SDK has checked nothing: `server` validates the arguments against the schema before it calls this.
+    # The SDK checks nothing: `server` validates the arguments against the schema before it calls this.
     async def evaluate_script(
         arguments: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
     ) -> types.Answer:
@@ -133,7 +133,7 @@ def _input_schema(limits: config.Limits, *, by_argument: bool) -> dict[str, Any]
 
 
 def _access(settings: config.Settings) -> str:
-    """Returns what scripts may do, and where."""
+    """Returns a description of what scripts may do, and where."""
     names = settings.context_names
     if len(names) < 2:
         return _BY_MODE[settings.mode]
@@ -152,7 +152,7 @@ def _access(settings: config.Settings) -> str:
 
 
 def _names_that_fit(names: Sequence[str], room: int) -> str:
-    """Returns as many of the names as there is room for, and how many there are in all."""
+    """Returns as many of the names as fit, and the total number if some do not."""
     whole = ", ".join(names)
     if len(whole) <= room:
         return whole
@@ -164,9 +164,9 @@ def _names_that_fit(names: Sequence[str], room: int) -> str:
     return ", ".join([*shown, f"… ({len(names)} in all)"])
 
 
-@functools.cache  # all callers share them: without that they took 47 of the 57 ms and 109 of the 123 KiB of a caller
+@functools.cache  # shared by all callers: uncached, they took 47 of the 57 ms and 109 of the 123 KiB of each caller
 def pages() -> tuple[base.Page, ...]:
-    """Returns every page, the introduction first; none when the files are not there."""
+    """Returns every page, the introduction first; none if the files are missing."""
     folder = next((folder for folder in _PAGE_FOLDERS if folder.is_dir()), None)
     if folder is None:
         return ()
@@ -175,7 +175,7 @@ def pages() -> tuple[base.Page, ...]:
 
 
 def _page_order(path: Path) -> tuple[int, str]:
-    """Returns the key to sort pages by: those of topics first, in their order, then the others by name."""
+    """Returns the key for sorting pages: topics first, in their order, then the others by name."""
     if path.stem in _FIRST_PAGES:
         return _FIRST_PAGES.index(path.stem), path.stem
     return len(_FIRST_PAGES), path.stem

@@ -1,4 +1,4 @@
-"""The toolsets `openshift` and `openstack`: command lines of `oc` and of the OpenStack client, each as one tool."""
+"""The toolsets `openshift` and `openstack`: one tool each, for command lines of `oc` and of the OpenStack client."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def openstack(commands: evaluator.Evaluator, settings: config.Settings) -> base.
 
 
 def _tool(name: str, title: str, description: str, commands: evaluator.Evaluator, *, writes: bool) -> base.Tool:
-    """Returns the tool; `commands` runs command lines, and `writes` says whether one may change something."""
+    """Returns the tool; `commands` runs command lines, and `writes` says whether they may change anything."""
 
     async def call(
         given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller

@@ -1,7 +1,8 @@
 """Names that complete the arguments of prompts: of clusters, namespaces, kinds and objects that the caller may list.
 
-A script of ours asks for them, under the caller's own rights and limits, and its answer is masked and recorded as any
-other. It is kept for a short time, so that a client which asks at every key press asks the cluster once.
+Our own script asks for them, under the caller's rights and limits, and its answer is masked and recorded like any
+other. The answer is kept for a short time, so that a client's request at every key press causes one call to the
+cluster.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from kubescript.toolsets import base
 __all__ = ["Completions"]
 
 _TIME_MS: Final = 2_000
-"""Milliseconds for an answer: a client asks while a person types."""
+"""Milliseconds for an answer: a client requests completions while a person types."""
 _KEPT_S: Final = 30.0
-"""Seconds for which an answer counts, so that a client that asks at every key press asks the cluster once."""
+"""Seconds for which an answer is kept, so that a client's request at every key press causes one call to the cluster."""
 _FAILED_S: Final = 2.0
-"""Seconds for which a failed question is not asked again."""
+"""Seconds before a failed question is asked again."""
 _MOST_KEPT: Final = 64
 _MOST_NAMES: Final = 1_000
-"""Names of one question."""
+"""Maximum names in one answer."""
 _LONGEST: Final = 253
-"""Characters of a name."""
+"""Maximum characters of a name."""
 _SCRIPTS: Final[Mapping[base.Completes, str]] = {
     "namespace": "[each.metadata.name for each in cluster.CoreV1Api().list_namespace(limit={most}).items]",
     "kind": "sorted({{each.kind for each in cluster.discovery().api_resources() if 'list' in each.verbs}})",
@@ -40,21 +41,21 @@ _SCRIPTS: Final[Mapping[base.Completes, str]] = {
     ),
 }
 _Question = tuple[base.Completes, str, str, str]
-"""What, and of which cluster, namespace and kind."""
+"""The kind of name, and its cluster, namespace and kind."""
 
 
 class Completions:
-    """The names of one caller. One event loop uses it."""
+    """The completions for one caller. Used by one event loop."""
 
     def __init__(self, access: base.Access) -> None:
         self._access = access
         self._kept: dict[_Question, tuple[float, tuple[str, ...]]] = {}
-        """Each with the time until which it counts, the oldest first."""
+        """Answers with the end of their validity, the oldest first."""
         self._asking = anyio.Lock()
 
     async def names(self, what: base.Completes, given: Mapping[base.Completes, str], caller: types.Caller) -> list[str]:
-        """Returns the names that an argument may have beside the arguments that are `given`; none when there is no
-        answer within two seconds."""
+        """Returns the possible names of an argument next to the arguments `given`; none if there is no answer within
+        two seconds."""
         with anyio.move_on_after(_TIME_MS / 1000):
             clusters = await anyio.to_thread.run_sync(self._access.clusters, abandon_on_cancel=True)
             if what == "cluster":
@@ -71,7 +72,7 @@ class Completions:
         until, known = self._kept.get(question, (0.0, ()))
         if time.monotonic() < until:
             return known
-        self._keep(question, (), _FAILED_S)  # in case that the time is over before there is an answer
+        self._keep(question, (), _FAILED_S)  # in case the time is over before there is an answer
         answer = await self._access.evaluate(_script(question), _TIME_MS, None, caller)
         found = _read(answer)
         if found:
@@ -86,7 +87,7 @@ class Completions:
 
 
 def _question(what: base.Completes, given: Mapping[base.Completes, str]) -> _Question | None:
-    """Returns what to ask; None where too little is known."""
+    """Returns the question; None where too little is known."""
     cluster, namespace, kind = (given.get(name, "") for name in _OF)
     if any(len(name) > _LONGEST for name in (cluster, namespace, kind)):
         return None
@@ -99,7 +100,7 @@ _OF: Final[tuple[base.Completes, ...]] = ("cluster", "namespace", "kind")
 
 
 def _script(question: _Question) -> str:
-    # What a client has given stands in the script as the `repr` of a text: none of it becomes code.
+    # The client's values are in the script as the `repr` of a text: none of them becomes code.
     what, cluster, namespace, kind = question
     names = _SCRIPTS[what].format(most=_MOST_NAMES, kind=kind, namespace=namespace or None)
     chosen = f"k8s.context({cluster!r})" if cluster else "k8s"
@@ -107,7 +108,7 @@ def _script(question: _Question) -> str:
 
 
 def _read(answer: types.Answer) -> tuple[str, ...]:
-    """Returns the names in the answer; none where it has an error or is cut. Notes may follow them."""
+    """Returns the names in the answer; none if it is an error or was cut. Notes may follow the names."""
     if answer.is_error:
         return ()
     try:

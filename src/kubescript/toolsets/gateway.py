@@ -1,8 +1,8 @@
-"""The toolset `gateway`: objects of one namespace at a time, and two writes that say what they are for.
+"""The toolset `gateway`: objects of one namespace at a time, and two writes that state their intent.
 
-A gate on the host refuses what the tools' contract forbids before anything is sent: Secrets and ConfigMaps in every
-group, selectors, patches of the caller's own, and, where the caller approves, a change without `approved`.
-The names in a kind are compared with discovery in the worker. Policy, plan and approval are those of every script.
+A gate on the host refuses whatever the tools' contract forbids before anything is sent: Secrets and ConfigMaps in every
+group, selectors, a caller's own patches, and, where the caller approves, a change without `approved`. The worker
+compares a kind's names with discovery. Policy, plan and approval are those of every script.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from kubescript.wire import messages
 __all__ = ["FORBIDDEN", "toolset"]
 
 FORBIDDEN: Final = frozenset({"configmaps", "secrets"})
-"""Plurals that no tool takes, in any group."""
+"""Plurals that no tool accepts, in any group."""
 _READS: Final = ("k8s_list", "k8s_get", "k8s_list_events", "k8s_pod_logs")
 _DONE: Final = {"k8s_delete": "deleted", "k8s_patch": "patched"}
-"""Writes, and what became of the object."""
+"""Write tools, and the result that each reports."""
 _WITH_PODS: Final = ("deployments", "statefulsets", "daemonsets")
 _ALLOWED: Final = {
     "scale": ("deployments", "statefulsets", "replicasets"),
@@ -35,22 +35,22 @@ _ALLOWED: Final = {
 }
 """Plurals of apps/v1 by action."""
 _FIELDS: Final = {"scale": ("replicas",), "update_image": ("container", "image"), "rollout_restart": (), "delete": ()}
-"""What an action takes; it takes nothing else."""
+"""The only fields that each action accepts."""
 _ALL_FIELDS: Final = ("replicas", "container", "image")
 _DISCOVERED: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-"""A group, version or plural."""
+"""The pattern of a group, version or plural."""
 _IMAGE: Final = re.compile(r"[a-zA-Z0-9][-\w.:/@+]*", re.ASCII)
 _BLOCKED: Final = "BLOCKED: "
 _CRITICAL: Final = "plan.override"
 """The code of a plan with findings that only a person can override, with a reason."""
 _MAX_SHOWN: Final = 63
 _TYPE: Final = re.compile(r"([\w.]{1,80}): ", re.ASCII)
-"""How an error of the worker begins."""
+"""The beginning of an error of the worker."""
 
 
 def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.Toolset:
-    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether the caller
-    of a tool approves what it changes."""
+    """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether a tool's
+    caller approves its changes."""
     tools = [_tool(name, access, by_argument=False) for name in _READS]
     if writable:
         tools += [_tool(name, access, by_argument=by_argument) for name in _DONE]
@@ -86,14 +86,14 @@ def _check(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[st
     _check_names(checked)
     if name == "k8s_patch":
         _check_action(checked)
-    # With a person's approval the argument says nothing: that person is asked.
+    # With a person's approval this argument has no effect: the person is asked instead.
     if checked.pop("approved", False) is not True and by_argument:
         raise arguments.Refusal("approval_required")
     return checked
 
 
 def _check_names(checked: Mapping[str, Any]) -> None:
-    """Raises Refusal for what names no kind or image. The core group has an empty name."""
+    """Raises Refusal for a value that cannot name a kind or an image. The core group has an empty name."""
     for field in ("group", "version", "plural"):
         value = checked.get(field)
         is_core = field == "group" and value == ""
@@ -105,7 +105,7 @@ def _check_names(checked: Mapping[str, Any]) -> None:
 
 
 def _check_action(checked: Mapping[str, Any]) -> None:
-    """Raises Refusal for an action on another kind than its own, and for one with other fields than its own."""
+    """Raises Refusal for an action on a kind that it does not support, or with fields that are not exactly its own."""
     action, plural = checked["action"], checked["plural"]
     group_version = f"{checked['group']}/{checked['version']}".removeprefix("/")
     if group_version != "apps/v1" or plural not in _ALLOWED[action]:
@@ -126,7 +126,8 @@ def _join(fields: tuple[str, ...]) -> str:
 
 
 def _script(name: str, checked: Mapping[str, Any], language: messages.Language) -> str:
-    """Returns the script of a call. That of a write spells its answer out, so that no text of it is the cluster's."""
+    """Returns the script of a call. A write's script spells out its answer, so that no text in it comes from the
+    cluster."""
     call = classic.script(name, checked, None, language)
     if name not in _DONE:
         return call
@@ -145,7 +146,7 @@ def _describe(checked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.Answer:
-    """Puts an answer into the words of the contract."""
+    """Rewrites an answer in the contract's words."""
     if answer.is_error:
         return replace(answer, text=_error(answer))
     if not answer.applied:
@@ -158,7 +159,7 @@ def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.An
 
 
 def _without_result(text: str) -> str:
-    """Returns an answer without the result of a write that was only planned; a mark may stand before the result."""
+    """Returns an answer without the result of a write that was only planned; a mark may precede the result."""
     before, result, after = text.rpartition('{"result":"planned"')
     if not result or before.count("\n") > 1:
         return text
@@ -170,15 +171,15 @@ def _error(answer: types.Answer) -> str:
     """Returns the text of an error: `BLOCKED: …` or `ERROR: Type: …`."""
     mark, _, marked = answer.text.partition("\n")
     found = _TYPE.match(marked) if answer.untrusted else None
-    # Attack: a compromised worker, which sends an instruction as the type of an error.
+    # Attack: a compromised worker sends an instruction as the type of an error.
     if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
         beginning = _prefix(found[0]).rstrip()
         return f"{beginning}\n{mark}\n{marked[found.end() :]}"
     text = answer.text
-    if answer.code == "request.arguments":  # the schema is a part of the gate
+    if answer.code == "request.arguments":  # the schema is part of the gate
         return f"{_BLOCKED}{text}"
     text = _without_result(text).removeprefix("error ")
-    if answer.code == _CRITICAL:  # the rules are a part of it too
+    if answer.code == _CRITICAL:  # the rules are part of the gate too
         text = text.removeprefix(f"{answer.code}: ")
         return f"{_BLOCKED}{text}"
     if text.startswith("plan "):

@@ -1,4 +1,4 @@
-"""The toolset `helm`: Helm releases, read from where Helm keeps them."""
+"""The toolset `helm`: Helm releases, read from Helm's own storage."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Toolsets that are packages of their own, by entry point. `app` asks for one only when the operator names it.
+"""Toolsets in separate packages, found by entry point. `app` loads one only if the operator names it.
 
 Importing a package runs its code in the host process, so an installed package is not imported until its toolset is
-named. A package has no part in the names of built-in toolsets: `app` asks only for names that are not among those.
+named. A package cannot replace a built-in toolset: `app` looks up only names that are not built in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def names() -> list[str]:
 
 
 def find(name: str) -> importlib.metadata.EntryPoint | None:
-    """Returns where this toolset is; None when it is not installed. Raises ConfigError when two packages have it."""
+    """Returns the entry point of this toolset; None if it is not installed. Raises ConfigError if two packages have
+    it."""
     found = list(importlib.metadata.entry_points(group=GROUP, name=name))
     if len(found) > 1:
         packages = " and ".join(sorted(map(_package, found)))
@@ -39,7 +40,7 @@ def find(name: str) -> importlib.metadata.EntryPoint | None:
 
 
 def load(name: str, access: base.Access) -> base.Toolset:
-    """Returns an installed toolset. Raises ConfigError when its package cannot give it."""
+    """Returns an installed toolset. Raises ConfigError if its package fails to provide it."""
     from kubescript.toolsets import base  # loads half of the MCP SDK, which `find` and `names` do not need
 
     point = find(name)
@@ -47,7 +48,7 @@ def load(name: str, access: base.Access) -> base.Toolset:
         raise errors.ConfigError(f"toolset `{name}` is not installed")
     try:
         toolset: object = point.load()(access)
-    except (Exception, SystemExit) as error:  # the package's own code; it may fail in any way
+    except (Exception, SystemExit) as error:  # the package's own code, which may fail in any way
         raise _unusable(point, f"{type(error).__name__}: {error}") from None
     if not isinstance(toolset, base.Toolset):
         raise _unusable(point, f"its function returns {type(toolset).__name__}, not Toolset")
@@ -59,7 +60,7 @@ def load(name: str, access: base.Access) -> base.Toolset:
 def check_clashes(toolsets: Sequence[base.Toolset]) -> None:
     """Checks that no two toolsets have a tool, page or prompt of the same name. Raises ConfigError.
 
-    Attack: a package that has a tool `kubectl_get`, which would take the place of ours.
+    Attack: a package has a tool `kubectl_get`, which would replace ours.
     """
     owners: dict[str, list[str]] = {}
     for toolset in toolsets:

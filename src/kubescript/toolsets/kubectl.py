@@ -1,4 +1,4 @@
-"""The toolset `kubectl`: the reads of kubectl-style servers, and where writes are on, three writes."""
+"""The toolset `kubectl`: the reads of kubectl-style servers, and three writes if writes are enabled."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _WRITES: Final = ("kubectl_scale_deployment", "kubectl_restart_deployment", "kub
 
 
 def toolset(access: base.Access, *, follow: classic.Follow | None, by_argument: bool = False) -> base.Toolset:
-    """Returns the toolset. `follow` is None when no cluster may be written to; `by_argument` says whether the caller of
-    a tool approves what it changes."""
+    """Returns the toolset. `follow` is None when no cluster may be changed; `by_argument` says whether a tool's caller
+    approves its changes."""
     tools = classic.tools(access, _READS)
     if follow is not None:
         tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow, by_argument=by_argument))

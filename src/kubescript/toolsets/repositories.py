@@ -1,6 +1,6 @@
-"""helm_repo_list: the chart repositories of the operator who runs the server, as `helm repo list` names them.
+"""helm_repo_list: the chart repositories of the operator who runs the server, as `helm repo list` shows them.
 
-The file may hold passwords, so the host reads it, and passes names and URLs on to the script that writes them.
+The file may contain passwords, so the host reads it, and passes only names and URLs to the script that prints them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
 
 
 async def prepare(_cluster: str) -> Mapping[str, object]:
-    """Returns what the script of helm_repo_list writes. Raises Refusal when the file cannot be read."""
+    """Returns the data that the script of helm_repo_list prints. Raises Refusal when the file cannot be read."""
     return await anyio.to_thread.run_sync(_read_repositories, abandon_on_cancel=True)
 
 
@@ -36,7 +36,7 @@ def _read_repositories() -> Mapping[str, object]:
     try:
         return {"repositories": _read(file)}
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        # A parser's message quotes the file.
+        # A parser's message may quote the file.
         raise arguments.Refusal("repositories_unreadable", file=file, details=type(error).__name__) from None
 
 
@@ -62,7 +62,7 @@ def _read(file: Path) -> list[dict[str, str]]:
         return []
     if len(content) > _MAX_BYTES:
         raise ValueError(file)
-    # The loader in C would be faster, and ends the process on deep nesting.
+    # The loader in C would be faster, but deep nesting crashes the process with it.
     document = yaml.safe_load(content)
     entries = document.get("repositories") if isinstance(document, dict) else None
     found = []
@@ -79,13 +79,13 @@ def _text(entry: Mapping[Any, Any], key: str) -> str:
 
 
 def _without_credentials(url: str) -> str:
-    """Returns the URL without what may be a credential: no user, no password, no query."""
-    # Parsers of URLs disagree about a password with a slash, and about a URL without a scheme: one takes for the path
-    # what another takes for the password.
+    """Returns the URL without possible credentials: no user, no password, no query."""
+    # URL parsers disagree about passwords with a slash and URLs without a scheme: one takes for the path what another
+    # takes for the password.
     found = _SCHEME.match(url)
     scheme = found[0] if found else ""
     user, _, place = url.removeprefix(scheme).rpartition("@")
     hidden_user = f"{_HIDDEN}@" if user else ""
-    # What follows the path may hold a token, and a password in front of it may hold a question mark.
+    # The part after the path may contain a token, and a password before it may contain a question mark.
     hidden_query = _AFTER_PATH.sub(f"?{_HIDDEN}", place)
     return f"{scheme}{hidden_user}{hidden_query}"

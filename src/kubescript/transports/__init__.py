@@ -1,4 +1,4 @@
-"""How clients reach the server: stdio, streamable HTTP, and the older SSE."""
+"""The transports through which clients reach the server: stdio, streamable HTTP, and the older SSE."""
 
 from kubescript.transports.serving import Announce, serve
 

@@ -1,4 +1,4 @@
-"""Passes on requests whose caller is known, and tells the others how to log in (RFC 6750, RFC 9728)."""
+"""Passes on requests of authenticated callers, and tells the others how to log in (RFC 6750, RFC 9728)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 _STATUS: Final = {"auth.token": 401, "auth.scope": 403, "auth.access": 403, "auth.unavailable": 503}
 _ERROR: Final = {401: "invalid_token", 403: "insufficient_scope", 503: "temporarily_unavailable"}
 _UNQUOTED: Final = re.compile(r"[^ !#-\[\]-~]")
-"""What RFC 6750 does not let stand in a description."""
+"""Characters that RFC 6750 forbids in a description."""
 _VERIFIED_S: Final = opaque.KNOWN_S
-"""Seconds for which a stream goes on before its caller's credential is verified again."""
+"""Seconds after which a stream's credential is verified again."""
 
 
 class Authentication:
-    """An application that passes on requests of known callers, and all requests to the `open_paths`."""
+    """An application that passes on requests of authenticated callers, and all requests to the `open_paths`."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Authentication:
         scopes: Sequence[str],
         open_paths: frozenset[str],
     ) -> None:
-        """Callers that are `reduced` to the same one share sessions. `url` is that of /mcp where clients may log in,
-        and empty where they cannot; `scopes` is what a token needs."""
+        """Callers that are `reduced` to the same user share sessions. `url` is that of /mcp if clients can log in, else
+        empty; `scopes` are those that a token needs."""
         self._app = app
         self._verifier = verifier
         self._reduced = reduced
@@ -86,7 +86,7 @@ class Authentication:
     async def _credential(self, scope: Scope) -> user.Credential:
         """Returns the credential of a request. Raises AuthError."""
         given = [value for name, value in scope["headers"] if name == b"authorization"]
-        if len(given) > 1:  # two readers may take two callers for the same
+        if len(given) > 1:  # two readers might each choose another one
             raise errors.AuthError("more than one Authorization header")
         if given:
             scheme, _, token = given[0].decode("latin-1").partition(" ")
@@ -123,13 +123,13 @@ class Authentication:
 
 
 class _Stream:
-    """What one stream sends, for as long as its caller's credential counts. A ping passes here every 15 seconds, so an
-    idle stream ends as well."""
+    """One stream's messages, passed on while its caller's credential is valid. A ping passes through every 15 seconds,
+    so an idle stream ends as well."""
 
-    # Attack: a stream that is opened before its token is revoked, and listened to for days.
+    # Attack: a client opens a stream before its token is revoked, and listens for days.
 
     def __init__(self, send: Send, verify: Callable[[], Awaitable[object]]) -> None:
-        """`verify` raises AuthError once the credential no longer counts."""
+        """`verify` raises AuthError once the credential is no longer valid."""
         self._send = send
         self._verify = verify
         self._verified = time.monotonic()
@@ -137,7 +137,7 @@ class _Stream:
         self._scope = anyio.CancelScope()
 
     async def serve(self, app: ASGIApp, scope: Scope, receive: Receive) -> None:
-        """Runs the application; ends the stream when the credential no longer counts."""
+        """Runs the application; ends the stream when the credential is no longer valid."""
         with self._scope:
             await app(scope, receive, self._pass_on)
         if self._scope.cancelled_caught and self._has_begun:
@@ -160,13 +160,13 @@ class _Stream:
 
 
 def credential(scope: Scope) -> user.Credential | None:
-    """Returns the credential of a request; None where none is needed."""
+    """Returns the credential of a request; None if none is needed."""
     found: user.Credential | None = scope.get(keys.CREDENTIAL)
     return found
 
 
 def _sdk_user(caller: user.User) -> bearer_auth.AuthenticatedUser:
-    """Returns the user as the SDK knows it. It binds sessions to users, and a user that differs in anything is another
-    one."""
+    """Returns the user in the SDK's form. The SDK binds sessions to users, and treats users that differ in any field as
+    different."""
     known = AccessToken(token="", client_id=caller.key, scopes=sorted(caller.scopes))
     return bearer_auth.AuthenticatedUser(known)

@@ -1,4 +1,4 @@
-"""What the transports are given of a server. `app.Application` is one."""
+"""The interface of a server for the transports. `app.Application` implements it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Reread = Callable[[], config.Settings]
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """Whether calls would be answered now, and if not, why: what is checked, and `ok` or what is wrong."""
+    """Whether calls would be answered now: each check by name, with `ok` or the problem."""
 
     checks: Mapping[str, str]
 
     @property
     def is_ready(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether all checks are ok."""
         return all(check == "ok" for check in self.checks.values())
 
 
@@ -36,20 +36,20 @@ class Served(Protocol):
     mcp: lowlevel.Server[Any]
     """For clients whose connections last."""
     stateless: lowlevel.Server[Any]
-    """For those without sessions."""
+    """For clients without sessions."""
 
     async def replace(self, offer: Any) -> None:
-        """Offers something else from now on; what was offered before ends after its last call."""
+        """Offers something else from now on; the old offer is closed after its last call."""
 
     def hang_up(self) -> None:
-        """Ends streams on which no call is answered."""
+        """Ends streams on which no call is being answered."""
 
     async def close(self) -> None:
-        """Ends what is offered after the last call."""
+        """Closes the offer after the last call."""
 
 
 class Tenant(Protocol):
-    """What one caller has of a server."""
+    """One caller's part of a server."""
 
     contexts: contexts.Contexts
     """The caller's clusters; those of `operator` are under the server's own credentials."""
@@ -58,13 +58,13 @@ class Tenant(Protocol):
         """Returns the caller's MCP server. Raises ConfigError."""
 
     def offer(self) -> Any:
-        """Returns what `Served.replace` takes. Raises ConfigError."""
+        """Returns the argument for `Served.replace`. Raises ConfigError."""
 
     def tools(self) -> Sequence[mcp_types.Tool]:
         """Returns the definitions of the caller's tools. Raises ConfigError."""
 
     def recover(self) -> None:
-        """Goes on with the caller's plans whose server died."""
+        """Resumes the caller's plans whose server died."""
 
     def close(self) -> None:
         """Closes the caller's connections to clusters."""
@@ -75,22 +75,22 @@ class Backend(Protocol):
 
     @property
     def settings(self) -> config.Settings:
-        """Those that count now."""
+        """The settings in force."""
 
     @property
     def operator(self) -> Tenant:
-        """What every caller has where callers need no credential."""
+        """The tenant of every caller where callers need no credential."""
 
     def tenant(self, caller: user.User | None, settings: config.Settings, operator: Tenant, route: str = "") -> Tenant:
-        """Returns what a caller has at an endpoint, under the caller's own settings, on the cluster that this operator
+        """Returns a caller's tenant at an endpoint, under the caller's own settings, on the cluster that this operator
         has chosen. Raises ConfigError."""
 
     def prepare(self, settings: config.Settings) -> tuple[Tenant, Callable[[], None]]:
-        """Returns what `operator` will be under other settings, and a function that puts it in its place; that does not
-        close the one before. Raises ConfigError when the settings cannot take effect."""
+        """Returns the future `operator` under other settings, and a function that installs it without closing the one
+        before. Raises ConfigError when the settings cannot take effect."""
 
     def state(self) -> dict[str, object]:
-        """Returns what the server is; nothing about a cluster."""
+        """Returns the server's version, toolsets and confinement; nothing about a cluster."""
 
     def ready(self) -> Readiness:
         """Returns whether calls would be answered now. It may take two seconds."""
@@ -99,4 +99,4 @@ class Backend(Protocol):
         """Returns metrics in Prometheus' text format."""
 
     def drain(self) -> None:
-        """Lets running scripts end, and refuses those that wait."""
+        """Lets running scripts finish, and refuses those that wait."""

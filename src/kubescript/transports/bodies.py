@@ -1,5 +1,5 @@
-"""Passes requests on once they have arrived whole, and refuses those that are too large. `http_connections` limits how
-long that may take, and how much is held meanwhile.
+"""Passes requests on once they have arrived completely, and refuses those that are too large. `http_connections` limits
+how long that may take, and how much is held until then.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubescript.transports import scope_keys as keys
 __all__ = ["WholeBodies"]
 
 _MAX_VALUES: Final = 10_000
-"""Values in the JSON of one request; a call has some ten."""
+"""Maximum values in one request's JSON; a call has about ten."""
 _MAX_MESSAGE: Final = 512 << 10
 """Bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
 _MAX_OTHER: Final = 16 << 10
@@ -24,9 +24,10 @@ _too_large: Final = PlainTextResponse("the request is too large", 413, {"connect
 
 
 class WholeBodies:
-    """An application that passes requests on once they have arrived whole. A client that leaves before gets nothing."""
+    """An application that passes requests on once they have arrived completely. A client that leaves earlier gets
+    nothing."""
 
-    # Attack: the SDK logs a stack trace for each body that breaks off, and hundreds a second fill the log.
+    # Attack: clients break off bodies. The SDK logs a stack trace for each, and hundreds per second fill the log.
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app
@@ -49,7 +50,7 @@ class WholeBodies:
             if len(body) > most:
                 await _too_large(scope, receive, send)
                 return
-        # Attack: two MiB of empty lists, whose decoding takes a second and 200 MiB.
+        # Attack: a client sends two MiB of empty lists, whose decoding takes a second and 200 MiB.
         content = bytes(body)
         body.clear()
         weight = retained.weight(content, _MAX_VALUES)

@@ -1,8 +1,8 @@
-"""Refuses requests of web pages. `serving` puts it before every path.
+"""Refuses requests from web pages. `serving` puts it in front of every path.
 
-A page of any site can send requests to this machine's addresses, and by DNS rebinding under a name of its own. Its
-browser then writes that name into Host, and the page's into Origin. The MCP SDK's check covers /mcp alone, takes any
-text that begins like an allowed one (`127.0.0.1:x@evil.example`), and reads the first of two headers.
+A page of any site can send requests to this machine's addresses, and by DNS rebinding under its own name. Its browser
+then writes that name into Host, and the page's into Origin. The MCP SDK's check covers only /mcp, accepts any text that
+begins like an allowed one (`127.0.0.1:x@evil.example`), and reads only the first of two headers.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _wrong_origin: Final = PlainTextResponse(
 
 
 class Guard:
-    """An application that passes on requests which name a host of this server, and one of its origins if they have
-    any. `anywhere` are paths that probes ask for by whatever address: a page that rebinds has a name."""
+    """An application that passes on requests whose Host is one of this server's, and whose Origins, if any, are too.
+    Probes may request the paths in `anywhere` by any IP address: a page that rebinds uses a name."""
 
     def __init__(
         self, app: ASGIApp, settings: config.Http = _LOOPBACK_ONLY, anywhere: frozenset[str] = frozenset()
@@ -65,7 +65,7 @@ class Guard:
 
 
 def _pattern(loopback: str, names: Iterable[str], port: str) -> re.Pattern[bytes]:
-    """Returns what matches loopback addresses and the names, which have a port of their own or any."""
+    """Returns a pattern that matches loopback addresses and the names, with the given port pattern."""
     hosts = "|".join([loopback, *map(re.escape, names)])
     pattern = f"(?:{hosts}){port}"
     return re.compile(pattern.encode(), re.IGNORECASE)

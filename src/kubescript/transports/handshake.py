@@ -1,5 +1,5 @@
-"""TLS handshakes, which wait for their clients as half-sent requests do: they have a time, and the oldest end where
-there are too many connections. asyncio's own are not counted, and have a minute each."""
+"""TLS handshakes, which wait for their clients like half-sent requests: they have a deadline, and the oldest are ended
+when there are too many connections. asyncio's own are not counted, and have a minute each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Handshake", "make_factory"]
 def make_factory(
     protocol: type[http_connections.Connection], certificates: tls.Certificates
 ) -> Callable[..., asyncio.Protocol]:
-    """Returns what uvicorn makes a protocol with, for plain connections that turn into TLS."""
+    """Returns a factory of protocols for uvicorn, for plain connections that are upgraded to TLS."""
 
     def make(**given: Any) -> Handshake:
         return Handshake(protocol, certificates, given)
@@ -25,14 +25,14 @@ def make_factory(
 
 
 class Handshake(asyncio.Protocol):
-    """A TCP connection before its TLS handshake is done. It makes way for the `Connection` that serves its requests."""
+    """A TCP connection until its TLS handshake is done. The `Connection` that serves its requests then replaces it."""
 
     owner = ""
 
     def __init__(
         self, protocol: type[http_connections.Connection], certificates: tls.Certificates, given: dict[str, Any]
     ) -> None:
-        """`given` is what uvicorn makes a connection with."""
+        """`given` contains uvicorn's arguments for a connection."""
         self._protocol = protocol
         self._certificates = certificates
         self._context = certificates.context
@@ -54,7 +54,7 @@ class Handshake(asyncio.Protocol):
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     def data_received(self, data: bytes) -> None:
-        """Takes what comes with the end of the handshake."""
+        """Keeps bytes that arrive with the end of the handshake."""
         self._arrived += data
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -68,7 +68,7 @@ class Handshake(asyncio.Protocol):
         self._transport.abort()
 
     shutdown = end
-    """For uvicorn, which ends all connections when the server does."""
+    """For uvicorn, which calls it on all connections when the server ends."""
 
     async def _run(self) -> None:
         try:
@@ -86,17 +86,17 @@ class Handshake(asyncio.Protocol):
             connection.data_received(self._arrived)
 
     def _is_distrusted(self, secure: asyncio.Transport) -> bool:
-        """Says whether the client's certificate was verified with CAs that have changed since."""
-        # Attack: a handshake that begins before a CA is taken away, and ends afterwards.
+        """Says whether the client's certificate was verified with CAs that have since changed."""
+        # Attack: a client begins a handshake before its CA is removed, and ends it afterwards.
         is_old = self._generation != self._certificates.generation
         return is_old and bool(secure.get_extra_info("peercert"))
 
     async def _start_tls(self) -> asyncio.Transport | None:
-        """Returns the connection within TLS; None when there is no handshake, or none in time."""
+        """Returns the connection within TLS; None if the handshake fails or takes too long."""
         wait_s = self._protocol.waiting.wait_s
         loop = asyncio.get_running_loop()
-        with contextlib.suppress(OSError):  # and so ssl.SSLError, TimeoutError
-            # asyncio returns None where the connection was aborted meanwhile.
+        with contextlib.suppress(OSError):  # includes ssl.SSLError and TimeoutError
+            # asyncio returns None if the connection was aborted during the handshake.
             return await loop.start_tls(
                 self._transport, self, self._context, server_side=True, ssl_handshake_timeout=wait_s
             )

@@ -1,10 +1,12 @@
-"""Limits on HTTP connections, so that no client keeps the others out: how long one may wait for its client, how many
-there are, and how much of what they send is held. `serving` gives `protocol` to uvicorn, which has no such limits.
+"""Limits on HTTP connections, so that no client can shut the others out: how long a connection may wait for its client,
+how many connections may be open, and how many received bytes are held. `serving` gives `protocol` to uvicorn, which has
+no such limits.
 
-A connection waits for its client between requests, until a request has arrived whole, and while the client does not
-read its answer. What is being answered never waits. When there are too many connections, those that wait longest end
-first, so that a request which arrives at once (a probe of /health) always finds room. When too much of what is sent has
-not arrived whole, the largest request ends of the caller that sends most; all strangers together count as one caller.
+A connection waits for its client between requests, until a request has arrived completely, and while the client does
+not read its answer. A request that is being answered never counts as waiting. When there are too many connections,
+those that have waited longest are closed first, so that a request that arrives at once (a probe of /health) always
+finds room. When too many bytes of incomplete requests are held, the largest request of the caller that sends most is
+ended; all unauthenticated clients together count as one caller.
 """
 
 from __future__ import annotations
@@ -31,44 +33,45 @@ from kubescript.transports import scope_keys as keys
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 
 WAIT_S: Final = 15.0
-"""Seconds for a whole request, counted from the end of the one before. Attack: a byte every second keeps a connection
-that has no such limit for ever."""
+"""Seconds for a whole request, counted from the end of the one before. Attack: a client that sends a byte every second
+would keep its connection for ever."""
 _ROOM: Final = 64
-"""Connections beyond the sessions' streams and the scripts: for probes, and for requests that are answered at once."""
+"""Connections beyond the sessions' streams and the scripts, for probes and for requests that are answered at once."""
 BACKLOG: Final = 64
-"""Connections that asyncio accepts before it looks at one."""
+"""Connections that asyncio accepts before it serves one."""
 _SPARE_DESCRIPTORS: Final = 512
-"""Of workers, API connections and files, and of connections that are accepted before one is ended: up to four times the
-backlog."""
+"""Descriptors for workers, API connections and files, and for accepted connections that still await closing: up to four
+times the backlog."""
 _MAX_CALLERS: Final = 1_000
-"""Callers that have a seat at the same time; the next one gets 503."""
+"""Callers that may have a seat at the same time; the next one gets 503."""
 _FILES_OF_CALLER: Final = 4
-"""Descriptors of a caller's connections to clusters that are kept; two as a rule."""
+"""Descriptors for one caller's kept connections to clusters; usually two."""
 _FEWEST: Final = 32
-"""Connections, and callers, that there may be even where the process has too few descriptors for them."""
+"""The minimum of connections, and of callers, even where the process has too few descriptors for them."""
 _UNREAD: Final = 128 << 10
-"""Bytes of an answer that the kernel keeps for a client; Linux takes twice as many. Attack: clients that never read. By
-itself it keeps up to 4 MiB for each: 543 MiB."""
+"""Bytes of an answer that the kernel buffers for a client; Linux takes twice as many. Attack: clients never read their
+answers. The kernel's default is up to 4 MiB for each: 543 MiB."""
 _QUEUE: Final = 2048
-"""Connections that the kernel keeps for us until we accept them."""
+"""Connections that the kernel queues until we accept them."""
 MAX_HEAD: Final = 32 << 10
-"""Bytes of a request's head, and of requests that a client sends before it has its answer; a token has up to 16 KiB."""
+"""Bytes of a request's head, and of requests that a client sends before its answer arrives; a token has up to 16 KiB.
+"""
 _PIECE: Final = 16 << 10
-"""Bytes that are parsed at a time. Attack: 50,000 headers in one piece, whose number is known 0.3 s later."""
+"""Bytes that are parsed at a time. Attack: a client sends 50,000 headers in one piece, and h11 counts them only 0.3 s
+later."""
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
-"""States of a client whose request has arrived whole."""
+"""The client's states once its request has arrived completely."""
 _UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
-"""States of ours before an answer has begun."""
+"""Our states before an answer has begun."""
 _LONG_HEAD: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
 def most(settings: config.Settings) -> tuple[int, int]:
-    """Returns how many connections and how many callers there may be; raises the process's limit of descriptors where
-    it is too low."""
-    # Attack: 1,100 half-sent requests, which took every descriptor: /health was not answered.
+    """Returns the maximum of connections and of callers; raises the process's descriptor limit where it is too low."""
+    # Attack: a client sends 1,100 half requests, which take every descriptor, so that /health is not answered.
     sandbox = settings.sandbox
-    # Each session may keep a stream open and each script its call; all other requests are answered at once.
-    # Among several callers, one takes half of the connections at most (`seats`).
+    # Each session may keep a stream open and each script its call; all other requests are answered at once. Among
+    # several callers, each takes at most half of the connections (`seats`).
     routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
     sessions = settings.http.max_sessions * (len(routes) + 1)
     callers = 0
@@ -83,7 +86,7 @@ def most(settings: config.Settings) -> tuple[int, int]:
 
 
 def _descriptors(wanted: int) -> int:
-    """Returns how many descriptors the process may have, at most those that are wanted."""
+    """Returns how many descriptors the process may have, `wanted` at most, and raises its soft limit if needed."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= wanted:
         return wanted
@@ -93,13 +96,13 @@ def _descriptors(wanted: int) -> int:
 
 
 def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
-    """Returns a class of connections, of which `most` may be open at the same time."""
+    """Returns a class of connections, at most `most` of which may be open at the same time."""
     return type("LimitedConnection", (Connection,), {"waiting": waiting.Waiting(most, wait_s)})
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It ends without waiting for a
-    client that neither sends nor reads."""
+    """uvicorn's server, with a longer queue in the kernel than asyncio accepts at once. It shuts down without waiting
+    for clients that neither send nor read."""
 
     def __init__(
         self,
@@ -107,13 +110,13 @@ class Server(uvicorn.Server):
         on_start: Callable[[], None] = lambda: None,
         drain: Callable[[], None] = lambda: None,
     ) -> None:
-        """`drain` is called when the server is about to end."""
+        """`on_start` is called once the server listens, and `drain` when it is about to end."""
         super().__init__(options)
         self._on_start = on_start
         self._drain = drain
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Starts to listen, and says so."""
+        """Starts to listen, and calls `on_start`."""
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(_QUEUE)
@@ -122,14 +125,14 @@ class Server(uvicorn.Server):
             self._on_start()
 
     def end_certified(self) -> None:
-        """Ends the connections of clients with certificates: the CAs that vouched for them have changed."""
-        # Attack: a connection that is kept busy for ever, whose client's CA was taken away.
+        """Ends the connections of clients with certificates, because their CAs have changed."""
+        # Attack: a client whose CA was removed keeps its connection busy for ever.
         for connection in list(self.server_state.connections):
             if isinstance(connection, Connection) and connection.has_certificate:
                 connection.end()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends what waits for its client, and lets what is being answered end."""
+        """Ends the connections that wait for their clients, and lets running answers finish."""
         self._drain()
         for connection in list(self.server_state.connections):
             if isinstance(connection, Connection) and connection in connection.waiting:
@@ -138,7 +141,7 @@ class Server(uvicorn.Server):
 
 
 class _Told:
-    """An application that adds what is known of a connection to the scope of each of its requests."""
+    """An application that adds what is known about a connection to the scope of each of its requests."""
 
     def __init__(self, app: Any, known: dict[str, object]) -> None:
         self._app = app
@@ -151,20 +154,20 @@ class _Told:
 
 
 class Connection(h11_impl.H11Protocol):
-    """One HTTP connection, which ends when it waits too long for its client."""
+    """One HTTP connection, which is closed when it waits too long for its client."""
 
     waiting: ClassVar[waiting.Waiting]
     has_certificate = False
-    """Whether its client is known by a certificate, which OpenSSL has verified."""
+    """Whether the client has presented a certificate, which OpenSSL has verified."""
     owner = ""
-    """The person who is known to send the request that arrives; empty for a stranger."""
+    """The authenticated sender of the request that is arriving; empty for a stranger."""
     _timer: asyncio.TimerHandle | None = None
     _is_lost = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as in uvicorn
         """Takes a new connection."""
         super().connection_made(transport)
-        self.conn._receive_buffer = self._received = received.Received()  # h11 has no limits on these
+        self.conn._receive_buffer = self._received = received.Received()  # h11 does not limit these
         secure = transport.get_extra_info("ssl_object")
         certificate = secure.getpeercert() if secure is not None else None
         self.has_certificate = bool(certificate)
@@ -183,13 +186,13 @@ class Connection(h11_impl.H11Protocol):
         super().connection_lost(exc)
 
     def count(self, budget: retained.Budget, size: int) -> None:
-        """Counts so many bytes that are about to be sent, and what the client has not read, until the next count or the
-        connection's end. The connection ends at once where there is no room, and later to make room for others."""
+        """Counts `size` bytes that are about to be sent, plus those that the client has not read, until the next count
+        or the connection's end. Ends the connection where there is no room, now or when others need it."""
         self._unread.close()
         if self._is_lost:
             return
         size += self._measure_unread()
-        if size <= retained.REQUEST:  # its request already counts as so many; a quiet stream never makes way
+        if size <= retained.REQUEST:  # its request already counts as that much; a quiet stream never makes way
             return
         try:
             kept = budget.keep(size, self.end)
@@ -199,13 +202,14 @@ class Connection(h11_impl.H11Protocol):
             self._unread.callback(budget.forget, kept)
 
     async def drain(self, budget: retained.Budget) -> None:
-        """Returns when the kernel has taken most of what was sent; then what the client has not read counts."""
+        """Returns when the kernel has taken most of the bytes sent, and then counts those that the client has not yet
+        read."""
         await self.flow.drain()
         self.count(budget, 0)
 
     def _measure_unread(self) -> int:
         sock = self.transport.get_extra_info("socket")
-        if sock is None or sock.fileno() < 0:  # it has ended, and `connection_lost` is still to come
+        if sock is None or sock.fileno() < 0:  # it has ended, but `connection_lost` has not been called yet
             return 0
         with contextlib.suppress(OSError):
             queued = fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))
@@ -213,7 +217,7 @@ class Connection(h11_impl.H11Protocol):
         return 0
 
     def data_received(self, data: bytes) -> None:
-        """Takes a part of a request."""
+        """Takes a piece of a request."""
         for start in range(0, len(data), _PIECE):
             if self.transport.is_closing():
                 break
@@ -226,11 +230,11 @@ class Connection(h11_impl.H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuses bytes that are not a request."""
-        # Attack: a body that breaks off after the answer to it, and each time a stack trace in the log.
+        # Attack: a client breaks off its body after the answer, which each time put a stack trace in the log.
         if self._received.has_long_head:
             self._refuse_head()
         elif self.conn.our_state in _UNANSWERED:
-            if self.cycle is not None:  # it would answer too
+            if self.cycle is not None:  # it would send an answer as well
                 self.cycle.disconnected = True
             super().send_400_response(msg)
         else:
@@ -249,22 +253,22 @@ class Connection(h11_impl.H11Protocol):
         self._judge()
 
     def pause_writing(self) -> None:
-        """Notes that the client does not read."""
+        """Notes that the client has stopped reading."""
         super().pause_writing()
         self._judge()
 
     def resume_writing(self) -> None:
-        """Notes that the client reads again."""
+        """Notes that the client is reading again."""
         super().resume_writing()
         self._judge()
 
     def end(self) -> None:
-        """Ends the connection at once, whatever is still to be sent."""
+        """Ends the connection at once, even if bytes are still to be sent."""
         self._stop_timer()
         self.transport.abort()
 
     def _judge(self) -> None:
-        """Starts the time that the connection may wait, or stops it."""
+        """Starts or stops the timer for how long the connection may wait."""
         is_whole = self.conn.their_state in _WHOLE
         if is_whole and not self.flow.write_paused and not self.transport.is_closing():
             self._stop_timer()

@@ -11,14 +11,15 @@ from h11 import _receivebuffer
 __all__ = ["Received"]
 
 _MAX_LINES: Final = 101
-"""Lines of a head. Attack: 7,900 empty headers, of which objects are made before they are counted: 19 ms a request."""
+"""Maximum lines of a head. Attack: a client sends 7,900 empty headers, which are made into objects before they are
+counted: 19 ms per request."""
 _MAX_CHUNKS: Final = 256
-"""Chunks of a body beside one for each KiB. Attack: chunks of one byte, each an event: 5 MB without a token kept all
-others waiting for 12 seconds."""
+"""Maximum chunks of a body, plus one for each KiB. Attack: a client sends chunks of one byte, each an event: 5 MB
+without a token kept all others waiting for 12 seconds."""
 
 
 class Received(_receivebuffer.ReceiveBuffer):
-    """The bytes of a connection that h11 has not read, which refuses what costs more to read than to send."""
+    """A buffer of the bytes that h11 has not read, which refuses those that cost more to read than to send."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +34,7 @@ class Received(_receivebuffer.ReceiveBuffer):
         return self
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
-        """Returns the lines of a head, or of what follows chunks; None when it has not arrived whole."""
+        """Returns the lines of a head, or of the trailer after chunks; None until they have arrived completely."""
         lines = super().maybe_extract_lines()
         if lines is not None:
             self._size, self._chunks = len(self), 0
@@ -43,7 +44,7 @@ class Received(_receivebuffer.ReceiveBuffer):
         return lines
 
     def maybe_extract_next_line(self) -> bytearray | None:
-        """Returns the line before a chunk; None when it has not arrived whole."""
+        """Returns the line before a chunk; None until it has arrived completely."""
         line = super().maybe_extract_next_line()
         self._chunks += line is not None
         if self._chunks > _MAX_CHUNKS + self._size // 1024:

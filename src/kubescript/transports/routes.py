@@ -1,4 +1,4 @@
-"""The web application: MCP by streamable HTTP and by the older SSE, and what stands beside it for people and probes."""
+"""The web application: MCP over streamable HTTP and the older SSE, and routes for people and probes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["OPEN", "application"]
 OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 """Paths for probes, which have no token."""
 _COPIES: Final = 3
-"""An answer that waits for its client is there as text, as an event and as what is sent."""
+"""Copies of an answer that waits for its client: as text, as an event and as bytes to send."""
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
 _long_initialize: Final = JSONResponse(
     {
@@ -48,7 +48,7 @@ _Serve = Callable[[Seat, Scope, Receive, Send], Awaitable[None]]
 
 
 class _Seated:
-    """An endpoint that serves a caller at the caller's seat."""
+    """An endpoint that serves callers at their seats."""
 
     def __init__(self, seating: seats.Seats, serve: _Serve, route: str = "") -> None:
         self._seats = seating
@@ -69,14 +69,14 @@ class _Seated:
                 with self._seats.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
-            if answer.has_begun:  # the caller has lost the seat during the answer
+            if answer.has_begun:  # the caller lost the seat during the answer
                 await answer.end()
             else:
                 await _write_refusal(error)(scope, receive, send)
 
 
 class _Answer:
-    """What a client is sent, which may be cut off."""
+    """An answer to a client, which may be cut off."""
 
     def __init__(self, send: Send, connection: http_connections.Connection) -> None:
         self._send = send
@@ -92,7 +92,8 @@ class _Answer:
         if self.budget is None:
             await self._send(message)
             return
-        # Attack: answers that no client reads. The one that waits longest for its client makes room for further ones.
+        # Attack: clients do not read their answers. The answer that has waited longest for its client makes room for
+        # others.
         self._connection.count(self.budget, _COPIES * len(message.get("body", b"")))
         await self._send(message)
         await self._connection.drain(self.budget)
@@ -112,10 +113,11 @@ def _write_refusal(error: errors.KubescriptError) -> Response:
 
 async def _streamable_http(seat: Seat, scope: Scope, receive: Receive, send: Send) -> None:
     if seat.is_stateless:
-        # Attack: the id of a session, which a server without sessions never verifies.
+        # Attack: a client sends a session's id, which a server without sessions never verifies.
         scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"mcp-session-id"]
     headers = dict(reversed(scope["headers"]))  # of two, the SDK reads the first
-    # A client that neither has a session nor reads streams sends one request, and wants one answer: curl, Dify.
+    # A client that neither has a session nor reads streams, such as curl or Dify, sends one request and expects one
+    # answer.
     reads_streams = b"mcp-session-id" in headers or b"text/event-stream" in headers.get(b"accept", b"")
     is_plain = scope["method"] == "POST" and not reads_streams
     if scope["method"] == "POST":
@@ -123,13 +125,13 @@ async def _streamable_http(seat: Seat, scope: Scope, receive: Receive, send: Sen
         if is_long and not is_plain and not seat.is_stateless and _opens_session(headers):
             await _long_initialize(scope, receive, send)
             return
-        message = await receive()  # whole: see `bodies.WholeBodies`
+        message = await receive()  # the whole body; see `bodies.WholeBodies`
         refused = unreadable.refusal(message.get("body", b""))
         if refused is not None:
             await JSONResponse(refused.model_dump(exclude_unset=True), 400)(scope, receive, send)
             return
         receive = _put_back(message, receive)
-        del message  # its answer may wait for its client
+        del message  # frees the body while the answer waits for its client
     if is_plain:
         others = [pair for pair in scope["headers"] if pair[0] != b"accept"]
         scope["headers"] = [*others, (b"accept", b"application/json")]
@@ -140,14 +142,14 @@ async def _streamable_http(seat: Seat, scope: Scope, receive: Receive, send: Sen
 
 
 def _opens_session(headers: Mapping[bytes, bytes]) -> bool:
-    """Says whether a request can be nothing but the `initialize` of a session."""
+    """Says whether a request can only be the `initialize` of a session."""
     spoken = headers.get(b"mcp-protocol-version", b"").decode("latin-1")
     has_handshake = not spoken or spoken in version.HANDSHAKE_PROTOCOL_VERSIONS
     return has_handshake and b"mcp-session-id" not in headers
 
 
 def _put_back(first: Message, receive: Receive) -> Receive:
-    """Returns a `receive` that gives the first message again."""
+    """Returns a `receive` that returns the first message again."""
     again = [first]
 
     async def replay() -> Message:
@@ -165,7 +167,7 @@ async def _messages(seat: Seat, scope: Scope, receive: Receive, send: Send) -> N
 
 
 def application(server: backend.Backend, seating: seats.Seats, url: str) -> Starlette:
-    """Returns the application; `url` is where clients find it."""
+    """Returns the application; `url` is its address for clients."""
     beside = status.Status(server, seating)
     own = [Route(path, _Seated(seating, _streamable_http, route)) for path, route in endpoints.PATHS.items()]
     routes: list[BaseRoute] = [
@@ -192,8 +194,8 @@ def _handle_error(_request: Request, error: Exception) -> Response:
 
 
 def _metadata(settings: config.Settings, seating: seats.Seats, url: str) -> list[Route]:
-    """Returns the routes where clients learn which issuer lets them in (RFC 9728): under each resource's path, and at
-    the root."""
+    """Returns the routes from which clients learn the issuer of accepted tokens (RFC 9728): under each resource's path,
+    and at the root."""
     if settings.auth.issuer is None:
         return []
     routes = [Route(endpoints.METADATA, _Metadata(settings.auth, seating, url).answer)]
@@ -205,7 +207,7 @@ def _metadata(settings: config.Settings, seating: seats.Seats, url: str) -> list
 
 
 class _Metadata:
-    """What is said about one resource."""
+    """The metadata of one resource."""
 
     def __init__(self, auth: config.Auth, seating: seats.Seats, resource: str, route: str = "") -> None:
         self._seats = seating
@@ -220,7 +222,7 @@ class _Metadata:
             self._document["scopes_supported"] = auth.scopes
 
     async def answer(self, _request: Request) -> Response:
-        """Answers every client: web pages read it too."""
+        """Answers every client, including web pages."""
         if self._route and not self._seats.offers(self._route):
             return _not_served
         return JSONResponse(

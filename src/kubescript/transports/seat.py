@@ -27,26 +27,29 @@ __all__ = ["THREADS", "Seat", "Share", "measure"]
 log = logging.getLogger(__name__)
 
 THREADS: Final = anyio.CapacityLimiter(4)
-"""Attack: callers whose plans wait for a cluster in every thread there is, so that no other caller gets a seat."""
+"""Attack: the plans of some callers wait for a cluster in every available thread, so that no other caller gets a
+seat."""
 _MINUTE_S: Final = 60.0
 _REQUEST: Final = 64 << 10
-"""Bytes of a large request. Attack: 1,200 requests of 2 MiB in a minute, which the limit on their number allows."""
+"""Bytes of a large request. Attack: a caller sends 1,200 requests of 2 MiB in a minute, as the limit on their number
+allows."""
 _FEWEST: Final = 8 << 20
-"""Bytes of a minute that every caller may send, however few requests the settings allow."""
+"""Bytes that every caller may send in a minute, however few requests the settings allow."""
 
 
 class Share:
-    """What one person may have at all seats together, whatever endpoints, scopes and groups the requests name."""
+    """The limits of one person at all seats together, whichever endpoints, scopes and groups the requests name."""
 
     def __init__(self, limits: config.Http) -> None:
         self.budget = retained.Budget(retained.most(limits))
         self.requests = rate.Rate(limits.requests_per_minute)
         self.volume = Volume(limits.requests_per_minute)
         self.users = 0
-        """Requests and streams that are being served."""
+        """Requests and streams being served."""
 
     def count(self, length: int) -> None:
-        """Counts a request of so many bytes. Raises Busy when there are too many, or too many bytes of them."""
+        """Counts a request of `length` bytes. Raises Busy when there are too many requests, or too many bytes of
+        them."""
         if not self.requests.take(""):
             raise errors.Busy("too many requests in a minute", code="busy.rate")
         if not self.volume.take(length):
@@ -54,7 +57,7 @@ class Share:
 
 
 class Volume:
-    """Counts the bytes of the last minute. One event loop uses it."""
+    """A counter of the bytes of the last minute. Used by one event loop."""
 
     def __init__(self, requests_per_minute: int) -> None:
         self._most = max(_FEWEST, requests_per_minute * _REQUEST)
@@ -62,7 +65,7 @@ class Volume:
         self._total = 0
 
     def take(self, size: int) -> bool:
-        """Counts more bytes; says whether they are within the limit."""
+        """Counts more bytes unless they exceed the limit; says whether they are within it."""
         now = time.monotonic()
         while self._sizes and now - self._sizes[0][0] >= _MINUTE_S:
             self._total -= self._sizes.popleft()[1]
@@ -74,7 +77,7 @@ class Volume:
 
 
 class Seat:
-    """What one caller reaches at one endpoint."""
+    """One caller's MCP server and transports at one endpoint."""
 
     def __init__(
         self,
@@ -84,16 +87,16 @@ class Seat:
         caller: user.User | None = None,
         route: str = "",
     ) -> None:
-        """`share` is that of all the caller's seats; `caller` is None where callers need no credential, and `route` is
-        the endpoint."""
+        """`share` is common to all the caller's seats; `caller` is None where callers need no credential, and `route`
+        is the endpoint."""
         self.caller = caller
         self.route = route
         self.share = share
         self._kept: dict[str, retained.Kept] = {}
-        """What is kept of each session, by its handle."""
+        """The budget's entry for each session, by its handle."""
         self._events = stream_events.Events(share.budget)
         self.users = 0
-        """Requests and streams that are being served."""
+        """Requests and streams being served."""
         self.left = time.monotonic()
         """When the last one ended."""
         self.tenant: backend.Tenant | None = None
@@ -137,21 +140,21 @@ class Seat:
         self._events.clear()
         try:
             await self.served.close()
-        except Exception:  # the task group of all seats must not end with one
+        except Exception:  # one seat must not end the task group of all
             log.exception("a seat could not be closed", extra={"event": "seat.bug"})
 
     async def replace(self, tenant: backend.Tenant) -> None:
-        """Serves the caller under other settings from now on; ends the seat where that fails."""
+        """Serves the caller under other settings from now on; ends the seat if that fails."""
         try:
             self.tenant = tenant
             await self.served.replace(tenant.offer())
-        except Exception:  # it ends one seat, and not the task group of all of them
+        except Exception:  # a failure ends one seat, not the task group of all
             log.exception("a caller could not be served under other settings", extra={"event": "seat.bug"})
             self.revoke()
 
     @contextlib.contextmanager
     def occupy(self) -> Iterator[None]:
-        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked meanwhile."""
+        """Counts a request of the caller inside the block. Raises AuthError when the seat is revoked inside it."""
         self.users += 1
         with anyio.CancelScope() as scope:
             self._requests.add(scope)
@@ -171,17 +174,17 @@ class Seat:
         return retained.Part(self.share.budget, length, size, self._kept, end)
 
     def _end(self, owner: object, handle: str) -> None:
-        """Ends a session whose place another one needs."""
+        """Ends a session to make room for another."""
         if not self.has_ended:
             self._tasks.start_soon(self._delete, owner, handle)
 
     async def _delete(self, owner: object, handle: str) -> None:
-        # As its client would: the SDK has no other way.
+        # As its client would: the SDK offers no other way.
         headers = [(b"mcp-session-id", handle.encode())]
         scope = {"type": "http", "method": "DELETE", "path": "/", "query_string": b"", "headers": headers}
         try:
             await self.sessions.handle_request(scope | {"user": owner}, _hang_up, _ignore)
-        except Exception:  # the seat must not end with one session
+        except Exception:  # one session must not end the seat
             log.exception("a session could not be ended", extra={"event": "seat.bug"})
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -196,18 +199,18 @@ class Seat:
 
     @property
     def has_ended(self) -> bool:
-        """Whether no caller is served any more."""
+        """Whether the seat no longer serves its caller."""
         return self._closed.is_set()
 
     def revoke(self) -> None:
-        """Ends the seat's sessions, and what is being answered."""
+        """Ends the seat's sessions, and the requests being answered."""
         for scope in self._requests:
             scope.cancel()
         self.close()
 
 
 def measure(scope: Scope) -> int:
-    """Returns the bytes that a request takes."""
+    """Returns the bytes that a request counts as."""
     head = sum(len(name) + len(value) for name, value in scope["headers"])
     size: int = retained.REQUEST + head + scope.get(keys.WEIGHT, 0)
     return size

@@ -1,8 +1,8 @@
 """One seat for each caller at each endpoint: the caller's MCP server, and the transports that lead to it.
 
-A caller gets a seat with the first request, and loses it when no request has come for as long as a session may be idle.
-Sessions, streams, events and limits belong to the seat, so no handle of one caller means anything in another's. All
-that is kept of a caller, at all seats together, has one budget.
+A caller gets a seat with the first request, and loses it after as long without requests as a session may be idle.
+Sessions, streams, events and limits belong to the seat, so one caller's handles mean nothing at another's. One budget
+covers a caller's bytes at all seats together.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from kubescript.transports.seat import THREADS, Seat, Share, measure
 __all__ = ["Seats"]
 
 _LOOK_S: Final = 15.0
-"""How often idle seats are ended, in seconds."""
+"""Seconds between searches for idle seats."""
 _NOBODY: Final = ""
-"""The key of all callers where they need no credential."""
+"""The key of all callers where none needs a credential."""
 _Key = tuple[str, str]
 """The key of a seat: its caller's key, and its endpoint's route."""
 
 
 class Seats:
-    """The seats of one server. One event loop uses it."""
+    """The seats of one server. Used by one event loop."""
 
     def __init__(self, server: backend.Backend, max_body: int, most: int, callers: int) -> None:
-        """There may be `most` requests and streams at the same time, and seats for so many `callers`."""
+        """`most` limits simultaneous requests and streams, and `callers` the number of seats."""
         self._server = server
         self._most = most
         self._callers = callers
         self._users = 0
-        """Those of all callers."""
+        """Requests and streams of all callers."""
         self._max_body = max_body
         self._seats: dict[_Key, Seat] = {}
         self._shares: weakref.WeakValueDictionary[str, Share] = weakref.WeakValueDictionary()
-        """By persons; a share lives as long as its person has a seat, or a request that waits for one."""
+        """The shares by person; a share lives as long as its person has a seat, or a request that waits for one."""
         self._opening = anyio.Lock()
         self._tasks: anyio.abc.TaskGroup | None = None
         self._streams: set[anyio.CancelScope] = set()
@@ -67,15 +67,14 @@ class Seats:
 
     @contextlib.asynccontextmanager
     async def take(self, scope: Scope, route: str = "") -> AsyncIterator[Seat]:
-        """Yields the seat of the caller of a request at an endpoint. Raises AuthError when the caller may have none,
-        and Busy."""
+        """Yields the seat of a request's caller at an endpoint. Raises AuthError when the caller may have none, and
+        Busy."""
         credential = authentication.credential(scope)
         share = self._share(credential.user if credential is not None else None)
-        # First: requests that wait for a seat hold their bodies too.
+        # Before anything else: requests that wait for a seat hold their bodies too.
         with share.budget.holding(measure(scope)):
             seat = await self._of(credential, route)
-            # Dynamic thresholds, as `concurrency` has them. Attack: streams of one caller on every connection there may
-            # be.
+            # Dynamic thresholds, as in `concurrency`. Attack: one caller opens streams on every available connection.
             if credential is not None and share.users >= self._most - self._users:
                 raise errors.Busy("too many of your requests and streams are open")
             self._users += 1
@@ -88,7 +87,7 @@ class Seats:
                 share.users -= 1
 
     def _share(self, caller: user.User | None) -> Share:
-        """Returns what a caller may have at all seats: callers without a credential have one share together."""
+        """Returns the share of a caller at all seats; callers without a credential share one."""
         key = caller.person if caller is not None else _NOBODY
         share = self._shares.get(key)
         if share is None:
@@ -96,7 +95,7 @@ class Seats:
         return share
 
     def offers(self, route: str) -> bool:
-        """Says whether the server has such an endpoint."""
+        """Says whether the server has this endpoint."""
         return bool(self._server.settings.list_toolsets(route))
 
     @contextlib.contextmanager
@@ -110,15 +109,15 @@ class Seats:
                 self._streams.discard(scope)
 
     def drain(self) -> None:
-        """Ends streams on which no call is answered: their clients come again."""
+        """Ends streams on which no call is being answered; their clients reconnect."""
         for scope in list(self._streams):
             scope.cancel()
         for seat in self._seats.values():
             seat.served.hang_up()
 
     async def reload(self, settings: config.Settings) -> None:
-        """Serves every caller under other settings from now on; a caller that may not use the server any more loses the
-        seat. Raises ConfigError when the settings cannot take effect for some caller: all is as before then."""
+        """Serves every caller under other settings from now on; a caller that may no longer use the server loses the
+        seat. Raises ConfigError, and changes nothing, when the settings cannot take effect for some caller."""
         async with self._opening:
             before = self._server.operator
             operator, adopt = await anyio.to_thread.run_sync(self._server.prepare, settings)
@@ -138,12 +137,12 @@ class Seats:
                 await anyio.to_thread.run_sync(before.close)
 
     async def _renew(self, seat: Seat, settings: config.Settings, operator: backend.Tenant) -> backend.Tenant | None:
-        """Returns what a caller has under other settings; None for a caller that may not use this endpoint any more.
-        Raises ConfigError."""
+        """Returns a seat's tenant under other settings; None for a caller that may no longer use this endpoint. Raises
+        ConfigError."""
         if seat.caller is None and not seat.route:
             return operator
-        # Attack: a scope that decides something from now on. Whether this caller has it is not known: `access.reduce`
-        # has kept only the scopes that decided something before.
+        # Attack: a caller keeps rights although new settings make another scope decisive. Whether this caller has that
+        # scope is unknown: `access.reduce` has kept only the scopes that were decisive before.
         if access_rules.scopes(settings) != access_rules.scopes(self._server.settings):
             return None
         try:
@@ -159,21 +158,21 @@ class Seats:
         return tenant
 
     def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
-        """Gives every seat what it has from now on, in a task for each: a client that does not take its notification
-        holds up no other."""
+        """Gives every seat its new tenant, in separate tasks: a client that does not take its notification must not
+        delay the others."""
         assert self._tasks is not None
         for key, seat in list(self._seats.items()):
             if seat not in renewed:
                 self._seats.pop(key)
                 seat.revoke()
-        for seat, tenant in renewed.items():  # one whose caller has left meanwhile closes it
+        for seat, tenant in renewed.items():  # a seat whose caller has left by then closes its tenant
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential | None, route: str) -> Seat:
         seat = self._open_seat(self._reduce(credential), route)
         if seat is None:
             async with self._opening:
-                caller = self._reduce(credential)  # once more: the rules may have changed meanwhile
+                caller = self._reduce(credential)  # again: the rules may have changed while this waited
                 seat = self._open_seat(caller, route) or await self._new(caller, route)
         return seat
 
@@ -204,11 +203,11 @@ class Seats:
         return seat
 
     def _make_room(self, share: Share) -> None:
-        """Ends the seat that has been idle for longest where there are too many. Raises Busy."""
+        """Ends the seat that has been idle longest when there are too many. Raises Busy."""
         used = [seat for seat in self._seats.values() if seat.users]
         own = sum(seat.share is share for seat in used)
-        # Dynamic thresholds, as in `take`. Attack: token after token with other scopes and groups, each with a seat of
-        # its own and a stream on it.
+        # Dynamic thresholds, as in `take`. Attack: a caller sends tokens with ever other scopes and groups, each of
+        # which gets its own seat, with a stream on it.
         if own and own >= self._callers - len(used):
             raise errors.Busy("you use too many endpoints, scopes and groups at the same time")
         if len(self._seats) < self._callers:
@@ -237,7 +236,7 @@ def _key(caller: user.User | None, route: str) -> _Key:
 
 
 def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
-    """Returns the settings as they are for this caller. Raises AuthError when the caller may not use this endpoint."""
+    """Returns the settings narrowed to this caller. Raises AuthError when the caller may not use this endpoint."""
     own = access_rules.narrow(settings, caller) if caller is not None else settings
     if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")

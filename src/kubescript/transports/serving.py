@@ -1,7 +1,7 @@
-"""How clients reach the server: stdio, or one port for streamable HTTP, the older SSE and what stands beside them.
+"""Serves clients over stdio, or over one port for streamable HTTP, the older SSE and the other routes.
 
-The command line calls `serve`. A request passes Host and Origin checks, authentication, limits on its body, and finds
-its caller's seat.
+The command line calls `serve`. A request passes Host and Origin checks, authentication and limits on its body, and then
+reaches its caller's seat.
 """
 
 from __future__ import annotations
@@ -34,22 +34,21 @@ __all__ = ["Announce", "serve"]
 log = logging.getLogger(__name__)
 
 Announce = Callable[[str], None]
-"""Takes the server's URL as soon as clients can connect; an empty text over stdio."""
+"""Takes the server's URL as soon as clients can connect; over stdio an empty text."""
 
 _Reload = Callable[[config.Settings], Awaitable[None]]
-"""Serves under other settings from now on. Raises ConfigError when they cannot take effect; all is as before then."""
+"""Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
 _MAX_BODY: Final = 2 << 20
-"""Bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
+"""Maximum bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
 _GRACE_S: Final = 25
-"""Seconds in which running scripts may end after SIGTERM. Kubernetes kills after 30."""
+"""Seconds that running scripts may take to end after SIGTERM. Kubernetes kills the process after 30."""
 
 
 async def serve(
     server: backend.Backend, announce: Announce | None = None, reread: backend.Reread | None = None
 ) -> None:
-    """Serves until the client hangs up (stdio) or a signal ends the process (http). `announce` tells a person where the
-    server listens; without it, the log says so. At SIGHUP `reread` returns the settings from then on. Raises
-    ConfigError."""
+    """Serves until the client hangs up (stdio) or a signal ends the process (http). `announce` shows a person where the
+    server listens; without it, the URL is logged. At SIGHUP `reread` returns the new settings. Raises ConfigError."""
     if server.settings.access and not server.settings.knows_callers:
         raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
     if server.settings.transport == "http":
@@ -86,7 +85,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
 
     from kubescript.transports import handshake, http_connections, seats, tls
 
-    # At SIGTERM it would break off answers that are still to come; streams without any are ended by `drain`.
+    # At SIGTERM this feature would break off pending answers; `drain` ends the streams without any.
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     _check_exposure(settings)
@@ -102,10 +101,10 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             _build_application(server, seating, url, closing),
             http=protocol,
             ws="none",
-            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # ours comes first, and says 431
+            h11_max_incomplete_event_size=2 * http_connections.MAX_HEAD,  # our limit applies first, and answers 431
             backlog=http_connections.BACKLOG,
             log_config=None,
-            lifespan="on",  # a server without its seats must end, and not look healthy
+            lifespan="on",  # a server without its seats must end, not look healthy
             proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=_GRACE_S,
@@ -116,7 +115,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             await seating.reload(settings)
 
         _end_on_sigterm()
-        # Not before uvicorn has started: a Ctrl-C that came first would end it with a stack trace in the log.
+        # Only once uvicorn has started: an earlier Ctrl-C would end it with a stack trace in the log.
         on_start = functools.partial(announce, url)
         serving = http_connections.Server(options, on_start, functools.partial(_drain, server, seating))
         async with anyio.create_task_group() as tasks:
@@ -128,7 +127,7 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
 
 
 async def _reload_on_sighup(reread: backend.Reread | None, reload: _Reload) -> None:
-    """Reloads at each SIGHUP. Returns at once where signals cannot be handled, or there is nothing to read."""
+    """Reloads at each SIGHUP. Returns at once where signals cannot be handled, or without `reread`."""
     if reread is None or threading.current_thread() is not threading.main_thread():
         return
     with anyio.open_signal_receiver(signal.SIGHUP) as signals:
@@ -146,7 +145,7 @@ async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
             error.message,
             extra={"event": "reload.refused", "code": error.code, "remedy": error.remedy},
         )
-    except Exception:  # whatever else is wrong with what was read, the server goes on
+    except Exception:  # any other error in the new configuration must not end the server
         log.exception("the configuration is not reloaded", extra={"event": "reload.refused"})
     else:
         log.info("the configuration is reloaded", extra={"event": "reload.done"})
@@ -155,7 +154,7 @@ async def _try_reload(reread: backend.Reread, reload: _Reload) -> None:
 def _build_application(
     server: backend.Backend, seating: seats.Seats, url: str, closing: contextlib.ExitStack
 ) -> ASGIApp:
-    """Returns the web application behind what refuses requests, the cheapest refusal first."""
+    """Returns the web application behind its checks, the cheapest check first."""
     from kubescript.auth import access_rules, authenticator
     from kubescript.transports import authentication, bodies, endpoints, guard, routes
 
@@ -175,7 +174,7 @@ def _build_application(
             scopes=settings.auth.scopes,
             open_paths=open_paths,
         )
-    # Attack: a page on this very machine that reads what stands beside MCP.
+    # Attack: a web page on this machine reads the routes beside MCP.
     anywhere = frozenset() if settings.is_local else routes.OPEN
     return guard.Guard(app, settings.http, anywhere)
 
@@ -186,13 +185,14 @@ def _drain(server: backend.Backend, seating: seats.Seats) -> None:
 
 
 def _is_public(settings: config.Settings) -> bool:
-    """Says whether the server answers to names other than this machine's: then a proxy on it lets other machines in."""
+    """Says whether the server accepts names other than this machine's, which means that a proxy on it lets other
+    machines in."""
     own = urllib.parse.urlsplit(settings.http.url or "").hostname or "localhost"
     return not config.LOOPBACK.issuperset([*settings.http.hosts, own])
 
 
 def _warn_of_everybody(settings: config.Settings) -> None:
-    """Warns of settings that let in more than their author may want."""
+    """Warns of settings that let in more callers than intended."""
     is_any_account = settings.auth.token_review and not settings.auth.audience
     if is_any_account and settings.acts_as == "server" and not settings.access:
         log.warning(
@@ -209,7 +209,7 @@ def _warn_of_everybody(settings: config.Settings) -> None:
 
 
 def _check_exposure(settings: config.Settings) -> None:
-    """Refuses to serve other machines without authentication. Raises ConfigError."""
+    """Raises ConfigError if other machines would be served without authentication."""
     if settings.knows_callers and settings.insecure_no_auth:
         raise errors.ConfigError("insecure_no_auth contradicts [auth]", remedy="leave one of the two out")
     if settings.acts_as != "server" and not settings.knows_callers:
@@ -235,7 +235,7 @@ def _check_exposure(settings: config.Settings) -> None:
 
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:
-    """Returns where clients find the server: with port 0 only the listener knows the port."""
+    """Returns the URL where clients find the server: with port 0 only the listener knows the port."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     scheme = "http" if settings.tls.cert_file is None else "https"
     port = listener.getsockname()[1]
@@ -254,7 +254,7 @@ def _log_url(server: backend.Backend, url: str) -> None:
 
 
 def _listener(settings: config.Settings) -> socket.socket:
-    """Returns the listening socket. Raises ConfigError when the port cannot be had."""
+    """Returns the listening socket. Raises ConfigError when the port is unavailable."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
         listener = socket.create_server((settings.host, settings.port), family=family, backlog=2048)
@@ -265,8 +265,8 @@ def _listener(settings: config.Settings) -> socket.socket:
         raise errors.ConfigError(
             f"port {settings.port} of {settings.host} {why}", remedy="choose another with --port; 0 picks a free one"
         ) from None
-    # asyncio does it only for sockets whose protocol was named. Without it each answer on a connection that is kept
-    # waits 40 ms for the client's delayed acknowledgement of its head.
+    # asyncio sets this only for sockets with an explicit protocol. Without it, each answer on a kept connection waits
+    # 40 ms for the client's delayed acknowledgement of the answer's head.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
@@ -274,8 +274,8 @@ def _listener(settings: config.Settings) -> socket.socket:
 def _end_on_sigterm() -> None:
     """Makes SIGTERM end the server as Ctrl-C does.
 
-    When uvicorn is done it raises the signal it got once more; SIGTERM would then kill the process before the last
-    traces are sent.
+    When uvicorn is done it raises the received signal again; SIGTERM would then kill the process before the last traces
+    are sent.
     """
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

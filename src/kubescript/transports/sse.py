@@ -1,7 +1,7 @@
 """The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
 
-The SDK's transport does the work. Its stream gets the further events that the contract of such servers has: `connected`
-after `endpoint`, which Go's SDK wants first, and `ping` where the SDK sends a comment.
+The SDK's transport does the work. The stream also gets the other events in the contract of such servers: `connected`
+after `endpoint`, which Go's SDK expects first, and `ping` where the SDK sends a comment.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ class LegacySse:
     """The streams of one caller."""
 
     def __init__(self, server: lowlevel.Server[Any], most: int, max_body: int) -> None:
-        """There may be `most` streams at the same time."""
+        """`most` limits the number of simultaneous streams."""
         self._server = server
         self._most = most
         self._transport = sse.SseServerTransport(_PATH, max_request_body_size=max_body)
         self._sessions: dict[str, contextlib.ExitStack] = {}
-        """By their names, each with what counts its last message: the SDK keeps a message until the next one arrives.
+        """The streams by session, each with the count of its last message: the SDK keeps a message until the next one
+        arrives.
         """
 
     @property
     def count(self) -> int:
-        """Open streams."""
+        """The number of open streams."""
         return len(self._sessions)
 
     async def stream(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -79,13 +80,13 @@ class LegacySse:
         self._sessions[session] = counted
         scope[keys.SESSION] = hashlib.sha256(session.encode()).hexdigest()[:16]
         scope["query_string"] = b"session_id=" + session.encode()
-        # The stream may end while the message waits for it; the client has its 202 by then.
+        # The stream may end while the message waits for it; by then the client has its 202.
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._transport.handle_post_message(scope, receive, send)
 
 
 class _Answers(unreadable.Stream):
-    """The messages to a client, as the SDK writes them."""
+    """The messages to a client, as the SDK sends them."""
 
     def __init__(self, write: Any) -> None:
         super().__init__(write)
@@ -93,7 +94,7 @@ class _Answers(unreadable.Stream):
         self._all_left = anyio.Event()
 
     async def send(self, message: SessionMessage) -> None:
-        """Returns when the message before this one has been sent."""
+        """Returns once the previous message has been sent."""
         self._waiting += 1
         try:
             await self._stream.send(message)
@@ -104,41 +105,41 @@ class _Answers(unreadable.Stream):
                 self._all_left = anyio.Event()
 
     async def leave(self) -> None:
-        """Returns when none waits."""
+        """Returns once no message waits."""
         while self._waiting:
             await self._all_left.wait()
 
 
 class _Paced(unreadable.Answering):
-    """The messages of a client. No further one is read while answers wait for the client."""
+    """The messages from a client. The next one is not read while answers wait for the client."""
 
-    # Attack: requests that are refused before they are counted, behind answers that are read slowly. A message that is
-    # not read here is a request that has not ended, and counts as one.
+    # Attack: a client sends requests that are refused before they are counted, and reads the answers slowly. A message
+    # that is not read here is an unfinished request, and counts as one.
 
     def __init__(self, read: Any, answers: _Answers) -> None:
         super().__init__(read, answers)
         self._answers = answers
 
     async def receive(self) -> SessionMessage | Exception:
-        """Returns the next message. Raises what the stream raises."""
+        """Returns the next message. Raises the stream's exceptions."""
         await self._answers.leave()
         message = await super().receive()
-        await anyio.lowlevel.checkpoint()  # the request before may be refused only now
+        await anyio.lowlevel.checkpoint()  # the previous request may be refused only now
         await self._answers.leave()
         return message
 
 
 class _Stream:
-    """What one client is sent, with the events of the contract."""
+    """The messages to one client, with the events of the contract."""
 
     def __init__(self, send: Send, sessions: dict[str, contextlib.ExitStack]) -> None:
         self._send = send
         self._sessions = sessions
         self.session = ""
-        """Empty until the client has heard of it."""
+        """Empty until the client has been told of it."""
 
     async def send(self, message: Message) -> None:
-        """Passes a message of the transport on."""
+        """Passes on a message of the transport."""
         body = message.get("body", b"")
         if message["type"] == "http.response.body" and body:
             message = {**message, "body": self._rewrite(body)}

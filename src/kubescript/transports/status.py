@@ -1,4 +1,4 @@
-"""What stands beside MCP for people and probes: whether the server answers, what it is, and its metrics."""
+"""The routes beside MCP for people and probes: whether the server answers, its description, and its metrics."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ __all__ = ["Status"]
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
 _METRICS_S: Final = 1.0
-"""Seconds for which metrics count. Attack: a stranger that asks without end, where metrics need no credential."""
+"""Seconds for which metrics are cached. Attack: a stranger requests them endlessly, where metrics need no
+credential."""
 _READY_S: Final = 5.0
-"""Seconds for which an answer about readiness counts."""
+"""Seconds for which an answer about readiness is cached."""
 _ENDPOINTS: Final = {
     "health": "/health", "ready": "/ready", "mcp": "/mcp", "sse": "/sse", "sse-status": "/sse-status",
     "messages": "/messages", "tools": "/tools", "info": "/info", "metrics": "/metrics",
@@ -34,7 +35,7 @@ _TRANSPORTS: Final = ("streamable_http", "sse")
 
 
 class Status:
-    """What stands beside MCP."""
+    """The routes beside MCP."""
 
     def __init__(self, server: backend.Backend, seating: seats.Seats) -> None:
         self._server = server
@@ -45,23 +46,23 @@ class Status:
         self._thread = anyio.CapacityLimiter(1)
 
     async def health(self, request: Request) -> Response:
-        """Says that the process answers; tells a known caller more."""
+        """Reports that the process answers; gives authenticated callers details."""
         if self._is_stranger(request):
             return JSONResponse({"status": "healthy"})
-        # The first line says what a tool is for; the others name clusters, which a probe need not know.
+        # The first line gives a tool's purpose; the others name clusters, which probes need not see.
         try:
             tools = [
                 {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
                 for tool in await self._tools(request)
             ]
-        except errors.Busy:  # the caller has sent too much; the process answers all the same
+        except errors.Busy:  # the caller has sent too much, but the process does answer
             return JSONResponse({"status": "healthy"})
         about = {"status": "healthy", "service": "kubescript", "version": kubescript.__version__, "timestamp": _now()}
         return JSONResponse(about | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
 
     async def ready(self, request: Request) -> Response:
-        """Says whether scripts would be answered."""
-        async with self._asking:  # many probes ask once
+        """Reports whether scripts would be answered."""
+        async with self._asking:  # one check answers many probes
             if self._ready is None or time.monotonic() > self._ready[0]:
                 found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)
                 self._ready = time.monotonic() + _READY_S, found
@@ -73,7 +74,7 @@ class Status:
         return JSONResponse(state, status)
 
     async def info(self, request: Request) -> Response:
-        """Says what the server is; its counts are the caller's own."""
+        """Describes the server; its counts are the caller's own."""
         async with self._seats.take(request.scope) as seat:
             _count(seat, request)
             tools, streams = await seat.tools(), seat.sse.count
@@ -91,13 +92,13 @@ class Status:
         return JSONResponse({"jsonrpc": "2.0", "result": {"tools": await self._tools(request)}})
 
     async def sse_status(self, request: Request) -> Response:
-        """Says how many streams of the older SSE are open: the caller's own."""
+        """Reports the number of the caller's open streams of the older SSE."""
         async with self._seats.take(request.scope) as seat:
             _count(seat, request)
             return JSONResponse({"activeConnections": seat.sse.count, "timestamp": _now()})
 
     async def metrics(self, _request: Request) -> Response:
-        """Returns metrics: those of the last second, however many requests there are."""
+        """Returns metrics at most a second old, however many requests there are."""
         if self._metrics is None or time.monotonic() > self._metrics[0]:
             self._metrics = time.monotonic() + _METRICS_S, self._server.scrape()
         return Response(self._metrics[1], media_type=_METRICS_TYPE)

@@ -1,4 +1,5 @@
-"""Keeps the last events of streams, so that a client whose connection broke gets what it has missed (Last-Event-ID)."""
+"""Keeps the last events of streams, so that a client whose connection broke gets those that it missed
+(Last-Event-ID)."""
 
 from __future__ import annotations
 
@@ -20,11 +21,11 @@ from kubescript.transports import retained
 __all__ = ["Events", "Sessions"]
 
 _MOST: Final = 256
-"""Events of one seat."""
+"""Maximum events of one seat."""
 _MAX_BYTES: Final = 4 << 20
-"""Bytes of them together."""
+"""Maximum bytes of these together."""
 _EVENT: Final = 1 << 10
-"""Bytes of an event beside its texts."""
+"""Bytes of an event in addition to its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +38,24 @@ class _Event:
 
 
 class Events:
-    """The events of one caller's streams, the oldest first. No other caller can name one: each has a store."""
+    """The events of one caller's streams, the oldest first. Other callers cannot name them: each has a separate
+    store."""
 
     def __init__(self, budget: retained.Budget) -> None:
-        """`budget` counts the events."""
+        """`budget` is the caller's, against which events count."""
         self._events: OrderedDict[str, _Event] = OrderedDict()
         self._size = 0
         self._budget = budget
 
     def store(self, session: _OfSession, stream_id: str, message: mcp_types.JSONRPCMessage | None) -> str:
-        """Keeps an event, and forgets the oldest where there are too many; returns its id."""
+        """Keeps an event, and drops the oldest when there are too many; returns its id."""
         text = b""
         if message is not None:
             text = message.model_dump_json(by_alias=True, exclude_unset=True).encode()
         event_id = secrets.token_urlsafe(12)
-        # The name of a stream is the id of a request. Attack: ids of 2 MiB.
+        # A stream's name is a request's id. Attack: a client sends ids of 2 MiB.
         size = _EVENT + len(text) + len(stream_id)
-        with contextlib.suppress(errors.Busy):  # then no client can resume from here, and the stream goes on
+        with contextlib.suppress(errors.Busy):  # then no client can resume from here, but the stream continues
             kept = self._budget.keep(size, functools.partial(self._drop, event_id))
             self._events[event_id] = _Event(session, stream_id, text, kept)
             self._size += size
@@ -66,8 +68,8 @@ class Events:
     async def replay(
         self, session: _OfSession, last_event_id: str, send_callback: streamable_http.EventCallback
     ) -> str | None:
-        """Sends what came after an event in its stream; returns the stream. None when the event is forgotten, or
-        another session's."""
+        """Sends the events after a given one in its stream; returns the stream. None if the event has been dropped, or
+        is another session's."""
         last = self._events.get(last_event_id)
         if last is None or last.session is not session:
             return None
@@ -82,7 +84,7 @@ class Events:
         return last.stream
 
     def clear(self) -> None:
-        """Forgets all of them."""
+        """Drops all events."""
         for event in self._events.values():
             self._budget.forget(event.kept)
         self._events.clear()
@@ -96,8 +98,8 @@ class Events:
 class _OfSession(streamable_http.EventStore):
     """The events of one session's streams."""
 
-    # Attack: streams are named by the ids of requests, which every client counts from 0. A client that resumed its own
-    # stream was sent another's answers and forms, and the answer to another's form approved a plan of its own.
+    # Attack: streams are named by request ids, which every client counts from 0. A client that resumed its own stream
+    # got another's answers and forms, and its answer to another's form approved its own plan.
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -107,12 +109,12 @@ class _OfSession(streamable_http.EventStore):
         return self._events.store(self, stream_id, message)
 
     async def replay_events_after(self, last_event_id: str, send_callback: streamable_http.EventCallback) -> str | None:
-        """Sends what came after an event in its stream; returns the stream."""
+        """Sends the events after a given one in its stream; returns the stream."""
         return await self._events.replay(self, last_event_id, send_callback)
 
 
 class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
-    """Sessions whose streams can be resumed, each with events of its own."""
+    """Sessions whose streams can be resumed, each with separate events."""
 
     def __init__(self, server: lowlevel.Server[Any], events: Events, **limits: Any) -> None:
         """The events of all sessions are kept together."""
@@ -122,5 +124,5 @@ class Sessions(streamable_http_manager.StreamableHTTPSessionManager):
     def _admit_session(
         self, requestor: bearer_auth.AuthorizationContext | None
     ) -> streamable_http.StreamableHTTPServerTransport | None:
-        self.event_store = _OfSession(self._events)  # of the session that begins now
+        self.event_store = _OfSession(self._events)  # for the session that begins now
         return super()._admit_session(requestor)

@@ -1,4 +1,4 @@
-"""TLS of the http transport, with files that may change: a certificate is renewed every few weeks."""
+"""TLS of the http transport, with files that may change: certificates are renewed every few weeks."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ __all__ = ["Certificates"]
 log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 5.0
-"""Seconds between two looks at the files."""
+"""Seconds between checks of the files."""
 
 
 class Certificates:
     """The server's certificate and the CAs of its callers."""
 
     def __init__(self, settings: config.Tls) -> None:
-        """Raises ConfigError for files that cannot be used."""
+        """Raises ConfigError for unusable files."""
         self._settings = settings
         self._version = self._read_version()
         self._authorities: bytes | None = self._read_authorities()
         self.context = self._make_context()
-        """The context of new connections: another one once the files have changed."""
+        """The context of new connections; replaced when the files change."""
         self.generation = 0
-        """How often the CAs of callers have changed. A certificate counts on connections of this generation alone."""
+        """How often the CAs of callers have changed. Certificates are valid only on connections of the current
+        generation."""
 
     async def watch(self, on_authorities: Callable[[], None]) -> None:
         """Reads the files again whenever they change; calls `on_authorities` when the CAs of callers have changed."""
@@ -43,13 +44,13 @@ class Certificates:
             self._version = version
             authorities = self._find_authorities()
             try:
-                # A new context: no CA can be taken away from the old one.
+                # A new context, because CAs cannot be removed from the old one.
                 self.context = self._make_context()
                 log.info("the TLS files were read again", extra={"event": "tls.reloaded"})
             except errors.ConfigError as error:
                 log.warning("%s; the one of before is served", error.message, extra={"event": "tls.failed"})
                 if authorities != self._authorities:
-                    # Attack: a CA that was taken away, while half of a new pair of certificate and key is there.
+                    # Attack: a client uses a CA that was removed while a new pair of certificate and key is incomplete.
                     self.context.verify_mode = ssl.CERT_NONE
             if authorities != self._authorities:
                 self._authorities = authorities
@@ -78,7 +79,7 @@ class Certificates:
             ) from None
 
     def _read_authorities(self) -> bytes:
-        """Returns what the file of callers' CAs holds. Raises ConfigError."""
+        """Returns the content of the file of callers' CAs. Raises ConfigError."""
         file = self._settings.client_ca_file
         try:
             return file.read_bytes() if file is not None else b""
@@ -86,7 +87,7 @@ class Certificates:
             raise _unreadable(file) from None
 
     def _find_authorities(self) -> bytes | None:
-        """Returns the same; None for a file that cannot be read, and so vouches for no caller."""
+        """Returns the same, or None if the file cannot be read, and so vouches for no caller."""
         try:
             return self._read_authorities()
         except errors.ConfigError:
@@ -99,7 +100,7 @@ class Certificates:
             raise _unreadable(file) from None
 
     def _read_version(self) -> tuple[int, ...]:
-        """Returns a value that differs once a file has changed."""
+        """Returns a value that changes when a file changes."""
         found: list[int] = []
         for file in (self._settings.cert_file, self._settings.key_file, self._settings.client_ca_file):
             try:

@@ -1,4 +1,4 @@
-"""Answers messages that cannot be read. The SDK drops them, and their clients would wait for ever."""
+"""Answers unreadable messages. The SDK drops them, and their clients would wait for ever."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Answering", "Stream", "refusal"]
 _NO_JSON: Final = "json_invalid"
 _NO_UNICODE: Final = "a text has half of a surrogate pair (\\ud800 to \\udfff), which is no character"
 _MAX_DIGITS: Final = 18
-"""Digits of a number that may be an id."""
+"""Maximum digits of a number that may be an id."""
 
 
 class Stream:
-    """A stream of the SDK's with something added. It is closed at the end of a `with`, as those are."""
+    """A wrapper of one of the SDK's streams. It is closed at the end of a `with`, like them."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -39,7 +39,7 @@ class Stream:
 
 
 class Answering(Stream):
-    """The messages of a stream, as the SDK reads streams, without those that cannot be read: they get an error."""
+    """The readable messages of a stream, with the SDK's interface. Unreadable ones are answered with an error."""
 
     def __init__(self, read: Any, write: Any) -> None:
         """`read` and `write` are the two streams of one of the SDK's transports."""
@@ -52,7 +52,7 @@ class Answering(Stream):
         return self._stream.last_context
 
     async def receive(self) -> SessionMessage | Exception:
-        """Returns the next message. Raises what the stream raises."""
+        """Returns the next message. Raises the stream's exceptions."""
         while True:
             item: SessionMessage | Exception = await self._stream.receive()
             if not isinstance(item, pydantic_core.ValidationError):
@@ -72,7 +72,7 @@ class Answering(Stream):
 
 
 def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
-    """Returns the answer to a message that is not JSON; None for one that is."""
+    """Returns the answer to a message that is not JSON; None if it is JSON."""
     try:
         pydantic_core.from_json(text)
     except ValueError as error:
@@ -81,7 +81,7 @@ def refusal(text: bytes | str) -> mcp_types.JSONRPCError | None:
 
 
 def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | None:
-    """Returns the answer to a message that has this error; None where no client waits for one."""
+    """Returns the answer to a message with this error; None if no client waits for one."""
     found: list[Any] = error.errors(include_url=False, include_context=False)
     first = found[0]
     if first["type"] == _NO_JSON:
@@ -90,13 +90,13 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
     objects = (one["input"] for one in found if isinstance(one["input"], dict))
     message = next(objects, {})
     if "method" not in message and {"result", "error"} & message.keys():
-        return None  # an answer to a question of ours, whose id is no id of the client's
+        return None  # an answer to our own question, whose id is not one of the client's
     return _error(message, mcp_types.INVALID_REQUEST, "Invalid request: it is not one JSON-RPC 2.0 message")
 
 
 def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
-    # What pydantic refuses, Python's decoder may read: half of a surrogate pair, a number of 5,000 digits.
-    # Attack: bytes in UTF-16, which it would decode, and of which `bodies` has counted few of the values.
+    # Python's decoder reads some texts that pydantic refuses: half of a surrogate pair, a number of 5,000 digits.
+    # Attack: a client sends bytes in UTF-16, which it would decode although `bodies` has counted few of their values.
     try:
         decoded = text.decode() if isinstance(text, bytes) else text
         message = json.loads(decoded, parse_int=_short)

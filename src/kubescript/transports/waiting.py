@@ -1,5 +1,5 @@
-"""Which connections wait for their clients, and how much of their requests is held: those that wait longest, or hold
-most, end first. `http_connections` and `handshake` report when one waits.
+"""The connections that wait for their clients, and the bytes of their requests that are held: those that have waited
+longest, or hold most, are closed first. `http_connections` and `handshake` report when one waits.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ __all__ = ["Waiting", "Waits"]
 log = logging.getLogger(__name__)
 
 _HELD_BYTES: Final = 32 << 20
-"""Bytes of requests that have not arrived whole, of all connections together. Attack: hundreds of large bodies of which
-the last byte never comes."""
+"""Bytes of incomplete requests of all connections together. Attack: clients send hundreds of large bodies without their
+last byte."""
 _LOG_EVERY_S: Final = 60.0
-"""Seconds between two log lines about ended connections, whose number is the clients' to choose."""
+"""Seconds between two log lines about closed connections, whose number the clients control."""
 
 
 class Waits(Protocol):
-    """What may wait for its client: a connection, or its TLS handshake."""
+    """A connection that may wait for its client, or its TLS handshake."""
 
     @property
     def owner(self) -> str:
-        """The person who is known to send a request; empty for a stranger."""
+        """The authenticated sender of a request; empty for a stranger."""
 
     def end(self) -> None:
         """Ends it at once."""
 
 
 class Waiting:
-    """The connections that wait for their clients, the one that has waited longest first."""
+    """The connections that wait for their clients, the longest waiting first."""
 
     def __init__(self, most: int, wait_s: float) -> None:
         self.wait_s = wait_s
         self._most = most
         self._open: set[Waits] = set()
         self._waiting: dict[Waits, int] = {}
-        """Each with the bytes of its request that have arrived."""
+        """Waiting connections, each with the received bytes of its request."""
         self._held = 0
         self._logged = -_LOG_EVERY_S
 
@@ -51,25 +51,25 @@ class Waiting:
         self._open.add(connection)
 
     def add(self, connection: Waits) -> None:
-        """Notes that a connection waits from now on; ends others when there are too many."""
+        """Notes that a connection waits from now on; closes others when there are too many."""
         self._waiting[connection] = 0
         self._make_room()
 
     def hold(self, connection: Waits, size: int) -> None:
-        """Counts bytes of a request that has not arrived whole; ends connections when there are too many."""
+        """Counts bytes of an incomplete request; closes connections when there are too many bytes."""
         self._waiting[connection] += size
         self._held += size
         while self._held > _HELD_BYTES:
             self._end(self._find_largest())
 
     def release(self, connection: Waits) -> None:
-        """Stops counting the bytes of a request: it is answered, and what still arrives of it is not kept."""
+        """Stops counting the bytes of a request: it is being answered, and the rest of its bytes are not kept."""
         if connection in self._waiting:
             self._held -= self._waiting[connection]
             self._waiting[connection] = 0
 
     def remove(self, connection: Waits) -> None:
-        """Notes that a connection does not wait any more."""
+        """Notes that a connection no longer waits."""
         self._held -= self._waiting.pop(connection, 0)
 
     def close(self, connection: Waits) -> None:
@@ -82,9 +82,9 @@ class Waiting:
             self._end(next(iter(self._waiting)))
 
     def _find_largest(self) -> Waits:
-        """Returns the connection that holds most, among those of the owner whose connections hold most together. All
-        strangers count as one owner."""
-        # Attack: endless bodies of strangers, which would make the slow body of a caller the oldest one.
+        """Returns the connection that holds most, among those of the owner who holds most in total. All strangers count
+        as one owner."""
+        # Attack: strangers send endless bodies, which would make a caller's slow body the oldest one.
         totals = collections.Counter[str]()
         for connection, size in self._waiting.items():
             totals[connection.owner] += size

@@ -79,7 +79,7 @@ HOST: Final = textwrap.dedent("""
     from kubescript_sandbox import runs
     from kubescript_sandbox.host import conversation, executor, spawner
     from kubescript.cluster import live
-    from kubescript.broker import summary
+    from kubescript.broker import operation
     from kubescript.policy import policy
     from tests.kit import reading
     import os, signal, time
@@ -100,7 +100,7 @@ HOST: Final = textwrap.dedent("""
         print(json.dumps([source.pid, int(pid)]), flush=True)
     def run(script, timeout=30_000):
         return pool.run(conversation.Job(script, runs.Limits(timeout_ms=timeout, memory_bytes=256 << 20), exchanges.Parameters("default", "test"),
-            lambda call, left: door.handle(call, summary.Summary(), left), found))
+            lambda call, left: door.handle(call, operation.Operation(), left), found))
     call = "\\ntry:\\n    k8s.coreV1().list_node()\\nexcept Exception as e: print(e)\\nctx.progress(1)\\nwhile True: pass"
     threading.Thread(target=run, args=(call,), daemon=True).start()
     sys.stdin.readline()

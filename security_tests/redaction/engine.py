@@ -46,7 +46,7 @@ class InProcess(redaction.Engine):
         """Any text, masked; nobody checks the time."""
         return self._rules.text(text.encode("utf-8", "surrogatepass"), found).decode("utf-8", "surrogatepass")
 
-    def _masked(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> host.Masked:
+    def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> host.Masked:
         about = redactor.describe(call, echo=echo)
         check = completeness.Check(about.form)
         try:

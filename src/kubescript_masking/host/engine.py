@@ -111,7 +111,7 @@ class Engine:
     def text(self, text: str, found: Found, check: Check | None = None) -> str:
         """Returns any text, masked. Raises the errors of `check`, which is called repeatedly; without it, LimitExceeded
         after ten seconds. Raises RedactionError."""
-        if not self.enabled:
+        if not self.enabled or not text:  # most scripts print nothing
             return text
         if not self._ready:
             # Before the clock starts: a busy server's first error text was withheld because compiling the rules took

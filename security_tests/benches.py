@@ -22,6 +22,7 @@ __all__ = [
     "STRICT",
     "Bench",
     "children",
+    "crowd",
     "hostile",
     "no_cluster",
     "opened",
@@ -37,6 +38,19 @@ STRICT: Final = os.environ.get("WALL_STRICT", "1") == "1"
 def hostile(*dropped: str, options: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The command of a hostile fork server that leaves out the steps `dropped`."""
     return (*HOSTILE, *([f"--without={','.join(dropped)}"] if dropped else []), *options)
+
+
+@contextlib.contextmanager
+def crowd() -> Iterator[None]:
+    """Keeps 100 descriptors open, so that each new one has a number that the limits of a confined process exclude.
+
+    Found so: the limit of 64 descriptors was read as the last one to close, and a command line's process kept the
+    control socket of its fork server, which had the number 98.
+    """
+    with contextlib.ExitStack() as held:
+        for _ in range(100):
+            held.enter_context(open(os.devnull, "rb"))
+        yield
 
 
 def no_cluster(_call: exchanges.Call, _timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:

@@ -70,7 +70,8 @@ def attacker(request: pytest.FixtureRequest) -> Iterator[Attacker]:
     if request.param == "landlock only" and not landlock.knows_ports():
         pytest.skip("this kernel's Landlock knows no ports: oc does not run here without a network namespace")
     source = spawner.Spawner(SPAWNED if request.param == "own network" else WITHOUT_NETWORK)
-    source.start()
+    with benches.crowd():
+        source.start()
     yield Attacker(source, request.param)
     source.close()
 

@@ -19,6 +19,7 @@ import pytest
 from kubescript.commands import confined_process
 from kubescript.wire import orders
 from kubescript_sandbox.host import spawner
+from security_tests import benches
 
 HOSTILE: Final = (sys.executable, str(Path(__file__).with_name("hostile_openstack.py")), "openstack")
 SECRET: Final = "credential-of-the-call"
@@ -30,6 +31,8 @@ Attack = Callable[[str], str]
 def warm() -> Iterator[spawner.Spawner]:
     """A process that has loaded the client, of which each attack is a fork."""
     with contextlib.closing(spawner.Spawner(HOSTILE)) as source:
+        with benches.crowd():
+            source.start()
         yield source
 
 

@@ -66,7 +66,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     secret = secrets.token_hex(16)
     listener = socket.create_server((_draw_address(), 0), backlog=_BACKLOG)
     host, port = listener.getsockname()
-    streams.attach(outputs)
+    streams.attach(outputs, kept=(sock.fileno(), listener.fileno()))
     try:
         binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)  # opened now: it may be in the current user's folder
     except OSError as error:
@@ -80,7 +80,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     if sock.recv(len(orders.GO)) != orders.GO:
         os._exit(1)
     listener.close()
-    streams.close_others(kept=(binary, kubeconfig))
+    sock.close()
     try:
         environment = _SETTINGS | {"KUBECONFIG": f"/proc/self/fd/{kubeconfig}"}
         execution.run([_NAME, *order.arguments], environment)

@@ -41,7 +41,7 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     """Confines this process, and runs one command line."""
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenStackOrder)
-    streams.attach(outputs)
+    streams.attach(outputs, kept=(sock.fileno(),))
     libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
     paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
     paths["/dev/null"] = landlock.READ | landlock.WRITE
@@ -49,7 +49,6 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     orders.send(sock, orders.Confined(layers))
     if sock.recv(len(orders.GO)) != orders.GO:
         os._exit(1)
-    sock.detach()
-    streams.close_others()
+    sock.close()
     gc.enable()
     os._exit(openstack_command.run(order))

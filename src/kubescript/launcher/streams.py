@@ -9,24 +9,27 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["attach", "close_others"]
+__all__ = ["attach"]
 
 _WITHOUT_LIMIT: Final = 1 << 20
 """The default maximum of descriptors in a process without a limit (fs.nr_open)."""
 
 
-def attach(outputs: Sequence[int]) -> None:
-    """Makes the two pipes standard output and standard error, and an empty pipe standard input."""
+def attach(outputs: Sequence[int], kept: Sequence[int]) -> None:
+    """Makes the two pipes standard output and standard error, an empty pipe standard input, and closes every other
+    descriptor except `kept`. It runs before the process is confined: the highest descriptor is unknown afterwards."""
     reader, writer = os.pipe()
     os.close(writer)
     for descriptor, number in zip((reader, *outputs), (0, 1, 2), strict=True):
         os.dup2(descriptor, number, inheritable=True)
         os.close(descriptor)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - they have no path
+    _close_others(kept)
 
 
-def close_others(kept: Sequence[int] = ()) -> None:
-    """Closes every descriptor except the standard ones and `kept`: none may lead to a file or another process."""
+def _close_others(kept: Sequence[int]) -> None:
+    # Attack: a command line that is taken over reads the orders of other callers, credentials included, from the
+    # control socket of its fork server. That socket can have any number up to the server's own limit.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     bounds = (2, *sorted(kept), _WITHOUT_LIMIT if most == resource.RLIM_INFINITY else most)
     for before, after in itertools.pairwise(bounds):

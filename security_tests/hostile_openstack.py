@@ -29,7 +29,7 @@ def run(order: orders.OpenStackOrder) -> int:
 
 
 if __name__ == "__main__":
-    os.environ["HOME"] = "/nonexistent"  # as the product's start does, before the client is imported
+    os.environ["HOME"] = os.devnull  # as the product's start does, before the client is imported
     openstack = importlib.import_module("kubescript.launcher.openstack_command")
     vars(openstack).update(warm=lambda: None, run=run)
     start.main()

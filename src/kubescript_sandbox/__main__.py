@@ -22,6 +22,9 @@ _NOT_RUN: Final = 2
 
 def main(arguments: list[str]) -> int:
     """Runs the script of the command line; returns the exit code."""
+    if arguments in (["-h"], ["--help"]):
+        sys.stdout.write(f"{__doc__}\n")
+        return 0
     if len(arguments) != 1:
         sys.stderr.write(f"{__doc__}\n")
         return _NOT_RUN

@@ -22,9 +22,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
     program, descriptor = sys.argv[1], int(sys.argv[2])
     select.select([descriptor], [], [])
-    # A library looks up HOME when it is imported, and fails for a user without an account, as in containers. The value
-    # does not outlive the warm-up: the first step of the confinement clears the environment.
-    os.environ["HOME"] = "/nonexistent"
+    # A library looks up HOME when it is imported, and fails for a user without an account, as in containers. Here it
+    # can write nothing, even as root. The value does not outlive the warm-up: the first step of the confinement clears
+    # the environment.
+    os.environ["HOME"] = os.devnull
     gc.disable()  # imports make no garbage, and collecting takes a tenth of their time
     from kubescript_sandbox.confinement import forkserver, lockdown
 

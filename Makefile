@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # Hundreds of tests start a Python: it may keep the bytecode of what it imports.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests that share a server stay in one process (tests/kit/schedule.py). One process more than there are processors: a
-# sixth of their time goes by while something starts.
-PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 1) --maxprocesses 4
+# Tests that share a server stay in one process (tests/kit/schedule.py). Two processes more than there are processors:
+# tests wait for half of their time, until something has started or a deadline has passed.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(shell expr $$(nproc) + 2) --maxprocesses 4
 
 CONTAINERS ?= $(firstword $(notdir $(shell command -v podman docker)))
 
@@ -39,7 +39,7 @@ long: $(READY)  ## What `make test` runs a sample of, whole: soaks, random plans
 	KUBESCRIPT_TESTS=long $(PYTEST) -m sampled tests security_tests
 
 costs: $(READY)  ## Run all tests, and write what they cost into tests/costs.json: the budget of later runs.
-	$(PYTEST) --record-costs tests security_tests
+	KUBESCRIPT_TESTS=long $(PYTEST) --record-costs tests security_tests
 
 check: $(READY)  ## Format, lint, types, import contract; seconds.
 	$(BIN)/ruff format --check .

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from kubescript_safety.controlplane import build
-from tests.kit import paths
+from tests.kit import extent, paths
 
 ROOT = paths.ROOT
 SOURCES = (ROOT / "src", ROOT)
@@ -28,7 +28,7 @@ AROUND = (ROOT / "conftest.py", ROOT / "pyproject.toml", ROOT / "security_tests"
 
 def stamp(module: Path, tests: Iterable[str]) -> str:
     """A name for these tests of a module as it is now: equal if and only if nothing that decides them has changed."""
-    parts = [sys.version, platform.machine(), _installed(), *sorted(tests)]
+    parts = [sys.version, platform.machine(), _installed(), str(extent.LONG), *sorted(tests)]
     for file in sorted({*closure(module), *AROUND}):
         parts += [str(file.relative_to(ROOT)), hashlib.sha256(file.read_bytes()).hexdigest()]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

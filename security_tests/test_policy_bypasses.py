@@ -835,10 +835,15 @@ MUTATIONS = {
     "denied resources": Mutation(
         policy.Policy, "_apply_rules", lambda _self, _call: None, raw_requests.RAW["Table of secrets"]
     ),
-    "tunnels": Mutation(policy, "_tunnel", lambda _call: None, raw_requests.RAW["exec"], ("subresources", "verbs")),
-    "subresources": Mutation(policy, "_subresource", lambda _call: None, raw_requests.RAW["kubelet"]),
+    "tunnels": Mutation(
+        policy, "_deny_tunnel", lambda _call: None, raw_requests.RAW["exec"], ("subresources", "verbs")
+    ),
+    "subresources": Mutation(policy, "_deny_subresource", lambda _call: None, raw_requests.RAW["kubelet"]),
     "verbs": Mutation(
-        policy.Policy, "_verb", lambda _self, _call: policy.ALLOW, ("POST", "api/v1/namespaces/a/pods", "", "json")
+        policy.Policy,
+        "_decide_by_verb",
+        lambda _self, _call: policy.ALLOW,
+        ("POST", "api/v1/namespaces/a/pods", "", "json"),
     ),
     "documents": Mutation(info, "_is_document", lambda _segments: True, raw_requests.RAW["metrics"]),
     "segments": Mutation(

@@ -76,7 +76,7 @@ class Application:
             executor=self.executor,
             places=concurrency.Places(sandbox.max_scripts, sandbox.max_queue, shared=settings.knows_callers),
             processes=processes.Processes(settings),
-            keeper=self._kept,
+            keeper=self._open_keeper,
             warm_up=self._warm_up,
             flags=flags,
         )
@@ -106,7 +106,9 @@ class Application:
 
     def scrape(self) -> bytes:
         """Returns the response body of /metrics."""
-        return self._metrics.text() if self._metrics is not None else b""
+        if self._metrics is None:
+            return b""
+        return self._metrics.text()
 
     def ready(self) -> backend.Readiness:
         """Returns whether scripts would be answered now: whether workers start and the default cluster answers."""
@@ -132,7 +134,9 @@ class Application:
         except errors.ClusterError as error:
             return error.message
         # 401 and 403 are answers too.
-        return "ok" if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR else f"it answers {answer.status}"
+        if answer.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+            return "ok"
+        return f"it answers {answer.status}"
 
     def drain(self) -> None:
         """Lets running scripts finish, and refuses those that wait."""
@@ -163,6 +167,7 @@ class Application:
         """Returns the future `operator` under other settings, and a function that installs it without closing the one
         before. Raises ConfigError when the settings cannot take effect."""
         config.check_reload(self.settings, settings)
+        # The masking process reads them once, when it starts.
         if write_settings.expressions(settings) != write_settings.expressions(self.settings):
             raise errors.ConfigError("the expressions of write policies cannot change while the server runs")
         builtin.check(settings)
@@ -171,6 +176,7 @@ class Application:
 
             tokens_file.check(settings.auth.tokens_file)
         operator = tenant.Tenant(settings, self._shared)
+        # Loads its toolsets: where one fails, the present settings stay in force.
         try:
             operator.offer()
         except errors.ConfigError:
@@ -191,7 +197,8 @@ class Application:
         """Returns a caller's tenant at an endpoint, with the caller's settings, on the cluster that this operator has
         chosen. Raises ConfigError."""
         assert isinstance(operator, tenant.Tenant)
-        return tenant.Tenant(_pinned(settings, operator), self._shared, caller, route)
+        pinned = _pin_context(settings, operator)
+        return tenant.Tenant(pinned, self._shared, caller, route)
 
     def start(self) -> None:
         """Requests the first worker and the first maskers without waiting for them. Raises WorkerError and
@@ -208,7 +215,8 @@ class Application:
             self.executor.start()
         self.redaction.prepare()
 
-    def _kept(self) -> recovery.Keeper:
+    def _open_keeper(self) -> recovery.Keeper:
+        """Returns the keeper of plans, which is made for the first tenant that needs it."""
         with self._lock:
             if self._keeper is None:
                 self._keeper = recovery.Keeper(self._plans)
@@ -279,7 +287,7 @@ def opened(
         application.close()
 
 
-def _pinned(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
+def _pin_context(settings: config.Settings, operator: tenant.Tenant) -> config.Settings:
     """Returns the settings with the operator's context, even if `kubectl config use-context` has changed the kubeconfig
     since: when a caller comes must not decide which cluster it reaches."""
     from kubescript.cluster import live

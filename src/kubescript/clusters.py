@@ -32,8 +32,10 @@ def accesses(
     made: dict[str, writer.WritableAccess] = {}
     with contextlib.ExitStack() as opened:
         for name in settings.context_names or ("",):
-            made[name] = _access(settings, name, masking, caller)
-            opened.callback(made[name].cluster.close)
+            access = _access(settings, name, masking, caller)
+            made[name] = access
+            opened.callback(access.cluster.close)
+        # All are made, so none is closed here.
         opened.pop_all()
     return made
 
@@ -46,16 +48,16 @@ def _access(
     rules = policy_of(own)  # first: a rule that can never match is found without a cluster
     # With several clusters, one that is down must not use up the time of a script that calls all of them.
     patience_s = own.limits.patience_ms / 1000 if several else None
+    is_checked = own.needs_cluster and not own.kubeconfig_later
     try:
-        cluster = _cluster(
-            own, checked=own.needs_cluster and not own.kubeconfig_later, patience_s=patience_s, caller=caller
-        )
+        cluster = _cluster(own, checked=is_checked, patience_s=patience_s, caller=caller)
     except errors.ClusterError as error:
-        where = f"context {name}: " if name else ""
-        raise errors.ConfigError(f"{where}{error.message}", remedy=error.remedy) from None
+        prefix = f"context {name}: " if name else ""
+        raise errors.ConfigError(f"{prefix}{error.message}", remedy=error.remedy) from None
     resolve = kind_resolver.KindResolver(cluster)
     where = name if several else ""
-    own_writer = writer.Writer(cluster, masking.changes, write_settings.read(own.write_policy), masking.text, where)
+    write_rules = write_settings.read(own.write_policy)
+    own_writer = writer.Writer(cluster, masking.changes, write_rules, masking.text, where)
     cluster_broker = broker.Broker(
         cluster,
         rules,
@@ -69,7 +71,9 @@ def _access(
     )
     # Only the operator's own rules can match nothing by mistake.
     own_rules = [rule for rule in rules.rules if not rule.built_in]
-    denials = policy_rules.Denials(own_rules, resolve, name if several else "") if own_rules else None
+    denials = None
+    if own_rules:
+        denials = policy_rules.Denials(own_rules, resolve, where)
     return writer.WritableAccess(cluster, cluster_broker, denials, writer=own_writer)
 
 
@@ -79,15 +83,12 @@ def of_urls(settings: config.Settings, masking: redaction.Engine) -> dict[str, w
     named = settings.openshift
     ca = str(named.ca_cert.absolute()) if named.ca_cert is not None else ""
     changed: dict[str, object] = {"contexts": {}, "context": None, "snapshot": None}
-    return {
-        url: _access(
-            settings.model_copy(update={**changed, "kubeconfig": _kubeconfig(url, ca, insecure=named.insecure)}),
-            "",
-            masking,
-            acting.Bearer(),
-        )
-        for url in named.urls
-    }
+    made = {}
+    for url in named.urls:
+        kubeconfig = _kubeconfig(url, ca, insecure=named.insecure)
+        own = settings.model_copy(update={**changed, "kubeconfig": kubeconfig})
+        made[url] = _access(own, "", masking, acting.Bearer())
+    return made
 
 
 @functools.cache
@@ -112,7 +113,8 @@ def policy_of(settings: config.Settings) -> policy.Policy:
     """Returns the policy for one cluster's settings. Raises ConfigError when a rule can never match."""
     rules = tuple(policy_rules.read(rule) for rule in settings.denied_resources)
     defaults = denied_resources.DEFAULT_RULES if settings.deny_defaults else ()
-    return policy.Policy(settings.mode, rules, defaults, releases="helm" in settings.toolsets)
+    serves_releases = "helm" in settings.toolsets
+    return policy.Policy(settings.mode, rules, defaults, releases=serves_releases)
 
 
 def one(settings: config.Settings) -> cluster_base.Cluster:
@@ -132,7 +134,8 @@ def check_rules(settings: config.Settings, name: str) -> list[policy_rules.Findi
     except errors.ClusterError:  # `doctor` reports the cluster's problem separately
         return []
     with contextlib.closing(cluster):
-        return policy_rules.examine(rules, kind_resolver.KindResolver(cluster), _DISCOVERY_S, name)
+        resolve = kind_resolver.KindResolver(cluster)
+        return policy_rules.examine(rules, resolve, _DISCOVERY_S, name)
 
 
 def _cluster(

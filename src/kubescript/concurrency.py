@@ -107,34 +107,47 @@ class Concurrency:
     def _check_queue(self, caller: str) -> None:
         """Raises Busy when no more scripts of this caller may wait."""
         own = len(self._waiting.get(caller, ()))
-        if own < self._queue and (not self._shared or own < _QUEUES * self._queue - self.waiting):
+        # The total of all queues is shared as the places are: one caller takes at most half of it.
+        left = _QUEUES * self._queue - self.waiting
+        has_share = not self._shared or own < left
+        if own < self._queue and has_share:
             return
+        running = self._running[caller]
         raise errors.Busy(
-            f"{self._running[caller]} of your {self._what} are running and {own} wait; try again in a few seconds",
+            f"{running} of your {self._what} are running and {own} wait; try again in a few seconds",
             remedy=f"raise {self._setting} or sandbox.max_queue, or run more replicas",
         )
 
     def _may_run(self, caller: str) -> bool:
+        """Says whether a caller may have one more place."""
         free = self._places - self.running
-        return free > 0 and (not self._shared or self._running[caller] < free)
+        if free <= 0:
+            return False
+        # Attack: one caller fills all places. A caller that has as many as are free waits, so another finds some.
+        return not self._shared or self._running[caller] < free
 
     def _leave(self, caller: str) -> None:
         """Frees a place, and gives free places to the callers whose turn it is."""
         self._running[caller] -= 1
         if not self._running[caller]:
             del self._running[caller]
-        while (following := self._next()) is not None:
+        while True:
+            following = self._find_next()
+            if following is None:
+                return
             queue = self._waiting.pop(following)
             self._running[following] += 1
-            queue.popleft().ready.set()
+            first = queue.popleft()
+            first.ready.set()
             if queue:
                 self._waiting[following] = queue  # at the end: the other callers come first
 
-    def _next(self) -> str | None:
-        """Returns the caller whose turn it is."""
+    def _find_next(self) -> str | None:
+        """Returns the caller whose turn it is; None where no caller may run a script."""
         return next(filter(self._may_run, self._waiting), None)
 
     def _forget(self, caller: str, waiter: _Waiter) -> None:
+        """Takes a script that no longer waits out of its queue."""
         queue = self._waiting[caller]
         queue.remove(waiter)
         if not queue:

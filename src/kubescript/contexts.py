@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from kubescript import errors, types
+from kubescript import errors
 from kubescript.broker import broker, operation
 from kubescript.cluster import base
 from kubescript.policy import rule_checks
@@ -45,8 +45,9 @@ class Contexts:
 
     def __init__(self, clusters: Mapping[str, ClusterAccess]) -> None:
         self._clusters = dict(clusters)
-        self.default = next(iter(self._clusters.values()))
-        self._share = _SHARE if len(self._clusters) > 1 else 1.0
+        names = list(self._clusters)
+        self.default = self._clusters[names[0]]
+        self._share = _SHARE if len(names) > 1 else 1.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,25 +75,22 @@ class Contexts:
 
     def cluster(self, name: str) -> base.Cluster:
         """Returns one of `names`. Raises KeyError."""
-        access = self._clusters.get(name)
-        if access is None and name == self.names[0]:  # the server's only cluster, under its own name
-            access = self.default
+        access = self._find(name)
         if access is None:
             raise KeyError(name)
         return access.cluster
 
-    def handle(
-        self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
-    ) -> tuple[exchanges.Reply, types.Response | None]:
+    def handle(self, call: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
         """Answers one call; see `Broker.handle`."""
-        access = self._clusters.get(call.context) if call.context else self.default
-        if access is None and call.context == self.names[0]:  # the server's only cluster, under its own name
-            access = self.default
+        access = self._find(call.context) if call.context else self.default
         if access is None:
-            return self.default.broker.refuse(call, operation, self._unknown(call.context)), None
+            error = self._refuse_name(call.context)
+            return self.default.broker.refuse(call, operation, error), None
         reply, response = access.broker.handle(call, operation, timeout_s * self._share)
-        answered = response is not None or (reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN)
-        if answered and access.denials is not None:
+        # A cluster that has answered can say what the rules name; a denial by a mistaken rule shows that it did.
+        is_mistaken = reply.fault is not None and reply.fault.code == rule_checks.MISTAKEN
+        has_answered = response is not None or is_mistaken
+        if has_answered and access.denials is not None:
             access.denials.check_later()
         return reply, response
 
@@ -109,8 +107,18 @@ class Contexts:
                 if access.denials is not None:
                     closing.callback(access.denials.close)
 
-    def _unknown(self, name: str) -> errors.PolicyDenied:
-        known = ", ".join(self.names[:_LISTED])
-        if len(self.names) > _LISTED:
+    def _find(self, name: str) -> ClusterAccess | None:
+        """Returns the access to the cluster of this name; None for an unknown one."""
+        access = self._clusters.get(name)
+        # The server's only cluster may be named by its own name.
+        if access is None and name == self.names[0]:
+            return self.default
+        return access
+
+    def _refuse_name(self, name: str) -> errors.PolicyDenied:
+        """Returns the error for an unknown name."""
+        names = self.names
+        known = ", ".join(names[:_LISTED])
+        if len(names) > _LISTED:
             known += ", …"
         return errors.PolicyDenied(f"no context {name[:_SHOWN]!r}; k8s.contexts() gives {known}", code=_UNKNOWN)

@@ -37,7 +37,8 @@ class Heartbeat:
     def __init__(self, send: _Send, every_s: float) -> None:
         self._send = send
         self._every_s = every_s
-        self._started = self._last = time.monotonic()
+        self._started = time.monotonic()
+        self._last = self._started
         self._done = -math.inf
         self._total: float | None = None
         self._text = ""
@@ -54,17 +55,23 @@ class Heartbeat:
             due = self._last + self._every_s - time.monotonic()
             if due > 0:
                 await anyio.sleep(due)
+            # Clients give up a call after hearing nothing for a minute or so.
             else:
                 seconds = time.monotonic() - self._started
-                await self._notify(max(self._done, 0), self._text or f"running for {seconds:.0f} s")
+                text = self._text or f"running for {seconds:.0f} s"
+                await self._notify(max(self._done, 0), text)
 
     async def _notify(self, done: float, text: str) -> None:
         done = min(done, _MOST)
         if done <= self._done:  # a script may report the same number twice, or count several things
-            done = max(self._done + _STEP, math.nextafter(self._done, math.inf))
+            # The step is lost in a large number, which has no such digits.
+            following = math.nextafter(self._done, math.inf)
+            done = max(self._done + _STEP, following)
         self._done = done
         self._last = time.monotonic()
-        total = None if self._total is None else max(self._total, done)
+        total = self._total
+        if total is not None:
+            total = max(total, done)
         # A client that does not read must not delay a script's deadline.
         with anyio.move_on_after(_SEND_TIMEOUT_S), contextlib.suppress(*_GONE):
             await self._send(done, total, text)

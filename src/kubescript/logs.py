@@ -61,11 +61,15 @@ class _JsonLines(logging.Formatter):
         # A terminal or a log collector reads the line, which quotes strangers. Each text is cleaned separately. Attack:
         # a stranger puts U+2028 in a name; cleaning the whole line then split it in two.
         line = self._line(record)
-        cleaned = {key: sanitizing.clean(value) if isinstance(value, str) else value for key, value in line.items()}
-        text = self._written(cleaned, record)
+        for key, value in line.items():
+            if isinstance(value, str):
+                line[key] = sanitizing.clean(value)
+        text = self._write(line, record)
+        if self.mask is None:
+            return text
         try:
             # Attack: a compromised masker answers with several lines.
-            return sanitizing.printable(self.mask(text)) if self.mask is not None else text
+            return sanitizing.printable(self.mask(text))
         except Exception:  # fail closed: a line that cannot be masked is not logged
             return self._unmasked
 
@@ -74,8 +78,10 @@ class _JsonLines(logging.Formatter):
         # The SDK logs the text of such messages whenever a client sends one. Checked by module name, because importing
         # pydantic takes 45 ms; msgspec's error of the same name would be our own bug.
         kind = type(ei[1])
-        is_refusal = kind.__name__ == "ValidationError" and kind.__module__.startswith("pydantic_core.")
-        return kind.__name__ if is_refusal else super().formatException(ei)
+        is_of_pydantic = kind.__module__.startswith("pydantic_core.")
+        if is_of_pydantic and kind.__name__ == "ValidationError":
+            return kind.__name__
+        return super().formatException(ei)
 
     def _line(self, record: logging.LogRecord) -> dict[str, object]:
         """Returns the fields of the record."""
@@ -86,6 +92,7 @@ class _JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        # Only these, so that no code can log a whole object by accident.
         for key in EXTRA:
             value = getattr(record, key, None)
             if value not in (None, ""):
@@ -96,9 +103,10 @@ class _JsonLines(logging.Formatter):
             line["exception"] = self.formatException(record.exc_info)
         return line
 
-    def _written(self, line: dict[str, object], record: logging.LogRecord) -> str:
+    def _write(self, line: dict[str, object], record: logging.LogRecord) -> str:
         """Returns the fields as one line."""
-        return sanitizing.escape_line(orjson.dumps(line, default=_cleaned).decode())
+        text = orjson.dumps(line, default=_clean).decode()
+        return sanitizing.escape_line(text)
 
 
 class _TextLines(_JsonLines):
@@ -112,20 +120,24 @@ class _TextLines(_JsonLines):
         self._before = before
 
     def format(self, record: logging.LogRecord) -> str:
+        # Added last, since a formatter replaces what a terminal obeys.
         return self._before + super().format(record)
 
-    def _written(self, line: dict[str, object], record: logging.LogRecord) -> str:
+    def _write(self, line: dict[str, object], record: logging.LogRecord) -> str:
         when = datetime.datetime.fromtimestamp(record.created).astimezone()
-        said = "; ".join(str(line[key]) for key in ("message", "remedy", "exception") if key in line)
-        facts = [f"{key}={_cleaned(line[key])}" for key in EXTRA if key in line and key not in _SAID]
-        if facts:
-            said += f" ({' '.join(facts)})"
         level = record.levelname.lower()
-        lines = f"{when:%H:%M:%S} {level}: {said}".splitlines()
+        parts = [str(line[key]) for key in ("message", "remedy", "exception") if key in line]
+        text = "; ".join(parts)
+        facts = [f"{key}={_clean(line[key])}" for key in EXTRA if key in line and key not in _SAID]
+        if facts:
+            shown = " ".join(facts)
+            text += f" ({shown})"
+        # A stack trace has many lines, and a person's log one for each record.
+        lines = f"{when:%H:%M:%S} {level}: {text}".splitlines()
         return sanitizing.printable(" | ".join(lines))
 
 
-def _cleaned(value: object) -> str:
+def _clean(value: object) -> str:
     return sanitizing.clean(str(value))
 
 
@@ -152,8 +164,11 @@ class _Lines(logging.Handler):
 
     def __init__(self, stream: TextIO, *, as_text: bool) -> None:
         super().__init__()
-        # On a terminal, a progress line may occupy the place of this line.
-        self._form = _TextLines(_EMPTY_LINE if stream.isatty() else "") if as_text else _JsonLines()
+        self._form = _JsonLines()
+        if as_text:
+            # On a terminal, a progress line may occupy the place of this line.
+            before = _EMPTY_LINE if stream.isatty() else ""
+            self._form = _TextLines(before)
         self._stream = _Stream(stream)
         self._stream.setFormatter(self._form)
         self._waiting: queue.Queue[logging.LogRecord] = queue.Queue(_MAX_WAITING)
@@ -172,15 +187,19 @@ class _Lines(logging.Handler):
         vars(record).update(_about.get())
         if self._writer is None:
             self._stream.emit(record)
-        elif threading.current_thread() is not self._writer:
-            self._queue(record)
+            return
         # A line about masking a line would cause another such line, and so on.
+        if threading.current_thread() is not self._writer:
+            self._queue(record)
 
     def drain(self) -> None:
         """Waits until all lines are written, for at most two seconds."""
         end = time.monotonic() + _DRAIN_S
         with self._waiting.all_tasks_done:
-            while self._waiting.unfinished_tasks and (left := end - time.monotonic()) > 0:
+            while self._waiting.unfinished_tasks:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return
                 self._waiting.all_tasks_done.wait(left)
 
     def close(self) -> None:
@@ -190,25 +209,29 @@ class _Lines(logging.Handler):
 
     def _queue(self, record: logging.LogRecord) -> None:
         try:
-            self._waiting.put_nowait(self._settled(record))
+            self._settle(record)
+            self._waiting.put_nowait(record)
         except Exception:  # no room, or a message that cannot be formatted: logging code must not fail
             self._lost += 1
 
-    def _settled(self, record: logging.LogRecord) -> logging.LogRecord:
-        """Returns the record with its texts formatted: objects that it refers to may change, or be kept alive by it."""
-        record.msg, record.args = record.getMessage(), None
+    def _settle(self, record: logging.LogRecord) -> None:
+        """Formats the texts of a record: objects that it refers to may change, or be kept alive by it."""
+        record.msg = record.getMessage()
+        record.args = None
         if record.exc_info:
             record.exc_text = self._form.formatException(record.exc_info)
             record.exc_info = None
-        return record
 
     def _write(self) -> None:
+        """Writes the lines that come, as long as the process lives."""
         while True:
-            self._stream.emit(self._waiting.get())
+            record = self._waiting.get()
+            self._stream.emit(record)
             lost, self._lost = self._lost, 0
             if lost:
-                said = ("%d log lines were lost: too many came at once", (lost,))
-                self._stream.emit(logging.LogRecord(__name__, logging.WARNING, "", 0, *said, None))
+                text = "%d log lines were lost: too many came at once"
+                report = logging.LogRecord(__name__, logging.WARNING, "", 0, text, (lost,), None)
+                self._stream.emit(report)
             self._waiting.task_done()
 
 
@@ -238,7 +261,10 @@ def drain() -> None:
 
 def configure(level: str, *, as_text: bool = False, file: Path | None = None) -> None:
     """Sends every log record of `level` and above to stderr or to the end of `file`. Raises ConfigError."""
-    handler = _Lines(_opened(file) if file is not None else sys.stderr, as_text=as_text)
+    stream = sys.stderr
+    if file is not None:
+        stream = _open(file)
+    handler = _Lines(stream, as_text=as_text)
     logging.getLogger().handlers[:] = [handler]
     set_level(level)
     if as_text:  # people need no lines about its start and end
@@ -249,11 +275,13 @@ def set_level(level: str) -> None:
     """Logs records of `level` and above from now on."""
     root = logging.getLogger()
     root.setLevel(level.upper())
+    # These log each request or message.
+    at_least_warning = max(logging.WARNING, root.level)
     for chatty in ("urllib3", "httpx2", "asyncio", "mcp", "uvicorn.access"):
-        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+        logging.getLogger(chatty).setLevel(at_least_warning)
 
 
-def _opened(file: Path) -> TextIO:
+def _open(file: Path) -> TextIO:
     """Opens the file; a new one is readable only by its owner. Raises ConfigError."""
     try:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)

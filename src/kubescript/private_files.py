@@ -55,8 +55,10 @@ def check_folder(path: Path) -> None:
         status = path.lstat()
     except OSError as error:
         raise NotPrivate(path, os.strerror(error.errno or 0), "let the server's user write there") from None
+    # `lstat`: a link is not accepted, since its owner could point it elsewhere later.
     is_own_folder = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    if not is_own_folder or status.st_mode & 0o022:
+    others_can_write = bool(status.st_mode & 0o022)
+    if not is_own_folder or others_can_write:
         raise NotPrivate(path, "is not a folder that only the server's user can write to", "remove it, or chmod 700")
 
 
@@ -68,6 +70,7 @@ def check_status(path: Path, status: os.stat_result) -> None:
         raise NotPrivate(path, "belongs to another user", "name another file")
     if status.st_mode & 0o077:
         raise NotPrivate(path, "can be read or written by others", f"chmod 600 {path}")
+    # By its other name, the file may be in a folder of another user.
     if status.st_nlink > 1:
         raise NotPrivate(path, "has a second name (hard link)", "name another file")
 
@@ -83,7 +86,7 @@ def check_links(path: Path) -> None:
     if real == given:
         return
     # Attack: a user who can change one of these folders or links redirects the path to another file.
-    for folder in (*_with_parents(given), *_with_parents(real)):
+    for folder in (given, *given.parents, real, *real.parents):
         if _can_be_changed_by_others(folder.lstat()) or _can_be_changed_by_others(folder.stat()):
             why = f"is reached through a link, and others can change {folder}"
             raise NotPrivate(path, why, f"name {real} itself")
@@ -98,9 +101,5 @@ def _can_be_changed_by_others(status: os.stat_result) -> bool:
         return False
     if status.st_mode & stat.S_IWOTH:
         return True
-    return status.st_gid != os.getegid() and bool(status.st_mode & stat.S_IWGRP)
-
-
-def _with_parents(folder: Path) -> tuple[Path, ...]:
-    """Returns the folder and all those above it."""
-    return (folder, *folder.parents)
+    is_of_other_group = status.st_gid != os.getegid()
+    return is_of_other_group and bool(status.st_mode & stat.S_IWGRP)

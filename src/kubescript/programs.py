@@ -13,6 +13,7 @@ __all__ = ["MASKER", "SCRIPTS", "WORKER"]
 
 
 def _refuse(fault: protocol.ScriptFault) -> exchanges.Reply:
+    """Returns the reply that raises this fault in the script."""
     return exchanges.Reply(0, fault=fault)
 
 

@@ -80,7 +80,9 @@ class Tenant:
         self._route = route
         engine = shared.redaction
         if caller is not None:
-            engine = engine.of(caller.key, inspection.UserInfo(caller.name, caller.groups))
+            # With masks and maskers that it shares with no other caller.
+            user = inspection.UserInfo(caller.name, caller.groups)
+            engine = engine.of(caller.key, user)
         self._engine = engine
         accesses = cluster_parts.accesses(settings, engine, _acting(settings, caller))
         self.contexts = contexts.Contexts(accesses)
@@ -93,7 +95,8 @@ class Tenant:
             return None
         from kubescript.changes import planning
 
-        return planning.Planning(self.settings, accesses, self._shared.audit, self._shared.keeper(), self._caller)
+        shared = self._shared
+        return planning.Planning(self.settings, accesses, shared.audit, shared.keeper(), self._caller)
 
     @functools.cached_property
     def _parts(self) -> builtin.Parts:
@@ -118,18 +121,19 @@ class Tenant:
 
     def _evaluator_of_commands(self, runner: evaluator.Runner, handler: evaluator.CallHandler) -> evaluator.Evaluator:
         """Returns the caller's evaluator of command lines."""
-        return self._evaluator(runner, handler, self._shared.processes.places)
+        places = self._shared.processes.places
+        return self._evaluator(runner, handler, places)
 
     def _evaluator(
         self, runner: evaluator.Runner, handler: evaluator.CallHandler, places: concurrency.Places
     ) -> evaluator.Evaluator:
         # A plan is applied to the clusters in the settings, not to one named by a request.
         planning = self.planning if handler is self.contexts else None
+        shared = self._shared
+        host = evaluator.Host(runner, shared.audit, places, observers=shared.observers, scripts=shared.executor)
         return evaluator.Evaluator(
             self.settings,
-            evaluator.Host(
-                runner, self._shared.audit, places, observers=self._shared.observers, scripts=self._shared.executor
-            ),
+            host,
             handler,
             mask=self._engine.text,
             plans=planning.planner if planning is not None else None,
@@ -144,13 +148,15 @@ class Tenant:
 
     def tools(self) -> list[mcp_types.Tool]:
         """Returns the definitions of the caller's tools. Raises ConfigError."""
-        return [tool.definition for toolset in self._toolsets for tool in toolset.tools]
+        tools = [tool for toolset in self._toolsets for tool in toolset.tools]
+        return [tool.definition for tool in tools]
 
     def server(self) -> served.Served:
         """Returns the MCP server with the toolsets in the settings. Raises ConfigError."""
         from kubescript.server import served
 
-        return served.Served(self.offer(), self._caller.name if self._caller is not None else "")
+        user = self._caller.name if self._caller is not None else ""
+        return served.Served(self.offer(), user)
 
     def offer(self) -> offering.Offer:
         """Returns the offer under the settings. Raises ConfigError."""
@@ -210,6 +216,7 @@ class Tenant:
         """Closes the connections to all clusters. A plan that is being applied is left to the next server."""
         with contextlib.ExitStack() as closing:
             closing.callback(self.contexts.close)
+            # They are made when a command line first needs them.
             if "_api_servers" in vars(self):
                 closing.callback(self._api_servers.close)
             if self.planning is not None:
@@ -223,11 +230,17 @@ def _acting(settings: config.Settings, caller: user.User | None) -> acting.Actin
     if settings.acts_as == "caller":
         return acting.Bearer()
     names = settings.impersonation
-    return acting.Impersonated(names.user_prefix + caller.name, _groups(names, caller.groups))
+    user = names.user_prefix + caller.name
+    groups = _list_groups(names, caller.groups)
+    return acting.Impersonated(user, groups)
 
 
-def _groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
+def _list_groups(names: config.Impersonation, groups: Sequence[str]) -> tuple[str, ...]:
     """Returns the groups that are passed to the cluster."""
-    passed_on = (group for group in groups if access_rules.matches((group,), names.groups))
-    prefixed = (names.group_prefix + group for group in passed_on)
-    return tuple(group for group in prefixed if not acting.is_reserved(group))
+    passed_on = []
+    for group in groups:
+        name = names.group_prefix + group
+        # Attack: an identity provider gives a caller the group `system:masters`.
+        if access_rules.matches((group,), names.groups) and not acting.is_reserved(name):
+            passed_on.append(name)
+    return tuple(passed_on)

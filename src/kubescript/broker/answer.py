@@ -62,9 +62,8 @@ class Body:
     def close(self) -> None:
         """Ends a pending read. Any thread may call it, any number of times."""
         self._response.close()
-        with contextlib.suppress(
-            errors.AuditError
-        ):  # the journal remembers that it lost a call, and withholds the answer
+        # The journal remembers that it lost a call, and withholds the script's answer.
+        with contextlib.suppress(errors.AuditError):
             self._end(call.CLOSED)
 
     def mask(self, redact: Redactor) -> Iterator[bytes]:
@@ -74,8 +73,10 @@ class Body:
         about = replace(self._call.sent, gzip=self._response.gzip, form=form)
         try:
             masked = redact(about, self._read_chunks(), self)
-            whole = self._check_whole(masked)
-            yield from logview.shape(self._call.request, whole, self._response.date) if form == "log" else whole
+            shown = self._check_whole(masked)
+            if form == "log":
+                shown = logview.shape(self._call.request, shown, self._response.date)
+            yield from shown
         except errors.KubescriptError as error:
             self._end(error.code)
             raise
@@ -102,7 +103,7 @@ class Body:
         """Notes once that a watch ended with an error, which a script may swallow."""
         if not self._has_error:
             self._has_error = True
-            self._call.note_event_error(status)
+            self._call.note_failure(status)
 
     def _read_chunks(self) -> Iterator[bytes]:
         """Yields the body as it arrives from the cluster."""
@@ -115,15 +116,18 @@ class Body:
         # Attack: a script fetches a list of 700 MB again and again, of which masking, metadata or tailing leave only a
         # few bytes.
         size = max(self._received, self._unpacked)
-        more, self._size = size - self._size, size
+        more = size - self._size
+        self._size = size
         self._call.operation.summary.take(more)
 
     def _check_whole(self, masked: Masked) -> Iterator[bytes]:
+        """Yields the masked body. Raises ClusterError at its end unless the masking process has read all of it."""
         self._trailer = yield from masked
         if self._trailer is None:  # Attack: a body that was not read to its end passes for a complete one
             raise errors.ClusterError("nothing has checked whether the answer is whole", code="cluster.broken")
 
     def _end(self, fault: str) -> None:
+        # The reader and a thread that cancels the call may both end it; it is recorded once.
         with self._lock:
             if self._ended:
                 return
@@ -136,10 +140,12 @@ def find_fault(asked: request.Request, response: types.Response) -> errors.Clust
     if not _answers(asked, response.status):
         text = f"the API server answered {response.status}, which is not an answer to {asked.verb}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
-    is_promised = response.status < 300 and response.status != 204
-    if (is_promised and not response.content_type.startswith(_types(asked))) or _is_encoded(response):
+    has_content = response.status < 300 and response.status != 204
+    is_promised_type = response.content_type.startswith(_types(asked))
+    if (has_content and not is_promised_type) or _is_encoded(response):
         media_type = response.content_type.partition(";")[0][:50] or "nothing"
-        text = f"the API server answered with {media_type} instead of {'text' if is_log(asked) else 'JSON'}"
+        expected = "text" if is_log(asked) else "JSON"
+        text = f"the API server answered with {media_type} instead of {expected}"
         return errors.ClusterError(text, code="cluster.broken", remedy=NO_API_SERVER)
     return None
 
@@ -153,9 +159,11 @@ def find_form(asked: request.Request, response: types.Response) -> masking.Form:
         return "log"
     if not asked.is_resource:
         return "text" if asked.path.startswith(_HEALTH) else "json"
+    if asked.verb == "watch":
+        return "watch"
     if asked.method == "GET" and asked.verb == "list":
         return "table" if "as=Table" in asked.accept else "list"
-    return "watch" if asked.verb == "watch" else "object"
+    return "object"
 
 
 def is_log(asked: request.Request) -> bool:

@@ -8,7 +8,6 @@ answer can say what is missing even when the script swallowed the error.
 
 from __future__ import annotations
 
-import functools
 import logging
 import time
 import uuid
@@ -19,16 +18,16 @@ from typing import Final, NoReturn, Protocol
 from kubescript import errors, redaction, types
 from kubescript.broker import answer, call, logview, operation, records
 from kubescript.cluster import base
-from kubescript.policy import kind_resolver, policy
+from kubescript.policy import denied_resources, kind_resolver, policy
 from kubescript.request import metadata, releases, request
 from kubescript.wire import exchanges
 from kubescript_sandbox.wire import protocol
 
-__all__ = ["Broker", "Writer", "log_record"]
+__all__ = ["Answer", "Broker", "Writer", "log_record"]
 
 log = logging.getLogger(__name__)
 
-_Answer = tuple[exchanges.Reply, types.Response | None]
+Answer = tuple[exchanges.Reply, types.Response | None]
 """Status and headers, and the body if any."""
 _READS: Final = frozenset({"get", "list", "watch"})
 """Verbs whose answers contain the cluster's data, not what the script sent."""
@@ -107,7 +106,7 @@ class Broker:
         self._context = context
         self._writer = writer or _NoWriter()
 
-    def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> _Answer:
+    def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> Answer:
         """Answers one call. All text of the reply is masked; the operation's summary notes what the script does not
         see.
 
@@ -134,7 +133,7 @@ class Broker:
             return _refuse_unrecorded(operation, worse)
         return _fault(error)
 
-    def _answer_in_any_case(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
+    def _answer_in_any_case(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> Answer:
         """Returns the answer. Unforeseen failures are recorded too, and their connections closed."""
         try:
             return self._answer(call, asked, timeout_s)
@@ -146,7 +145,7 @@ class Broker:
             call.fail(_bug())
             return _fault(_bug()), None
 
-    def _answer(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> _Answer:
+    def _answer(self, call: call.Call, asked: exchanges.Call, timeout_s: float) -> Answer:
         """Performs all steps of a call; returns the answer, or the fault that ended it.
 
         The headers are masked by then. The body is masked while it is read (`answer.Body`), and its end records the
@@ -191,7 +190,9 @@ class Broker:
         if decision.verdict == "deny":
             raise call.deny(decision)
         call.decision = decision
-        if decision.verdict == "allow" and decision.serve == "metadata" and not call.sent.metadata_rule:
+        serves_metadata = decision.verdict == "allow" and decision.serve == "metadata"
+        # A Helm release is already asked for in a form of its own.
+        if serves_metadata and not call.sent.metadata_rule:
             call.request = call.sent = self._reduce(call)
 
     @staticmethod
@@ -205,11 +206,18 @@ class Broker:
 
     def _rules(self, call: call.Call) -> policy.Policy:
         """Returns the policy; its discovery look-ups end at the deadline of the call that it decides on."""
-        if self._resolve is None:
+        resolver = self._resolve
+        if resolver is None:
             return self._policy
+        left = call.seconds_left
         cancel = call.operation.cancellation
-        resolve = functools.partial(self._resolve, timeout_s=call.seconds_left, cancel=cancel)
-        named = functools.partial(self._resolve.serves, timeout_s=call.seconds_left, cancel=cancel)
+
+        def resolve(group: str, version: str, resource: str) -> str | None:
+            return resolver(group, version, resource, left, cancel)
+
+        def named(rule: denied_resources.DeniedResource) -> bool | None:
+            return resolver.serves(rule, left, cancel)
+
         return replace(self._policy, resolve=resolve, named=named)
 
     def _perform(self, call: call.Call) -> None:
@@ -218,9 +226,11 @@ class Broker:
         if call.decision.verdict != "allow":
             call.response, call.is_planned = self._writer.write(call)
             return
-        call.operation.summary.take()
-        call.operation.journal.before(call.request)
-        call.response = self._cluster.perform(call.sent, call.seconds_left, call.operation.cancellation)
+        operation = call.operation
+        operation.summary.take()
+        # A call that cannot be put on record is not sent.
+        operation.journal.before(call.request)
+        call.response = self._cluster.perform(call.sent, call.seconds_left, operation.cancellation)
 
     @staticmethod
     def _check_head(call: call.Call) -> exchanges.Reply:
@@ -242,13 +252,15 @@ class Broker:
 
     def _mask_body(self, call: call.Call) -> types.Response:
         """Returns the answer with a body that is masked while it is read."""
-        response, asked = call.response, call.request
+        response = call.response
         assert response is not None
         # Errors and answers to writes quote what the script sent.
-        echoes = response.status >= 400 or asked.verb not in _READS
+        echoes = response.status >= 400 or call.request.verb not in _READS
         redact = self._redact_echo if echoes else self._redact
         body = answer.Body(call, response)
-        return replace(response, chunks=body.mask(redact), close=body.close, gzip=False)
+        chunks = body.mask(redact)
+        # The masking process decompresses the body: the host, which has the credentials, decompresses nothing.
+        return replace(response, chunks=chunks, close=body.close, gzip=False)
 
 
 def _begin_request(asked: exchanges.Call) -> request.Request:
@@ -260,6 +272,7 @@ def _send_as(parsed: request.Request) -> request.Request:
     """Returns the request that is sent for this one. Raises RequestError."""
     if parsed.is_release:
         return releases.resolve(parsed)
+    # Attack: a script chooses which part of a log it reads, so that the masker does not recognize a secret.
     return logview.canonical(parsed) if answer.is_log(parsed) else parsed
 
 
@@ -274,8 +287,10 @@ def _check_masks(parsed: request.Request) -> None:
 
 
 def _refuse_unrecorded(operation: operation.Operation, error: errors.AuditError) -> exchanges.Reply:
+    """Answers a call that the journal cannot record, and tells the operator."""
     operation.summary.refuse(error.code)
-    log.warning("%s: %s", error.message, error.remedy, extra={"event": "audit.unavailable"})
+    about = {"event": "audit.unavailable"}
+    log.warning("%s: %s", error.message, error.remedy, extra=about)
     return _fault(error)
 
 
@@ -284,4 +299,6 @@ def _bug() -> errors.KubescriptError:
 
 
 def _fault(error: errors.KubescriptError) -> exchanges.Reply:
-    return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message))
+    """Returns the reply that raises this error in the script."""
+    fault = protocol.ScriptFault(error.code, error.message)
+    return exchanges.Reply(0, fault=fault)

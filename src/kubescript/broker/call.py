@@ -26,6 +26,7 @@ from kubescript.request import request
 from kubescript.wire import exchanges
 from kubescript_masking.wire import masking
 from kubescript_sandbox.host import cancellation
+from kubescript_sandbox.wire import protocol
 
 __all__ = ["CLOSED", "Call", "Check", "Found", "Log", "Mask", "is_absence"]
 
@@ -87,6 +88,7 @@ class Call:
         """Whether the answer is that of a dry run, and the write waits in a plan."""
         self.verdict: policy.Verdict = "allow"
         """The outcome of a performed call: a write may only be planned."""
+        self._summary = operation.summary
         self._log = log
         self._mask = mask
         self._started = time.monotonic()
@@ -102,8 +104,11 @@ class Call:
     @property
     def what(self) -> notes.Note:
         """Describes the call without its object's name."""
+        if not self.is_parsed:
+            return notes.Note("")
         # Without the name, the same failure for a hundred pods is one note.
-        return _describe(replace(self.request, name="")) if self.is_parsed else notes.Note("")
+        nameless = replace(self.request, name="")
+        return _describe(nameless)
 
     @property
     def seconds_left(self) -> float:
@@ -125,16 +130,22 @@ class Call:
     def misdirect(self, code: str) -> None:
         """Notes and records a call for an unknown cluster."""
         method = self.request.method
-        self._note(self.operation.summary.denied, notes.Note(f"{method} ({code})"))
-        self._record(records.Record(f"unparsed {method}", "deny", code, fault=code))
+        note = notes.Note(f"{method} ({code})")
+        self._note(self._summary.denied, note)
+        record = records.Record(f"unparsed {method}", "deny", code, fault=code)
+        self._record(record)
 
     def deny(self, decision: policy.Decision) -> errors.PolicyDenied:
         """Notes and records that the policy denies the call; returns the error for the script."""
         rule = decision.rule or "policy.denied"
-        self._note(self.operation.summary.denied, self.what.within("", f" ({rule})"))
+        note = self.what.within("", f" ({rule})")
+        self._note(self._summary.denied, note)
         what = request.describe(self.request)
-        self._record(records.Record(what, decision.verdict, rule, fault=rule, call=self.request))
-        reason = "; ".join(filter(None, (decision.reason, decision.instead)))
+        record = records.Record(what, decision.verdict, rule, fault=rule, call=self.request)
+        self._record(record)
+        reasons = [text for text in (decision.reason, decision.instead) if text]
+        reason = "; ".join(reasons)
+        # The script named the object, but its name may come from the cluster: the note marks it as a value.
         self._refusal = _describe(self.request).within("", f": {reason}")
         return errors.PolicyDenied(str(self._refusal), code=rule)
 
@@ -144,26 +155,32 @@ class Call:
             return
         if not self.is_parsed:
             method = self.request.method
-            self._note(self.operation.summary.failed, notes.Note(f"{error.code} {method}"))
-            self._record(records.Record(f"unparsed {method}", "refuse", fault=error.code))
+            note = notes.Note(f"{error.code} {method}")
+            self._note(self._summary.failed, note)
+            record = records.Record(f"unparsed {method}", "refuse", fault=error.code)
+            self._record(record)
             return
-        self._note(self.operation.summary.failed, self.what.within(f"{error.code} "))
+        self.note_failure(error.code)
         if error.remedy:
             about = {"event": "cluster.remedy", "context": self.cluster}
             log.warning("%s: %s", self.mask(error.message), error.remedy, extra=about)
-        self._record(self._describe_end(fault=error.code))
+        record = self._describe_end(fault=error.code)
+        self._record(record)
 
     def note_answer(self, response: types.Response) -> None:
         """Notes the status and headers of an answer; the body comes later."""
         if response.status >= 400 and not _is_harmless(self.request, response):
-            self._note(self.operation.summary.failed, self.what.within(f"{response.status} "))
+            self.note_failure(response.status)
         if "warning" in response.headers:
-            warning = notes.of([(self.mask(response.headers["warning"]), False)])
-            self._note(self.operation.summary.warnings, warning)
+            text = self.mask(response.headers["warning"])
+            # Attack: webhooks and custom resources write warnings, which must not speak in kubescript's name.
+            warning = notes.of([(text, False)])
+            self._note(self._summary.warnings, warning)
 
-    def note_event_error(self, status: int) -> None:
-        """Notes that a watch ended with an error."""
-        self._note(self.operation.summary.failed, self.what.within(f"{status} "))
+    def note_failure(self, cause: str | int) -> None:
+        """Notes that the call, or its watch, failed with this code or status."""
+        note = self.what.within(f"{cause} ")
+        self._note(self._summary.failed, note)
 
     def end(
         self,
@@ -174,11 +191,10 @@ class Call:
         trailer: masking.Trailer | None = None,
     ) -> None:
         """Records how the body ended; `trailer` describes it, if it was read to its end."""
-        summary = self.operation.summary
         if fault not in {"", CLOSED}:
-            self._note(summary.failed, self.what.within(f"{fault} "))
+            self.note_failure(fault)
         for kind, count in redacted.items():
-            summary.found(kind, count)
+            self._summary.found(kind, count)
         if trailer is not None and status == 200:
             self._note_listing(trailer)
         record = self._describe_end(status=status, fault=fault, size=size)
@@ -186,12 +202,14 @@ class Call:
 
     def _note_listing(self, trailer: masking.Trailer) -> None:
         """Notes the result of a read."""
-        request, summary = self.request, self.operation.summary
+        request = self.request
+        # An API server answers a list in a nonexistent namespace like one in an empty namespace.
         if request.namespace and request.verb in _READS:
             is_empty = request.verb != "get" and not trailer.items
-            summary.listed_namespaces.note(self.cluster, request.namespace, empty=is_empty)
+            self._summary.listed_namespaces.note(self.cluster, request.namespace, empty=is_empty)
         if request.verb == "list":
-            summary.pages.read(request, self.cluster, self._locate(self.what), trailer)
+            what = self._locate(self.what)
+            self._summary.pages.read(request, self.cluster, what, trailer)
 
     # Masking of a call's texts
 
@@ -201,7 +219,7 @@ class Call:
             return text
         patience = cancellation.Patience(_MASKING_S, self.request.cancelled)
         try:
-            return self._mask(text, self.operation.summary.found, patience)[:_MAX_TEXT]
+            return self._mask(text, self._summary.found, patience)[:_MAX_TEXT]
         except (errors.LimitExceeded, errors.RedactionError):
             return redaction.WITHHELD
 
@@ -210,24 +228,38 @@ class Call:
         # The reason phrase, the headers and the error texts come from the API server, as bodies do.
         fault = reply.fault
         if fault is not None:
-            fault = msgspec.structs.replace(fault, message=self.mask(fault.message))
-            ours = notes.Note(fault.message) if fault.code in _PLAIN_CODES else self._refusal
-            if ours is not None:
-                self.operation.summary.report_denial(fault.code, fault.message, ours)
+            fault = self._mask_fault(fault)
+        headers = {name: self.mask(value) for name, value in reply.headers.items()}
         return msgspec.structs.replace(
             reply,
             reason=self.mask(reply.reason),
             content_type=self.mask(reply.content_type),
-            headers={name: self.mask(value) for name, value in reply.headers.items()},
+            headers=headers,
             fault=fault,
         )
 
+    def _mask_fault(self, fault: protocol.ScriptFault) -> protocol.ScriptFault:
+        """Returns the fault masked. The summary keeps one in kubescript's own words, to tell it from a text of the
+        cluster."""
+        message = self.mask(fault.message)
+        ours = self._refusal
+        # These quote nothing from the cluster, so their whole text is kubescript's.
+        if fault.code in _PLAIN_CODES:
+            ours = notes.Note(message)
+        if ours is not None:
+            self._summary.report_denial(fault.code, message, ours)
+        return msgspec.structs.replace(fault, message=message)
+
     def _locate(self, note: notes.Note) -> notes.Note:
         """Returns the note, prefixed with the cluster's name when the server has several."""
-        return note.within(f"{self.cluster}: ") if self.cluster else note
+        if not self.cluster:
+            return note
+        return note.within(f"{self.cluster}: ")
 
     def _note(self, noted: dict[notes.Note, int], note: notes.Note) -> None:
-        self.operation.summary.note(noted, self._locate(note))
+        """Counts a note of this call in one of the summary's lists."""
+        located = self._locate(note)
+        self._summary.note(noted, located)
 
     def _describe_end(self, *, status: int = 0, fault: str = "", size: int = 0) -> records.Record:
         """Returns the record of an allowed call that has ended."""
@@ -246,7 +278,8 @@ class Call:
         """Writes the record to the log and the journal. Raises AuditError."""
         self._is_recorded = True
         record = replace(record, context=self.cluster)
-        self.operation.summary.add_record(record)
+        # The summary has it even when the journal, which raises, does not.
+        self._summary.add_record(record)
         self._log(record)
         self.operation.journal.record(record)
 
@@ -255,12 +288,15 @@ def _describe(call: request.Request) -> notes.Note:
     """Returns `request.describe`, with a placeholder for each name that is not Kubernetes' own."""
     if not call.is_resource:
         return notes.of([(f"{call.method} ", True), (call.path, False)])
-    is_known = (call.group, call.resource) in _METRICS or kinds.kind_of(call.group, call.resource) is not None
+    place = call.group, call.resource
+    is_known = place in _METRICS or kinds.kind_of(*place) is not None
     parts = [(f"{call.verb} ", True), (call.resource, is_known)]
     if call.subresource:
-        parts += [("/", True), (call.subresource, call.subresource in _SUBRESOURCES)]
+        is_known_part = call.subresource in _SUBRESOURCES
+        parts += [("/", True), (call.subresource, is_known_part)]
     if call.group:
-        parts += [(".", True), (call.group, is_known or call.group in kinds.BUILT_IN)]
+        is_known_group = is_known or call.group in kinds.BUILT_IN
+        parts += [(".", True), (call.group, is_known_group)]
     if call.name:
         parts += [(" ", True), (call.name, False)]
     if call.namespace and call.resource != "namespaces":
@@ -280,4 +316,8 @@ def is_absence(call: request.Request, response: types.Response) -> bool:
     # Attack: a proxy returns its own 404 page for an object that may exist.
     if response.status != 404 or not response.content_type.startswith(("application/json", "text/plain")):
         return False
-    return call.verb == "get" and (bool(call.name) if call.is_resource else not call.path.startswith(_DISCOVERY))
+    if call.verb != "get":
+        return False
+    if call.is_resource:
+        return bool(call.name)
+    return not call.path.startswith(_DISCOVERY)

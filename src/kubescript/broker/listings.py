@@ -57,31 +57,40 @@ class Pages:
     def read(self, call: request.Request, context: str, what: notes.Note, trailer: masking.Trailer) -> None:
         """Notes whether another page of a cluster's list follows."""
         query = dict(call.query)
+        labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
         # Two lists may share a token: kube-apiserver derives it from a revision and the last object's name alone.
-        place = (context, call.path, query.get("labelSelector", ""), query.get("fieldSelector", ""))
-        token = hashlib.sha256(query.get("continue", "").encode()).hexdigest()
+        place = (context, call.path, labels, fields)
+        # The masking process gives the host no more of a token than its digest.
+        token = query.get("continue", "").encode()
+        digest = hashlib.sha256(token).hexdigest()
         with self._lock:
-            before = self._open.pop((*place, token), None)
+            before = self._open.pop((*place, digest), None)
             if not trailer.next or call.is_look_up:
                 return
             if len(self._open) >= _MAX_OPEN:
                 self._has_others = True
                 return
             number = before.number + 1 if before else 1
-            self._open[(*place, trailer.next)] = _Page(what, number, query.get("limit", ""), trailer.remaining)
+            page = _Page(what, number, query.get("limit", ""), trailer.remaining)
+            self._open[(*place, trailer.next)] = page
 
     def list_unfinished(self) -> dict[notes.Note, int]:
         """Returns the lists that were not read to their end, with their counts."""
         with self._lock:
-            found = Counter(_note(page) for page in self._open.values())
-            return {**found, _OTHERS: 1} if self._has_others else found
+            found = Counter(map(_describe, self._open.values()))
+            if self._has_others:
+                found[_OTHERS] = 1
+            return found
 
 
-def _note(page: _Page) -> notes.Note:
+def _describe(page: _Page) -> notes.Note:
+    """Returns the note of a list that was read up to this page."""
     read = "first page" if page.number == 1 else f"{page.number} pages"
-    size = f" of {page.limit}" if page.limit else ""
+    if page.limit:
+        read += f" of {page.limit}"
+    # An API server may leave out the number of objects that remain.
     more = f", {page.remaining} more" if page.remaining else ", there is more"
-    return page.what.within("", f" ({read}{size} only{more})")
+    return page.what.within("", f" ({read} only{more})")
 
 
 class Namespaces:
@@ -96,16 +105,23 @@ class Namespaces:
         """Notes that a list in a namespace was answered."""
         key = context, namespace
         with self._lock:
-            if key in self._has_content or len(self._has_content) < _MAX_REMEMBERED:
-                self._has_content[key] = self._has_content.get(key, False) or not empty
+            has_room = len(self._has_content) < _MAX_REMEMBERED
+            if key in self._has_content or has_room:
+                had_content = self._has_content.get(key, False)
+                self._has_content[key] = had_content or not empty
 
     def doubtful(self, handle: Handle) -> list[tuple[str, str, bool]]:
         """Looks up the namespaces in which nothing was seen. Returns cluster and name of each whose existence is not
         confirmed, and whether it certainly does not exist."""
         with self._lock:
             empty = [key for key, has_content in self._has_content.items() if not has_content]
-        asked = [(*key, _exists(*key, handle)) for key in sorted(empty[:_MAX_ASKED])]
-        return [(context, name, exists is False) for context, name, exists in asked if not exists]
+        doubtful = []
+        # Each look-up may take two seconds, for which the answer waits.
+        for context, name in sorted(empty[:_MAX_ASKED]):
+            exists = _exists(context, name, handle)
+            if not exists:
+                doubtful.append((context, name, exists is False))
+        return doubtful
 
 
 def _exists(context: str, namespace: str, handle: Handle) -> bool | None:

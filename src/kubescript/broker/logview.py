@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import email.utils
 import functools
+import time
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -28,6 +29,7 @@ _SECONDS_BEFORE: Final = 60
 """Seconds read before the requested moment. A program prints a key or a table at once."""
 _HELD: Final = 32 * 1024 * 1024
 """Most bytes of a log that are held to find its last lines."""
+_NO_LIMIT: Final = 1 << 62
 _TRUE: Final = frozenset({"true", "1"})
 _CONTINUES: Final = range(0x80, 0xC0)
 """UTF-8 continuation bytes."""
@@ -35,6 +37,7 @@ _CONTINUES: Final = range(0x80, 0xC0)
 
 def canonical(call: request.Request) -> request.Request:
     """Returns the request for a log in the form that is sent. Raises RequestError."""
+    # In one form whatever the script asks for: no choice of its own hides a secret that the whole log would show.
     query = [("timestamps", "true")]
     for name, value in call.query:
         sent = _translate(name, value)
@@ -65,11 +68,14 @@ def shape(call: request.Request, chunks: Iterator[bytes], date: str) -> Iterator
     `date` is the cluster's clock at its answer, so that a host with a wrong clock does not lose lines.
     """
     options = dict(call.query)
-    view = _View(_since(options, date), stamps=options.get("timestamps") in _TRUE)
-    blocks = view.noticing(loglines.whole(chunks, _HELD, lambda: _too_long("the log has a line")))
+    wants_stamps = options.get("timestamps") in _TRUE
+    view = _View(_since(options, date), stamps=wants_stamps)
+    whole = loglines.whole(chunks, _HELD, lambda: _too_long("the log has a line"))
+    blocks = view.noticing(whole)
     if "tailLines" in options:
         blocks = _last(blocks, int(options["tailLines"]))
-    return _first((view(block) for block in blocks), int(options.get("limitBytes", 1 << 62)))
+    limit = int(options.get("limitBytes", _NO_LIMIT))
+    return _first(map(view, blocks), limit)
 
 
 def _moment(text: str) -> datetime:
@@ -89,18 +95,15 @@ def _in_utc(moment: datetime) -> datetime:
 def _since(options: Mapping[str, str], date: str) -> float | None:
     """Returns the moment from which lines were requested, in seconds since 1970."""
     if "sinceTime" in options:
-        return _seconds(_moment(options["sinceTime"]))
+        return _moment(options["sinceTime"]).timestamp()
     if "sinceSeconds" not in options:
         return None
     try:
-        now = _seconds(_in_utc(email.utils.parsedate_to_datetime(date)))
+        sent = email.utils.parsedate_to_datetime(date)
+        now = _in_utc(sent).timestamp()
     except (ValueError, OverflowError):  # no date, or an unreadable one
-        now = _seconds(datetime.now(UTC))
+        now = time.time()
     return now - int(options["sinceSeconds"])
-
-
-def _seconds(moment: datetime) -> float:
-    return (moment - datetime.fromtimestamp(0, UTC)).total_seconds()
 
 
 def _too_long(what: str) -> errors.ClusterError:
@@ -155,22 +158,27 @@ class _View:
     def noticing(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Yields the same blocks; notices whether their lines have timestamps, before any is removed."""
         for block in blocks:
-            self._is_stamped = self._is_stamped or any(map(loglines.stamp, block.split(b"\n")))
+            if not self._is_stamped:
+                lines = block.split(b"\n")
+                self._is_stamped = any(map(loglines.stamp, lines))
             yield block
 
     def __call__(self, block: bytes) -> bytes:
         lines = block.split(b"\n")
         rest = lines.pop()
         seen = [line for line in map(self._show, lines) if line is not None]
-        if rest and (last := self._show(rest)) is not None:
-            return b"\n".join([*seen, last])
-        return b"\n".join([*seen, b""])
+        last = self._show(rest) if rest else None
+        # The last line may lack its line feed, which is then not added.
+        seen.append(b"" if last is None else last)
+        return b"\n".join(seen)
 
     def _show(self, line: bytes) -> bytes | None:
         """Returns the line, without its end, as the script sees it; None for a hidden line."""
         end = loglines.stamp(line)
-        if end:
-            self._is_late = self._since is None or _read_stamp(line[: end - 1]) >= self._since
+        if end and self._since is not None:
+            stamp = line[: end - 1]
+            self._is_late = _read_stamp(stamp) >= self._since
+        # Masking leaves an empty line without a timestamp for each line of a key that it removed.
         elif self._is_stamped and not line:
             return None
         if not self._is_late:
@@ -182,7 +190,7 @@ class _View:
 def _read_stamp(stamp: bytes) -> float:
     """Returns when a line was written; 0 if its timestamp is invalid."""
     try:
-        return _seconds(datetime.fromisoformat(stamp.decode()))
+        return datetime.fromisoformat(stamp.decode()).timestamp()
     except ValueError:
         return 0.0
 

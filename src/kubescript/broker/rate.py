@@ -30,7 +30,8 @@ class Rate:
             self._sessions.move_to_end(session)
             if len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)
-            if len(times) == self._per_minute and now - times[0] < _MINUTE_S:
+            is_full = len(times) == self._per_minute
+            if is_full and now - times[0] < _MINUTE_S:
                 return False
             times.append(now)
             return True

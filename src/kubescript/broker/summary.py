@@ -86,8 +86,11 @@ class Summary:
 
     def report_denial(self, code: str, message: str, ours: notes.Note) -> None:
         """Keeps a fault's message in two forms: as the script got it, masked and cut, and as kubescript made it."""
-        if len(self.denials) < _MAX_NOTES:
-            self.denials += [(f"{code}: {message}", ours.within(f"{code}: ")), (message, ours)]
+        if len(self.denials) >= _MAX_NOTES:
+            return
+        with_code = ours.within(f"{code}: ")
+        self.denials.append((f"{code}: {message}", with_code))
+        self.denials.append((message, ours))
 
     def own_denials(self, script: str, operators: Collection[str]) -> list[tuple[str, str]]:
         """Returns the denials as the script got them, each with the same text but without names that are neither the
@@ -96,7 +99,10 @@ class Summary:
         # or cut in the message, the name could not be found by a search.
         found = []
         for message, ours in self.denials:
-            names = [name if name in script or name in operators else _ELIDED for name in ours.values]
+            names = []
+            for name in ours.values:
+                is_known = name in script or name in operators
+                names.append(name if is_known else _ELIDED)
             found.append((message, notes.fill(ours, names)))
         return found
 
@@ -111,7 +117,8 @@ class Summary:
     def _count(self, counts: dict[_Counted, int], one: _Counted, times: int, others: _Counted) -> None:
         """Counts new keys beyond the cap as others, so that the total stays right."""
         with self.lock:
-            key = one if one in counts or len(counts) < _MAX_NOTES - 1 else others
+            has_room = len(counts) < _MAX_NOTES - 1
+            key = one if one in counts or has_room else others
             counts[key] = counts.get(key, 0) + times
 
     def count_call(self) -> None:
@@ -145,8 +152,11 @@ def missing(summary: Summary, outcome: runs.Outcome) -> list[notes.Note]:
         ("empty, or no such namespace: ", summary.unknown),
         (notes.WARNING, summary.warnings),
     )
-    said += [_count_alike(found).within(kind) for kind, found in kinds if found]
-    if masks := _masks(outcome, summary.redacted):
+    for kind, found in kinds:
+        if found:
+            said.append(_count_alike(found).within(kind))
+    masks = _describe_masks(outcome, summary.redacted)
+    if masks:
         said.append(notes.Note(masks))
     return said
 
@@ -160,7 +170,8 @@ def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[note
     for verb, found in (("denied", summary.denied), ("failed", summary.failed)):
         if found:
             count = sum(found.values())
-            said.append(_count_alike(found).within(f"{count} call{'s' if count > 1 else ''} {verb}: "))
+            calls = "calls" if count > 1 else "call"
+            said.append(_count_alike(found).within(f"{count} {calls} {verb}: "))
     if outcome.fault is None:
         said.append(notes.Note(_INCOMPLETE))
     return said
@@ -168,25 +179,33 @@ def _describe_missed_calls(summary: Summary, outcome: runs.Outcome) -> list[note
 
 def _is_told(missed: Mapping[notes.Note, int], outcome: runs.Outcome) -> bool:
     """Says whether only one call was missed, and the script ended with its error."""
-    if outcome.fault is None or sum(missed.values()) != 1:
+    fault = outcome.fault
+    if fault is None or sum(missed.values()) != 1:
         return False
-    if outcome.fault.code.startswith(_TOOL):  # a tool reports in its own words what it has missed
+    if fault.code.startswith(_TOOL):  # a tool reports in its own words what it has missed
         return True
-    code = _CODE.search(next(iter(missed)).sentence)
-    return code is not None and code[0] in outcome.fault.message
+    only = next(iter(missed))
+    code = _CODE.search(only.sentence)
+    return code is not None and code[0] in fault.message
 
 
-def _masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
+def _describe_masks(outcome: runs.Outcome, redacted: Mapping[str, int]) -> str:
     """Returns the number of masks in the answer by kind, or else that the script saw a mask; empty if neither."""
     # Attack: a log line contains a forged mask whose kind reads as an instruction, to get it into a note outside of the
     # marks. The mask of an `env-password` says `password`.
     known = redacted.keys() | {kind.partition("-")[2] for kind in redacted}
-    fault = outcome.fault.message if outcome.fault is not None else ""
-    result = (outcome.result or b"").decode("utf-8", "replace")
-    found = Counter(kind for text in (outcome.printed, fault, result) for kind in _MASK.findall(text) if kind in known)
+    result = outcome.result or b""
+    texts = [outcome.printed, result.decode("utf-8", "replace")]
+    if outcome.fault is not None:
+        texts.append(outcome.fault.message)
+    found: Counter[str] = Counter()
+    for text in texts:
+        found.update(kind for kind in _MASK.findall(text) if kind in known)
     if found:
-        return "redacted: " + ", ".join(f"{count} {kind}" for kind, count in sorted(found.items()))
-    return _SAW_MASKS if outcome.report is not None and outcome.report.saw_masks else ""
+        counts = [f"{count} {kind}" for kind, count in sorted(found.items())]
+        return "redacted: " + ", ".join(counts)
+    saw_masks = outcome.report is not None and outcome.report.saw_masks
+    return _SAW_MASKS if saw_masks else ""
 
 
 def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
@@ -194,24 +213,36 @@ def _count_alike(found: Mapping[notes.Note, int]) -> notes.Note:
     the first are named."""
     groups: dict[notes.Note, dict[notes.Note, int]] = {}
     for note, count in dict(found).items():
-        groups.setdefault(_without_namespace(note), {})[note] = count
+        alike = _without_namespace(note)
+        groups.setdefault(alike, {})[note] = count
     phrases = []
     for alike, group in groups.items():
-        phrases += _phrases(alike, group)
+        phrases += _merge(alike, group)
     named = phrases[:_MAX_PHRASES]
-    if len(phrases) > len(named):
-        named.append(notes.Note(f"and {len(phrases) - len(named)} more"))
+    unnamed = len(phrases) - len(named)
+    if unnamed:
+        named.append(notes.Note(f"and {unnamed} more"))
     sentence = ", ".join(phrase.sentence for phrase in named)
-    return notes.Note(sentence, tuple(value for phrase in named for value in phrase.values))
+    values = [value for phrase in named for value in phrase.values]
+    return notes.Note(sentence, tuple(values))
 
 
 def _without_namespace(note: notes.Note) -> notes.Note:
     """Returns the note with the namespace, which is the last of a call's values, replaced by a common placeholder."""
-    before, is_in, after = note.sentence.partition(IN_NAMESPACE + notes.PLACE)
-    return notes.Note(f"{before}{_IN_MANY}{after}", note.values[:-1]) if is_in else note
+    before, place, after = note.sentence.partition(IN_NAMESPACE + notes.PLACE)
+    if not place:
+        return note
+    sentence = f"{before}{_IN_MANY}{after}"
+    return notes.Note(sentence, note.values[:-1])
 
 
-def _phrases(alike: notes.Note, group: Mapping[notes.Note, int]) -> list[notes.Note]:
-    if len(group) < _MANY_NAMESPACES:
-        return [note if count == 1 else note.within("", f" x{count}") for note, count in group.items()]
-    return [alike._replace(sentence=alike.sentence.replace(_IN_MANY, f" in {len(group)} namespaces"))]
+def _merge(alike: notes.Note, group: Mapping[notes.Note, int]) -> list[notes.Note]:
+    """Returns one phrase for a note in many namespaces, or one for each of a few."""
+    if len(group) >= _MANY_NAMESPACES:
+        sentence = alike.sentence.replace(_IN_MANY, f" in {len(group)} namespaces")
+        return [alike._replace(sentence=sentence)]
+    phrases = []
+    for note, count in group.items():
+        times = f" x{count}" if count > 1 else ""
+        phrases.append(note.within("", times))
+    return phrases

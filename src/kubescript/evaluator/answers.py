@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from kubescript import config, errors, types
-from kubescript.broker import call, operation, summary
+from kubescript.broker import broker, call, operation, summary
 from kubescript.evaluator import script_request
 from kubescript.output import fencing, notes, render, styles
 from kubescript.wire import exchanges
@@ -40,9 +40,7 @@ class CallHandler(Protocol):
     def is_named_by_data(self) -> bool:
         """Whether names and namespace are text from a saved cluster."""
 
-    def handle(
-        self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float
-    ) -> tuple[exchanges.Reply, types.Response | None]:
+    def handle(self, asked: exchanges.Call, operation: operation.Operation, timeout_s: float) -> broker.Answer:
         """See `broker.Broker.handle`."""
 
 
@@ -70,8 +68,10 @@ class Answers:
         missed: list[notes.Note] = []
         try:
             self._note_missing_namespaces(operation)
-            missed = [*summary.missing(operation.summary, outcome), *map(notes.Note, outcome.notes)]
-            missed += [notes.Note(plan_note)] if plan_note else []
+            missed += summary.missing(operation.summary, outcome)
+            missed += map(notes.Note, outcome.notes)
+            if plan_note:
+                missed.append(notes.Note(plan_note))
             return self._render(request, outcome, operation.summary, missed, deadline), missed
         except (errors.LimitExceeded, errors.RedactionError) as error:
             failure: errors.KubescriptError = error
@@ -89,18 +89,22 @@ class Answers:
 
     def write_failure(self, failure: errors.KubescriptError, what: str) -> types.Answer:
         """Returns the error that the client gets in place of an answer."""
-        log.warning("%s: %s", what, failure.message, extra={"code": failure.code, "remedy": failure.remedy})
+        about = {"code": failure.code, "remedy": failure.remedy}
+        log.warning("%s: %s", what, failure.message, extra=about)
         text = f"error {failure.code}: {failure.message}"
         # Attack: calls beyond all queues would each take a masker just for this error. For the other two texts, the
         # code that masks answers may be the code that failed.
-        if not isinstance(failure, errors.Busy) and failure.message not in {BUG, _UNWRITTEN}:
+        is_fixed = failure.message in {BUG, _UNWRITTEN}
+        if not is_fixed and not isinstance(failure, errors.Busy):
             text = self._mask_error(text)
         return types.Answer(text, is_error=True, code=failure.code)
 
     def style(self, calls: summary.Summary, patience: cancellation.Patience) -> styles.Style:
         """Returns how this script's answer is written. It masks every text of the answer, once; the broker has already
         masked what a script reads."""
-        mask = None if self._mask is None else styles.TimedMask(self._mask, calls.found, patience)
+        mask = None
+        if self._mask is not None:
+            mask = styles.TimedMask(self._mask, calls.found, patience)
         return styles.Style(mask, self._output.mark_untrusted, self._output.structured)
 
     def _render(
@@ -122,6 +126,7 @@ class Answers:
         if calls.calls or outcome.foreign or is_named_by_data:
             names = () if is_named_by_data else (self._handler.namespace,)
             denials = calls.own_denials(request.script, names)
+            # They are recognized in texts that the style has already cleaned and masked.
             texts = tuple(map(style.text, outcome.limit_messages))
             own = fencing.Own(request.script, texts, tuple(denials), names)
         return render.render(outcome, request.limits, missed, own=own, style=style)
@@ -133,17 +138,23 @@ class Answers:
         if calls.replayed is not None:
             return
 
-        def handle(asked: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
-            return self._handler.handle(asked, operation.aside(), timeout_s)
+        def handle(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
+            aside = operation.aside()
+            return self._handler.handle(asked, aside, timeout_s)
 
         for context, namespace, is_missing in calls.listed_namespaces.doubtful(handle):
-            where = notes.Note(notes.PLACE, (namespace,)).within(f"{context}: " if context else "")
-            calls.note(calls.absent if is_missing else calls.unknown, where)
+            where = notes.Note(notes.PLACE, (namespace,))
+            if context:
+                where = where.within(f"{context}: ")
+            noted = calls.absent if is_missing else calls.unknown
+            calls.note(noted, where)
 
     def _mask_error(self, text: str) -> str:
         """Masks the text of a host's error, like any outgoing text; withholds it when masking takes too long."""
         try:
-            return self.style(summary.Summary(), cancellation.Patience(script_request.MASKING_S)).text(text)
+            patience = cancellation.Patience(script_request.MASKING_S)
+            style = self.style(summary.Summary(), patience)
+            return style.text(text)
         except (errors.LimitExceeded, errors.RedactionError) as error:
             return f"error {error.code}: {error.message}"
         except Exception:

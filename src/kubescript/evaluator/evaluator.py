@@ -21,7 +21,7 @@ import anyio.lowlevel
 import anyio.to_thread
 
 from kubescript import concurrency, config, errors, types
-from kubescript.broker import call, operation, records, summary
+from kubescript.broker import broker, call, operation, records, summary
 from kubescript.changes import draft, plan, planner
 from kubescript.evaluator import answers, script_request
 from kubescript.output import notes, styles
@@ -138,6 +138,7 @@ class Evaluator:
         request = script_request.ScriptRequest(script, limits, caller, _from_threads(on_progress), by_caller)
         try:
             async with contextlib.AsyncExitStack() as held:
+                # Scripts that wait for a cluster may take half an hour; they leave places to all others.
                 if waits_ms:
                     await held.enter_async_context(self._places.waits.place(self._owner))
                 await held.enter_async_context(self._places.scripts.place(self._owner))
@@ -152,6 +153,7 @@ class Evaluator:
         return await anyio.to_thread.run_sync(self.answers.write_failure, failure, "script not run")
 
     async def _evaluate_in_thread(self, request: script_request.ScriptRequest) -> types.Answer:
+        # Not the limit of the places: the thread of a cancelled script outlives its place.
         limiter = self._places.threads
         try:
             return await anyio.to_thread.run_sync(
@@ -168,39 +170,45 @@ class Evaluator:
         drafted = self._plans.begin() if self._plans is not None else None
         own = self._open_operation(request, entry, drafted)
         deadline = time.monotonic() + request.limits.timeout_ms / 1000
-        outcome = self._run(self._host.runner, self._describe_job(request, own, entry, deadline), own)
+        job = self._describe_job(request, own, entry, deadline)
+        outcome = self._run(self._host.runner, job, own)
         result = planner.Result()
         if self._plans is not None and drafted is not None:
             result = self._plan_writes(self._plans, drafted, request, outcome, own, entry)
-            outcome = replace(outcome, fault=result.fault or outcome.fault)
-        ended = time.time()  # masking the answer does not count as the script's time
-        self._host.runner.later(contextvars.copy_context().run, _log_outcome, outcome)
+            fault = result.fault or outcome.fault
+            outcome = replace(outcome, fault=fault)
+        # Masking the answer does not count as the script's time.
+        ended = time.time()
+        # In this context, in which a log line names the caller, and once the client has its answer.
+        context = contextvars.copy_context()
+        self._host.runner.later(context.run, _log_outcome, outcome)
         answer, missed = self.answers.write(request, outcome, own, deadline, result.note)
-        refused = {record.rule for record in own.summary.call_records if record.verdict == "deny"}
-        answer = replace(answer, refused=tuple(sorted(refused)))
-        if result.plan is not None and not answer.is_error:
-            answer = replace(answer, plan=result.plan.id)
-        try:
-            if entry is not None:
-                entry.close(outcome, answer, own.summary, missed)  # raises, so that no answer leaves unrecorded
-        except errors.AuditError as error:
-            answer = self.answers.write_failure(error, "answer withheld")
+        answer = _add_findings(answer, own.summary, result.plan)
+        if entry is not None:
+            # An answer that cannot be recorded does not leave.
+            try:
+                entry.close(outcome, answer, own.summary, missed)
+            except errors.AuditError as error:
+                answer = self.answers.write_failure(error, "answer withheld")
         self._observe(_evaluation(outcome, own.summary, answer, waited_ms, ended))
         return answer
 
     def _begin_entry(self, request: script_request.ScriptRequest) -> Entry | None:
         """Records that the script is about to run. Raises AuditError when it must not."""
-        if self._host.audit is None:
+        audit = self._host.audit
+        if audit is None:
             return None
         where = self._handler.names, self._handler.namespace
-        return self._host.audit.begin(request.script, request.caller, request.limits, where)
+        return audit.begin(request.script, request.caller, request.limits, where)
 
     def _open_operation(
         self, request: script_request.ScriptRequest, entry: Entry | None, drafted: operation.Draft | None
     ) -> operation.Operation:
         # Writes are limited per session. Calls without a lasting session share one limit, and so do all calls of a
         # known caller. Attack: a client that opens a new session for each call would have a new limit each time.
-        session = request.caller.session if request.caller.lasts and not self._owner else ""
+        caller = request.caller
+        has_own_limit = caller.lasts and not self._owner
+        session = caller.session if has_own_limit else ""
         return operation.Operation(
             summary=summary.Summary(most_bytes=request.limits.response_bytes),
             journal=records.NOWHERE if entry is None else entry,
@@ -218,7 +226,7 @@ class Evaluator:
     ) -> types.Job:
         names, namespace = self._handler.names, self._handler.namespace
 
-        def on_call(asked: exchanges.Call, timeout_s: float) -> tuple[exchanges.Reply, types.Response | None]:
+        def on_call(asked: exchanges.Call, timeout_s: float) -> broker.Answer:
             return self._handler.handle(asked, operation, timeout_s)
 
         style = self.answers.style(operation.summary, request.patience(deadline))
@@ -240,12 +248,15 @@ class Evaluator:
             outcome = runner.run(job)
             if outcome.unsent:
                 calls.refuse("limit.calls", outcome.unsent)
-            return replace(outcome, usage=replace(outcome.usage, bytes_fetched=calls.bytes))
+            # Only the broker knows how many bytes came: the worker gets what masking leaves of them.
+            usage = replace(outcome.usage, bytes_fetched=calls.bytes)
+            return replace(outcome, usage=usage)
         except errors.KubescriptError:
             raise
         except Exception:  # a bug of ours; the script may have made calls, which must be recorded
             log.exception("a script failed in an unforeseen way", extra={"event": "evaluator.bug"})
-            return runs.Outcome(fault=runs.Fault("internal", answers.BUG), usage=runs.Usage(api_calls=calls.calls))
+            fault = runs.Fault("internal", answers.BUG)
+            return runs.Outcome(fault=fault, usage=runs.Usage(api_calls=calls.calls))
 
     def _plan_writes(
         self,
@@ -269,8 +280,11 @@ class Evaluator:
         request = script_request.ScriptRequest(script, limits, _NOBODY, None, switch=operation.cancellation)
         deadline = time.monotonic() + limits.timeout_ms / 1000
         job = self._describe_job(request, operation, None, deadline)
-        outcome = self._run(self._host.scripts or self._host.runner, job, operation)
-        return outcome, self.answers.style(operation.summary, request.patience(deadline)).text
+        # An evaluator of command lines has a runner of its own, which runs no script.
+        runner = self._host.scripts or self._host.runner
+        outcome = self._run(runner, job, operation)
+        style = self.answers.style(operation.summary, request.patience(deadline))
+        return outcome, style.text
 
     async def _record_refusal(
         self, request: script_request.ScriptRequest, error: errors.KubescriptError
@@ -316,6 +330,15 @@ def _progress_reporter(on_progress: script_request.Report | None, style: styles.
         on_progress(progress.done, progress.total, style.text(progress.text))
 
     return report
+
+
+def _add_findings(answer: types.Answer, calls: summary.Summary, made: plan.Plan | None) -> types.Answer:
+    """Returns the answer with the rules that refused calls, and the plan that the script made."""
+    refused = {record.rule for record in calls.call_records if record.verdict == "deny"}
+    answer = replace(answer, refused=tuple(sorted(refused)))
+    if made is None or answer.is_error:
+        return answer
+    return replace(answer, plan=made.id)
 
 
 def _evaluation(

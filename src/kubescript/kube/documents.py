@@ -16,47 +16,64 @@ _CONTAINERS: Final = frozenset({"containers", "initContainers", "ephemeralContai
 
 def mapping(value: Any, key: str) -> dict[str, Any]:
     """Returns a member that is an object; an empty one if it is not."""
-    found = value.get(key) if isinstance(value, dict) else None
+    if not isinstance(value, dict):
+        return {}
+    found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def number(value: Mapping[str, Any], key: str, default: int = 0) -> int:
     """Returns a member that is a whole number; the default if it is not."""
     found = value.get(key)
-    return found if isinstance(found, int) and not isinstance(found, bool) else default
+    # In Python, `true` is an int too.
+    if isinstance(found, int) and not isinstance(found, bool):
+        return found
+    return default
 
 
 def labels(document: Any) -> dict[str, str]:
     """Returns the labels of an object."""
-    found = mapping(mapping(document, "metadata"), "labels")
+    metadata = mapping(document, "metadata")
+    found = mapping(metadata, "labels")
     return {key: value for key, value in found.items() if isinstance(value, str)}
 
 
 def has_condition(status: Mapping[str, Any], name: str) -> bool:
     """Says whether a condition holds."""
     conditions = status.get("conditions")
-    return any(
-        isinstance(one, dict) and one.get("type") == name and one.get("status") == "True"
-        for one in (conditions if isinstance(conditions, list) else ())
-    )
+    if not isinstance(conditions, list):
+        return False
+    # The status of a condition is a text: "True", "False" or "Unknown".
+    for condition in conditions:
+        if isinstance(condition, dict) and condition.get("type") == name and condition.get("status") == "True":
+            return True
+    return False
 
 
 def controller(metadata: Mapping[str, Any]) -> str:
     """Returns an object's controller, such as `ReplicaSet/web-7d4b9c6f5`; empty without one."""
     owners = metadata.get("ownerReferences")
-    for one in owners if isinstance(owners, list) else ():
-        if isinstance(one, dict) and one.get("controller") is True:
-            return f"{one.get('kind')}/{one.get('name')}"[:_MAX_OWNER]
+    if not isinstance(owners, list):
+        return ""
+    # An object may have several owners, of which at most one is its controller.
+    for owner in owners:
+        if isinstance(owner, dict) and owner.get("controller") is True:
+            name = f"{owner.get('kind')}/{owner.get('name')}"
+            return name[:_MAX_OWNER]
     return ""
 
 
 def replicas(body: Any) -> int | None:
     """Returns the number of replicas of an object or in a request's body. A list is a JSON patch."""
     value: Any = mapping(body, "spec").get("replicas")
-    for one in body if isinstance(body, list) else ():
-        if isinstance(one, dict) and one.get("path") == "/spec/replicas":
-            value = one.get("value")
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    operations = body if isinstance(body, list) else ()
+    # The last operation counts, as in the API server.
+    for operation in operations:
+        if isinstance(operation, dict) and operation.get("path") == "/spec/replicas":
+            value = operation.get("value")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return None
 
 
 def images(document: Any) -> Iterator[str]:
@@ -85,7 +102,9 @@ def walk(document: Any) -> Iterator[dict[str, Any]]:
 
 def _of_containers(containers: Any) -> Iterator[str]:
     """Yields the images of a list of containers."""
-    for container in containers if isinstance(containers, list) else ():
+    if not isinstance(containers, list):
+        return
+    for container in containers:
         image = container.get("image") if isinstance(container, dict) else None
         if isinstance(image, str) and image:
             yield image

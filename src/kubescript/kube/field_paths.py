@@ -38,7 +38,9 @@ class TooManyError(Exception):
 
 def key_step(key: str) -> str:
     """Returns a member's step in a path: `.image`, `["example.com/owner"]`."""
-    return f".{key}" if key and _BARE_KEY.issuperset(key) else f"[{_quote(key)}]"
+    if key and _BARE_KEY.issuperset(key):
+        return f".{key}"
+    return f"[{_quote(key)}]"
 
 
 def label_step(key: str, value: str | int) -> str:
@@ -48,7 +50,9 @@ def label_step(key: str, value: str | int) -> str:
     # Attack: a text label looks like another item's number.
     is_bare = value and _BARE_LABEL.issuperset(value) and not value.lstrip("-").isdigit()
     label = value if is_bare else _quote(value)
-    return f"[{label}]" if key == "name" else f"[{key}={label}]"
+    if key == "name":
+        return f"[{label}]"
+    return f"[{key}={label}]"
 
 
 def _quote(text: str) -> str:
@@ -86,6 +90,7 @@ def place(path: str) -> str:
     """Returns the field's parent. All entries of a map, and all items of a list, share one."""
     segments = plain(path).split(".")
     for position, segment in enumerate(segments):
+        # People choose the keys of a map, with or without dots.
         if segment in _MAPS:
             return ".".join(segments[: position + 1])
     if path.endswith("]"):
@@ -95,7 +100,11 @@ def place(path: str) -> str:
 
 def covers(outer: str, inner: str) -> bool:
     """Says whether `outer` is `inner` or an ancestor of it."""
-    return inner.startswith(outer) and inner[len(outer) : len(outer) + 1] in {"", ".", "["}
+    if not inner.startswith(outer):
+        return False
+    # `spec.replicas` does not cover `spec.replicasMax`.
+    following = inner[len(outer) : len(outer) + 1]
+    return following in {"", ".", "["}
 
 
 def list_named(body: Any) -> tuple[str, ...]:
@@ -107,11 +116,13 @@ def list_named(body: Any) -> tuple[str, ...]:
     for operation in body:
         if not isinstance(operation, dict):
             continue
+        name = operation.get("op")
         path = of_pointer(str(operation.get("path", "")))
-        if operation.get("op") != "test":
+        if name != "test":
             found += _leaves(operation.get("value"), path)
-            if operation.get("op") == "move":
-                found.append(of_pointer(str(operation.get("from", ""))))
+            if name == "move":
+                origin = str(operation.get("from", ""))
+                found.append(of_pointer(origin))
         elif path == "metadata.resourceVersion":  # pins the object to its version; other tests change nothing either
             found.append(path)
     return tuple(found)
@@ -123,16 +134,19 @@ def of_pointer(pointer: str) -> str:
     for part in pointer.split("/")[1:]:
         if part == "-" or part.isdigit():
             parts.append("[]")
-        else:
-            parts.append("." + part.replace("~1", "/").replace("~0", "~"))
+            continue
+        # In this order, as RFC 6901 has it: `~01` is the name `~1`, not a slash.
+        name = part.replace("~1", "/").replace("~0", "~")
+        parts.append(f".{name}")
     return "".join(parts).removeprefix(".")
 
 
 def spend(left: int, path: str) -> int:
     """Returns how many characters of paths remain. Raises TooManyError."""
-    if len(path) > left:
+    left -= len(path)
+    if left < 0:
         raise TooManyError(f"an object has fields whose paths have more than {MAX_ALL:,} characters")
-    return left - len(path)
+    return left
 
 
 def _leaves(value: Any, path: str) -> Iterator[str]:
@@ -146,9 +160,10 @@ def _leaves(value: Any, path: str) -> Iterator[str]:
         if len(path) > MAX:
             yield path
         elif isinstance(value, dict) and value:
+            prefix = f"{path}." if path else ""
             # Keys that begin with `$` are directives of a strategic merge patch.
             keys = [key for key in reversed(value) if not str(key).startswith("$")]
-            rest.extend((value[key], f"{path}.{key}" if path else str(key)) for key in keys)
+            rest.extend((value[key], f"{prefix}{key}") for key in keys)
         elif isinstance(value, list) and value:
             rest.extend((item, path + "[]") for item in reversed(value))
         elif path:

@@ -116,10 +116,12 @@ def _parse(table: str) -> tuple[dict[str, dict[str, str]], frozenset[tuple[str, 
     namespaced = set()
     for line in table.strip().splitlines():
         group, _, entries = line.partition(":")
+        resources = groups.setdefault(group, {})
         for entry in entries.split():
-            kind, _, plural = entry.partition("=")
-            groups.setdefault(group, {})[plural] = kind.lstrip("-")
-            if not kind.startswith("-"):
+            marked, _, plural = entry.partition("=")
+            kind = marked.removeprefix("-")
+            resources[plural] = kind
+            if kind == marked:
                 namespaced.add((group, plural))
     return groups, frozenset(namespaced)
 
@@ -177,15 +179,22 @@ ClusterRoleBinding=clusterrolebindings: rbac.authorization.k8s.io authorization.
 def _parse_places(table: str) -> dict[tuple[str, str], tuple[Place, ...]]:
     """Returns all places of each resource that has several."""
     # OpenShift's own group has another name for namespaces.
-    found: list[tuple[Place, ...]] = [
-        (Place("", "namespaces", "Namespace"), Place("project.openshift.io", "projects", "Project"))
-    ]
+    namespace = Place("", "namespaces", "Namespace")
+    project = Place("project.openshift.io", "projects", "Project")
+    stored_together = [[namespace, project]]
     for line in table.strip().splitlines():
         names, _, groups = line.partition(":")
         kind, _, plural = names.partition("=")
-        named = ["" if group == "core" else group for group in groups.split()]
-        found.append(tuple(Place(group, plural, kind) for group in named))
-    return {(place.group, place.plural): places for places in found for place in places}
+        places = []
+        for name in groups.split():
+            group = "" if name == "core" else name
+            places.append(Place(group, plural, kind))
+        stored_together.append(places)
+    by_resource = {}
+    for places in stored_together:
+        for place in places:
+            by_resource[place.group, place.plural] = tuple(places)
+    return by_resource
 
 
 _PLACES: Final = _parse_places(_STORED_TOGETHER)

@@ -27,7 +27,9 @@ def tells_apart(key: str, values: list[Any]) -> bool:
     seen = set()
     for value in values:
         label = value.get(key) if isinstance(value, dict) else None
-        if not isinstance(label, str | int) or isinstance(label, bool) or label in seen:
+        if isinstance(label, bool) or not isinstance(label, str | int):
+            return False
+        if label in seen:
             return False
         seen.add(label)
     return True

@@ -24,13 +24,18 @@ _FACTORS: Final = {suffix: 1024**power for power, suffix in enumerate(BINARY)}
 
 def parse(text: str) -> tuple[int, int] | None:
     """Returns numerator and denominator of a quantity; None when the text is not one."""
-    form = _FORM.fullmatch(text) if len(text) <= LONGEST else None
+    if len(text) > LONGEST:
+        return None
+    form = _FORM.fullmatch(text)
     if form is None:
         return None
     sign, digits, binary, suffix, exponent = form.groups()
     whole, _, decimals = digits.partition(".")
-    numerator = int(f"{sign}{whole}{decimals}") * _FACTORS[binary or ""]
-    power = int(exponent or 0) if suffix is None else 3 * _POWERS[suffix.replace("K", "k")]
+    factor = _FACTORS[binary or ""]
+    numerator = int(f"{sign}{whole}{decimals}") * factor
+    power = int(exponent or 0)
+    if suffix is not None:
+        power = 3 * _POWERS[suffix.replace("K", "k")]
     power -= len(decimals)
     numerator *= 10 ** max(power, 0)
     denominator = 10 ** max(-power, 0)

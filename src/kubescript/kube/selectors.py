@@ -91,13 +91,18 @@ def list_indexed(group: str, resource: str) -> frozenset[str]:
 def fields(selector: str, known: frozenset[str] | None = None) -> tuple[Predicate | None, bool]:
     """Returns a predicate on an object's fields, and whether it needs more than the metadata. Raises SelectorError,
     also for a field that is not in `known`; with None, any field may be named."""
+    # A comma behind a backslash is part of a value.
     parts = re.split(r"(?<!\\),", selector)
     terms = [_field_term(part, known) for part in parts if part]
     if not terms:
         return None, False
 
     def picks(item: Mapping[str, Any]) -> bool:
-        return all((_field(item, key) == value) is equal for key, value, equal in terms)
+        for key, value, must_equal in terms:
+            equals = _field(item, key) == value
+            if equals is not must_equal:
+                return False
+        return True
 
     needs_all = any(key not in _ANY_FIELD for key, _, _ in terms)
     return picks, needs_all
@@ -137,12 +142,14 @@ def _compare(key: str, operator: str, text: str) -> Callable[[Mapping[str, str]]
     if not _INTEGER.fullmatch(text):
         raise SelectorError(f"for 'Gt', 'Lt' operators, the value must be an integer: {text!r}")
     bound = int(text)
+    is_lower_bound = operator == ">"
 
     def check(own: Mapping[str, str]) -> bool:
         value = own.get(key, "")
         if not _INTEGER.fullmatch(value):
             return False
-        return int(value) > bound if operator == ">" else int(value) < bound
+        number = int(value)
+        return number > bound if is_lower_bound else number < bound
 
     return check
 
@@ -156,12 +163,14 @@ def _field_term(term: str, known: frozenset[str] | None) -> tuple[str, str, bool
     key = term[: operator.start()].strip()
     if known is not None and key not in known:
         raise SelectorError(f"field label not supported: {key}")
-    unescaped = re.sub(r"\\(.)", r"\1", term[operator.end() :])
+    value = term[operator.end() :]
+    unescaped = re.sub(r"\\(.)", r"\1", value)
     return key, unescaped, operator[0] != "!="
 
 
 def _field(item: Mapping[str, Any], path: str) -> str:
     """Returns the value of a field as the API server indexes it, which is always text."""
+    # kube-apiserver indexes an event's source by its component.
     if path == "source":
         path = "source.component"
     value: Any = item

@@ -40,22 +40,28 @@ class State(NamedTuple):
 
 def of(document: dict[str, Any], kind: str = "") -> State:
     """Returns an object's state; `kind` is used where the object, as an item of a list, does not contain its own."""
-    metadata, status = documents.mapping(document, "metadata"), documents.mapping(document, "status")
+    metadata = documents.mapping(document, "metadata")
+    status = documents.mapping(document, "status")
     named = document.get("kind")
-    kind = named if isinstance(named, str) and named else kind
+    if isinstance(named, str) and named:
+        kind = named
     running: bool | None = None
     healthy: bool | None = None
     if kind in _SCALED:
         running, healthy = _of_replicas(document, kind)
     elif kind == "DaemonSet":
         wanted = documents.number(status, "desiredNumberScheduled")
-        running, healthy = _of_pods(wanted, documents.number(status, "numberReady"))
+        ready = documents.number(status, "numberReady")
+        running, healthy = _of_pods(wanted, ready)
     elif kind == "Job":
         running = _of_job(document)
     else:
-        running = _PHASES.get((kind, str(status.get("phase"))))
-        healthy = documents.has_condition(status, "Ready") if kind == "Pod" and running else None
-    return State(running, healthy, "deletionTimestamp" in metadata, documents.controller(metadata))
+        phase = str(status.get("phase"))
+        running = _PHASES.get((kind, phase))
+        if kind == "Pod" and running:
+            healthy = documents.has_condition(status, "Ready")
+    is_terminating = "deletionTimestamp" in metadata
+    return State(running, healthy, is_terminating, documents.controller(metadata))
 
 
 def _of_replicas(document: dict[str, Any], kind: str) -> tuple[bool | None, bool | None]:
@@ -64,12 +70,15 @@ def _of_replicas(document: dict[str, Any], kind: str) -> tuple[bool | None, bool
     spec = documents.mapping(document, "spec")
     status = documents.mapping(document, "status")
     wanted = documents.number(spec, "replicas", 1)
-    running, healthy = _of_pods(wanted, documents.number(status, "readyReplicas"))
+    ready = documents.number(status, "readyReplicas")
+    running, healthy = _of_pods(wanted, ready)
     if healthy is None:
         return running, None
     # The status of a controller that has not seen the newest generation is out of date.
-    is_stale = documents.number(status, "observedGeneration") < documents.number(metadata, "generation")
-    is_rolling = kind == "Deployment" and documents.number(status, "updatedReplicas") < wanted
+    observed = documents.number(status, "observedGeneration")
+    is_stale = observed < documents.number(metadata, "generation")
+    updated = documents.number(status, "updatedReplicas")
+    is_rolling = kind == "Deployment" and updated < wanted
     return running, healthy and not is_stale and not is_rolling
 
 
@@ -77,7 +86,8 @@ def _of_pods(wanted: int, ready: int) -> tuple[bool | None, bool | None]:
     """Returns whether a workload is running and healthy. One without ready pods may be starting."""
     if wanted == 0:
         return False, None
-    return (True if ready else None), ready >= wanted
+    running = True if ready else None
+    return running, ready >= wanted
 
 
 def _of_job(document: dict[str, Any]) -> bool | None:
@@ -87,4 +97,6 @@ def _of_job(document: dict[str, Any]) -> bool | None:
         return False
     if documents.number(status, "active"):
         return True
-    return False if documents.mapping(document, "spec").get("suspend") is True else None
+    # A suspended Job runs no pods until it is resumed.
+    spec = documents.mapping(document, "spec")
+    return False if spec.get("suspend") is True else None

@@ -82,6 +82,7 @@ class Own:
         """Says whether nothing in the text, or in the strings of a JSON text, came from the cluster."""
         for own in self._messages:
             text = text.replace(own, " ")
+        # The letter of an escape such as `\n` would become part of the word behind it.
         if as_json:
             text = _ESCAPE.sub(" ", text)
         text = _FIGURE.sub(" ", text)
@@ -94,11 +95,14 @@ class Own:
 
     def is_tool_sentence(self, name: str, text: str) -> bool:
         """Says whether the text is this sentence of the catalogue, in any language, with such values."""
-        return self._speech.is_one_of(text, map(_parts, messages.CATALOGUE.get(name, {}).values()))
+        translations = messages.CATALOGUE.get(name, {}).values()
+        return self._speech.is_one_of(text, map(_split, translations))
 
     def knows(self, name: str) -> bool:
         """Says whether the name of a type comes from the script or from us."""
-        return name in _TOOL_TYPES or name in self._script_names or sentences.is_type(name) or sentences.is_word(name)
+        if name in _TOOL_TYPES or name in self._script_names:
+            return True
+        return sentences.is_type(name) or sentences.is_word(name)
 
     def denial_in(self, text: str) -> str:
         """Returns the longest of our messages in a text, without names from the cluster; else an empty text.
@@ -110,7 +114,9 @@ class Own:
 
     def _has(self, value: str) -> bool:
         """Says whether the value in a sentence's placeholder is the script's, or a name in the SDK."""
-        return value in self._script_names or value in self._constants or sentences.is_name(value)
+        if value in self._script_names or value in self._constants:
+            return True
+        return sentences.is_name(value)
 
     @functools.cached_property
     def _constants(self) -> frozenset[str]:
@@ -118,6 +124,7 @@ class Own:
 
     @functools.cached_property
     def _messages(self) -> tuple[str, ...]:
+        """Whole messages of the server in which nothing came from the cluster."""
         plain = [message for message, ours in self.denials if message == ours]
         return (*self.texts, *plain)
 
@@ -142,16 +149,22 @@ class Own:
         written = [found["name"] for found in _FIELD.finditer(self.script)]
         for found in _STRING.finditer(self.script):
             text = _content(found)
-            if "f" in (found["f"] or "").lower():
+            prefix = found["f"] or ""
+            # A placeholder is code: the string itself does not say the names in it.
+            if "f" in prefix.lower():
                 text = _PLACEHOLDER.sub(" ", text)
-            written += _WORD.findall(_ESCAPE.sub(" ", text))
+            text = _ESCAPE.sub(" ", text)
+            written += _WORD.findall(text)
         return frozenset(map(_fold, written))
 
 
-def _parts(sentence: str) -> sentences.Parts:
+def _split(sentence: str) -> sentences.Parts:
     """Returns the text before, between and after the placeholders of a catalogue sentence."""
-    parsed = string.Formatter().parse(sentence)
-    marked = "".join(text + "\0" * (name is not None) for text, name, *_ in parsed)
+    marked = ""
+    for text, name, _, _ in string.Formatter().parse(sentence):
+        marked += text
+        if name is not None:
+            marked += "\0"
     return tuple(re.split("\0+", marked))
 
 

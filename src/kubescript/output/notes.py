@@ -36,10 +36,13 @@ class Note(NamedTuple):
 
 def of(parts: Iterable[tuple[str, bool]]) -> Note:
     """Returns a note made of texts, each with whether it is kubescript's own."""
-    pairs = list(parts)
-    sentence = "".join(text if is_own else PLACE for text, is_own in pairs)
-    values = tuple(text for text, is_own in pairs if not is_own)
-    return Note(sentence, values)
+    sentence = ""
+    values = []
+    for text, is_own in parts:
+        sentence += text if is_own else PLACE
+        if not is_own:
+            values.append(text)
+    return Note(sentence, tuple(values))
 
 
 def fill(note: Note, values: Iterable[str]) -> str:
@@ -59,6 +62,7 @@ def arrange(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str
     for note in notes:
         values = [clean(value) for value in note.values]
         if own is not None and note.sentence.startswith(WARNING):
+            # A warning is free text, so the whole of it is shown as the cluster's.
             quoted.append(fill(note, values))
             continue
         shown = []
@@ -66,7 +70,9 @@ def arrange(notes: Sequence[Note], own: fencing.Own | None, clean: Callable[[str
             if own is None or own.is_own_value(value):
                 shown.append(value)
             else:
-                shown.append(f"<{numbers.setdefault(value, len(numbers) + 1)}>")
-        plain.append(fill(note, shown) if note.values else clean(note.sentence))
+                number = numbers.setdefault(value, len(numbers) + 1)
+                shown.append(f"<{number}>")
+        text = fill(note, shown) if note.values else clean(note.sentence)
+        plain.append(text)
     quoted += [f"<{number}>: {value}" for value, number in numbers.items()]
     return plain, quoted

@@ -97,13 +97,15 @@ def _content(printed: str, main: _MainPart, foreign: str, own: fencing.Own | Non
     whole = _join(printed, main.text)
     if own is None:
         return whole, False
-    ours = main.ours or own.wrote(main.text, as_json=main.as_json)
-    if own.wrote(printed) and ours and not foreign:
+    is_own_main = main.ours or own.wrote(main.text, as_json=main.as_json)
+    if own.wrote(printed) and is_own_main and not foreign:
         return whole, False
+    inside, outside = whole, main.told
     # An error in our own words stays outside the fence around the prints.
     if main.ours:
-        return _join(fencing.fence(_join(printed, foreign)), main.text), True
-    return _join(fencing.fence(_join(whole, foreign)), main.told), True
+        inside, outside = printed, main.text
+    fenced = fencing.fence(_join(inside, foreign))
+    return _join(fenced, outside), True
 
 
 def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles.Style) -> tuple[str, str]:
@@ -111,12 +113,15 @@ def _prints(outcome: runs.Outcome, limits: runs.Limits, room: int, style: styles
     text = style.text(outcome.printed).rstrip("\n")
     if outcome.result is not None:
         room //= 2  # the result gets the other half
+    # Cut once it is masked: half a secret matches no pattern.
     cut = truncation.cut_text(text, max(0, room), limits.output_lines)
     dropped = cut.bytes + outcome.dropped_bytes
     if not dropped:
         return cut.text, ""
-    lines = f" and {cut.lines} lines" if cut.lines else ""
-    return cut.text, f"prints cut by {dropped} bytes{lines}; print less, or return a summary"
+    missing = f"{dropped} bytes"
+    if cut.lines:
+        missing += f" and {cut.lines} lines"
+    return cut.text, f"prints cut by {missing}; print less, or return a summary"
 
 
 def _main_part(
@@ -144,34 +149,47 @@ def _fault_part(fault: runs.Fault, room: int, style: styles.Style, own: fencing.
     """Returns the text of a fault: the exception's type, or the code of our own error, and the message; then what to
     write instead, and lines of the script."""
     kind = fault.type or f"error {fault.code}"
-    message = fault.message if fault.message.startswith(kind) else f"{kind}: {fault.message}"
+    message = fault.message
+    if not message.startswith(kind):
+        message = f"{kind}: {message}"
     message = style.text(message)
     hint = style.text(fault.hint)
     lines = style.text(fault.lines)
-    hinted = own is None or own.is_sentence(fault.hint)
-    if hinted and _says(own, fault, kind):
-        return _MainPart(_cut(message + hint + lines, room), ours=True)
+    is_own_hint = own is None or own.is_sentence(fault.hint)
+    if is_own_hint and _is_own_message(own, fault, kind):
+        whole = _cut(message + hint + lines, room)
+        return _MainPart(whole, ours=True)
     # Attack: a pod writes any text that is not word for word one of our sentences.
-    inside = message if hinted else message + hint
-    denial = style.text(own.denial_in(fault.message)) if own is not None else ""
-    advice = hint.lstrip(";: ") if hinted else ""
-    outside = "; ".join(filter(None, (denial, advice))) + lines
-    told = _cut(outside.strip(), room // 2)
-    return _MainPart(_cut(inside, room - _size(told)), told=told)
+    inside = message
+    outside = []
+    if own is not None:
+        outside.append(style.text(own.denial_in(fault.message)))
+    if is_own_hint:
+        outside.append(hint.lstrip(";: "))
+    else:
+        inside += hint
+    advice = "; ".join(filter(None, outside)) + lines
+    told = _cut(advice.strip(), room // 2)
+    inside = _cut(inside, room - _size(told))
+    return _MainPart(inside, told=told)
 
 
-def _says(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
+def _is_own_message(own: fencing.Own | None, fault: runs.Fault, kind: str) -> bool:
     """Says whether nothing in a fault's type and message came from the cluster."""
     if own is None:
         return True
     if fault.foreign:
         return own.wrote(fault.message)
-    message = fault.message.removeprefix(kind).removeprefix(": ")
+    # A worker may have been taken over, and write in the server's name; the host's own faults need no comparison.
     if not fault.told:
         return True
+    if not own.knows(fault.type):
+        return False
+    message = fault.message.removeprefix(kind).removeprefix(": ")
     if fault.code.startswith(_TOOL):
-        return own.knows(fault.type) and own.is_tool_sentence(fault.code.removeprefix(_TOOL), message)
-    return own.knows(fault.type) and own.is_sentence(message, by_worker=fault.by_worker)
+        sentence = fault.code.removeprefix(_TOOL)
+        return own.is_tool_sentence(sentence, message)
+    return own.is_sentence(message, by_worker=fault.by_worker)
 
 
 def _cut(text: str, room: int) -> str:
@@ -185,7 +203,8 @@ def _note_hidden(outcome: runs.Outcome) -> str:
     # In a result that is one text, characters are escaped.
     is_text = result.startswith(b'"')
     text = str(truncation.load(result)) if is_text else result.decode("utf-8", "replace")
-    count = sanitizing.count_hidden(outcome.printed) + sanitizing.count_hidden(text)
+    in_prints = sanitizing.count_hidden(outcome.printed)
+    count = in_prints + sanitizing.count_hidden(text)
     return f"hidden characters removed: {count}" if count else ""
 
 
@@ -198,12 +217,14 @@ def _note_line(texts: Sequence[str], room: int) -> str:
     shortest_first = sorted(range(len(shown)), key=lambda at: _size(shown[at]))
     for number, at in enumerate(shortest_first):
         # Each note gets an equal share of the room that the shorter ones have left.
-        share = left // (len(shown) - number)
+        remaining = len(shown) - number
+        share = left // remaining
         if _size(shown[at]) > share:
             cut = truncation.cut_text(shown[at], share - 4, 1)
-            shown[at] = cut.text + " …"
+            shown[at] = f"{cut.text} …"
         left -= _size(shown[at])
-    return "[" + "; ".join(shown) + "]"
+    line = "; ".join(shown)
+    return f"[{line}]"
 
 
 def _result(result: bytes, room: int, lines: int, style: styles.Style) -> _MainPart:
@@ -212,7 +233,8 @@ def _result(result: bytes, room: int, lines: int, style: styles.Style) -> _MainP
         text = style.text(str(truncation.load(result)))
         return _text_result(text, room, lines)
     text = style.json(result.decode())
-    if _size(text) <= room and text.count("\\n") < lines:
+    is_short = _size(text) <= room and text.count("\\n") < lines
+    if is_short:
         return _MainPart(text, as_json=True)
     value, missing = truncation.cut_lines(truncation.load(text), lines)
     text = truncation.dump(value)
@@ -231,8 +253,9 @@ def _text_result(text: str, room: int, lines: int) -> _MainPart:
         return _MainPart(text)
     if not cut.lines:
         return _MainPart(cut.text, f"result cut by {cut.bytes} bytes; return less or slice it")
-    more = f"{cut.lines} lines ({cut.bytes} bytes) missing"
-    note = f"result cut after {cut.kept} lines, {more}; filter, tail_lines=, or .splitlines()[{cut.kept}:]"
+    missing = f"{cut.lines} lines ({cut.bytes} bytes) missing"
+    narrower = f"filter, tail_lines=, or .splitlines()[{cut.kept}:]"
+    note = f"result cut after {cut.kept} lines, {missing}; {narrower}"
     return _MainPart(cut.text, note)
 
 
@@ -250,9 +273,12 @@ def _shrink(value: Any, text: str, room: int) -> _MainPart:
 
 def _build_data(printed: str, main: _MainPart, missing: Sequence[str]) -> dict[str, Any]:
     """Returns the answer as data, cut like the text."""
-    data: dict[str, Any] = {"result": None}
-    if not main.ours:
-        data["result"] = truncation.load(main.text) if main.as_json else main.text or None
+    result: Any = None
+    if main.as_json:
+        result = truncation.load(main.text)
+    elif not main.ours:
+        result = main.text or None
+    data = {"result": result}
     if printed:
         data["printed"] = printed
     if missing:

@@ -62,8 +62,10 @@ def clean(text: str) -> str:
     if _REMOVABLE.search(text) is None:
         return text
     text = _SEQUENCE.sub("", text)
-    text = _INVISIBLE.sub("", _BREAKS.sub("\n", text))
-    return _SURROGATE.sub("\ufffd", _without_dangling(text))
+    text = _BREAKS.sub("\n", text)
+    text = _INVISIBLE.sub("", text)
+    text = _remove_dangling(text)
+    return _SURROGATE.sub("\ufffd", text)
 
 
 def printable(text: str) -> str:
@@ -95,13 +97,16 @@ def is_hidden(char: str) -> bool:
 
 def count_hidden(text: str) -> int:
     """Counts the characters that only hide or reorder what a reader sees; the answer reports their number."""
-    marks = 0 if text.isascii() else len(_HIDING.findall(text))
+    count = 0
+    if not text.isascii():
+        count = len(_HIDING.findall(text))
     # An escape string is removed with its content, which its reader never sees.
-    in_strings = sum(len(string[0]) for string in _STRINGS.finditer(text))
-    return marks + in_strings
+    for string in _STRINGS.finditer(text):
+        count += len(string[0])
+    return count
 
 
-def _without_dangling(text: str) -> str:
+def _remove_dangling(text: str) -> str:
     """Returns the text without dangling joiners; removing one may leave the next one dangling."""
     while True:
         text, count = _DANGLING.subn("", text)
@@ -129,7 +134,8 @@ def _change_pairs(pairs: dict[str, Any], change: Callable[[str], str]) -> dict[s
         unique = name
         # Attack: a hundred thousand keys become equal. Counting resumes after the name's last number.
         while unique in changed:
-            numbers[name] = numbers.get(name, 1) + 1
-            unique = f"{name}~{numbers[name]}"
+            number = numbers.get(name, 1) + 1
+            numbers[name] = number
+            unique = f"{name}~{number}"
         changed[unique] = change_texts(item, change)
     return changed

@@ -6,6 +6,7 @@ compares each with the table.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -68,8 +69,12 @@ class Speech:
         return self._is_made_of(text, {"": tuple(sentences)})
 
     def _is_made_of(self, text: str, sentences: Mapping[str, Sequence[Parts]]) -> bool:
-        self._sentences, self._known = sentences, {}
-        return len(text) <= _MAX_TEXT and self._is_said(text)
+        """Says whether the text consists of these sentences, which are given by their first character."""
+        if len(text) > _MAX_TEXT:
+            return False
+        self._sentences = sentences
+        self._known = {}
+        return self._is_said(text)
 
     def _is_said(self, text: str) -> bool:
         """Says whether a piece of the text is ours. Each piece is compared only once."""
@@ -77,6 +82,7 @@ class Speech:
         if text not in self._known:
             if len(self._known) >= _MAX_PIECES:
                 return False
+            # While it is compared, the piece cannot vouch for itself.
             self._known[text] = False
             self._known[text] = self._compare(text)
         return self._known[text]
@@ -89,10 +95,14 @@ class Speech:
         candidates = (*self._sentences.get(text[0], ()), *self._sentences[""])
         for sentence in candidates:
             values = _values(sentence, text)
-            # A name counts only in a placeholder. Attack: an annotation says `delete; namespaces`.
-            if values is not None and all(self._has_all(value) or self._is_said(value) for value in values):
+            if values is not None and all(map(self._may_fill, values)):
                 return True
         return any(self._is_said(before) and self._is_said(behind) for before, behind in self._halves(text))
+
+    def _may_fill(self, value: str) -> bool:
+        """Says whether a placeholder may have this value: our names, or a sentence of ours."""
+        # A name counts only in a placeholder. Attack: an annotation says `delete; namespaces`.
+        return self._has_all(value) or self._is_said(value)
 
     def _has_all(self, values: str) -> bool:
         """Says whether a value, or each in a list such as `kind, metadata and spec`, may fill a placeholder."""
@@ -100,9 +110,8 @@ class Speech:
 
     def _halves(self, text: str) -> Iterator[tuple[str, str]]:
         """Yields the text before and after each of the first places where a sentence may end."""
-        for count, joint in enumerate(_JOINTS.finditer(text)):
-            if count == _MAX_JOINTS:
-                return
+        joints = itertools.islice(_JOINTS.finditer(text), _MAX_JOINTS)
+        for joint in joints:
             yield text[: joint.start()], text[joint.end() :]
 
 
@@ -111,7 +120,7 @@ def is_name(text: str) -> bool:
     names = _table().names
     if text in names:
         return True
-    parts = list(filter(None, _PARTS.split(text)))
+    parts = [part for part in _PARTS.split(text) if part]
     return 0 < len(parts) <= _MAX_PARTS and names.issuperset(parts)
 
 
@@ -155,7 +164,8 @@ def _by_beginning(*, by_worker: bool) -> dict[str, list[Parts]]:
     table = _table()
     spoken = table.sentences if by_worker else ()
     for sentence in (*table.python, *spoken):
-        found.setdefault(sentence[0][:1], []).append(sentence)
+        beginning = sentence[0][:1]
+        found.setdefault(beginning, []).append(sentence)
     return found
 
 

@@ -49,7 +49,10 @@ class Style:
         """Returns the text cleaned and masked, as every text must be before it is sent."""
         # Attack: a hidden character in a secret hides it from masking, so cleaning comes first.
         text = sanitizing.clean(text)
-        return self._restore(text, self.mask(text)) if self.mask is not None else text
+        if self.mask is None:
+            return text
+        restored: str = self._restore(text, self.mask(text))
+        return restored
 
     def json(self, text: str) -> str:
         """Returns JSON text cleaned and masked."""
@@ -64,10 +67,12 @@ class Style:
             return text
         given = truncation.load(text)
         try:
-            return truncation.dump(self._restore(given, truncation.load(masked)))
+            value = self._restore(given, truncation.load(masked))
+            return truncation.dump(value)
         except ValueError:
             # Masking has broken the JSON, so each text in it is masked separately.
-            return truncation.dump(sanitizing.change_texts(given, self.mask))
+            value = sanitizing.change_texts(given, self.mask)
+            return truncation.dump(value)
 
     def _restore(self, given: Any, masked: Any) -> Any:
         """Returns the masked value with the script's own constants restored.

@@ -43,7 +43,8 @@ def cut_text(text: str, room: int, lines: int) -> Cut:
     if len(data) > room:
         # A character that the cut splits is dropped, and the cut is moved back to the end of a line.
         kept = data[:room].decode("utf-8", "ignore")
-        kept = kept[: kept.rfind("\n") + 1] or kept
+        last_line = kept.rfind("\n") + 1
+        kept = kept[:last_line] or kept
     kept = kept.rstrip("\n")
     missing_bytes = size - len(kept.encode("utf-8", "replace"))
     missing_lines = text.rstrip("\n").count("\n") - kept.count("\n")
@@ -57,6 +58,7 @@ def _end_of_line(text: str, lines: int) -> int:
         at = text.find("\n", at + 1)
         if at < 0:
             return len(text)
+    # Without the line feeds at a text's end nothing is missing.
     return at if text[at:].strip("\n") else len(text)
 
 
@@ -86,7 +88,8 @@ def _cut_string(value: str, lines: int) -> tuple[str, int]:
     if value.count("\n") < lines:
         return value, 0
     # Characters take at most four bytes, so only lines are cut here.
-    cut = cut_text(value, len(value) * 4, lines)
+    most_bytes = 4 * len(value)
+    cut = cut_text(value, most_bytes, lines)
     if not cut.lines:
         return value, 0
     return f"{cut.text}\n… {cut.lines} more lines", cut.lines
@@ -121,8 +124,7 @@ def shrink(value: Any, room: int) -> str:
 
 
 class _Shrinking:
-    """A shrinker for one value. The size of each part is measured once: values may be two hundred levels deep, and each
-    level contains all those below it."""
+    """A shrinker for one value."""
 
     def __init__(self) -> None:
         self._sizes: dict[int, int] = {}
@@ -131,9 +133,11 @@ class _Shrinking:
     def cut(self, value: Any, room: int) -> str:
         """Returns JSON text of `value`, which is too long, without the ends of long parts."""
         if isinstance(value, list):
-            return "[" + ",".join(self._items(value, room - 2)) + "]"
+            items = self._items(value, room - 2)
+            return "[" + ",".join(items) + "]"
         if isinstance(value, dict):
-            return "{" + ",".join(self._pairs(value, room - 2)) + "}"
+            pairs = self._pairs(value, room - 2)
+            return "{" + ",".join(pairs) + "}"
         if isinstance(value, str):
             return _shrink_string(value, room)
         return "null"
@@ -149,7 +153,7 @@ class _Shrinking:
         kept: list[str] = []
         for item in items:
             size = self._size(item)
-            if size + 1 > room:
+            if size + 1 > room:  # with the comma
                 if not kept and room > _WORTH_CUTTING:
                     kept.append(self._fit(item, room - 1))
                 break
@@ -161,8 +165,9 @@ class _Shrinking:
         """Returns the small values whole; the large ones share the remaining room."""
         sizes = {}
         for key, item in pairs.items():
+            name = dump(key)
             # Two more bytes are for the colon and the comma.
-            sizes[key] = _size(dump(key)) + self._size(item) + 2
+            sizes[key] = _size(name) + self._size(item) + 2
         equal_share = room // max(1, len(pairs))
         small = {key for key, size in sizes.items() if size <= equal_share}
         left = room - sum(sizes[key] for key in small)
@@ -171,8 +176,9 @@ class _Shrinking:
         parts = []
         for key, item in pairs.items():
             name = dump(key)
-            space = sizes[key] if key in small else share - _size(name) - 2
-            if space > _WORTH_CUTTING or key in small:
+            is_small = key in small
+            space = sizes[key] if is_small else share - _size(name) - 2
+            if is_small or space > _WORTH_CUTTING:
                 value = self._fit(item, space)
                 parts.append(f"{name}:{value}")
         return parts
@@ -181,9 +187,12 @@ class _Shrinking:
         """Returns the bytes that the value takes as JSON."""
         if not value or not isinstance(value, list | dict):
             return _size(dump(value))
-        if id(value) not in self._sizes:
-            self._sizes[id(value)] = self._sum(value)
-        return self._sizes[id(value)]
+        # Each part is measured once: values may be two hundred levels deep, and each level contains all those below it.
+        size = self._sizes.get(id(value))
+        if size is None:
+            size = self._sum(value)
+            self._sizes[id(value)] = size
+        return size
 
     def _sum(self, value: list[Any] | dict[str, Any]) -> int:
         """Returns the size of a list or an object that is not empty.
@@ -202,9 +211,10 @@ class _Shrinking:
                 deep.append(item)
             else:
                 flat.append(item)
-        other_commas = len(items) - 1 - max(0, len(flat) - 1)
+        flat_size = _size(dump(flat))
         deep_size = sum(map(self._size, deep))
-        return keys + _size(dump(flat)) + deep_size + other_commas
+        other_commas = len(items) - 1 - max(0, len(flat) - 1)
+        return keys + flat_size + deep_size + other_commas
 
 
 def _shrink_string(value: str, room: int) -> str:

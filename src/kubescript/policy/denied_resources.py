@@ -52,9 +52,13 @@ class DeniedResource:
         rule names."""
         wanted = self.kind.lower()
         for name, kind in offered.items():
+            if not is_any(self.resource) and self.resource != name:
+                continue
+            # A rule against a kind covers its subresources, whose bodies may have kinds of their own.
             parent = name.partition("/")[0]
-            known = {kind.lower(), offered.get(parent, kind).lower(), parent, name}
-            if (is_any(self.kind) or wanted in known) and (is_any(self.resource) or self.resource == name):
+            parent_kind = offered.get(parent, kind)
+            known = {kind.lower(), parent_kind.lower(), parent, name}
+            if is_any(self.kind) or wanted in known:
                 return True
         return False
 
@@ -81,8 +85,7 @@ def _is_built_in(rule: DeniedResource) -> bool:
     """Says whether a rule names something built in, including possible subresources."""
     if is_any(rule.kind) and is_any(rule.resource):
         return True
-    offers = map(_with_subresources, list_built_in(rule))
-    return any(map(rule.names, offers))
+    return any(rule.names(_with_subresources(group)) for group in list_built_in(rule))
 
 
 def list_built_in(rule: DeniedResource) -> list[dict[str, str]]:
@@ -95,7 +98,8 @@ def list_built_in(rule: DeniedResource) -> list[dict[str, str]]:
 def _with_subresources(group: Mapping[str, str]) -> dict[str, str]:
     """Adds the subresources that a built-in group may offer."""
     offered = dict(group)
-    for plural, kind in group.items():
+    for plural, parent_kind in group.items():
         for name in _BELOW:
-            offered[f"{plural}/{name}"] = kinds.SUBRESOURCE_KINDS.get(name, kind)
+            kind = kinds.SUBRESOURCE_KINDS.get(name, parent_kind)
+            offered[f"{plural}/{name}"] = kind
     return offered

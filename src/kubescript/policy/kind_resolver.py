@@ -7,6 +7,7 @@ another kind. Misses are not cached, because a definition may be added later.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import threading
@@ -62,7 +63,9 @@ class _Version(msgspec.Struct):
     @property
     def is_one(self) -> bool:
         """Whether the version is valid for an API server."""
-        return len(self.version) <= _MAX_NAME and bool(_VERSION.fullmatch(self.version))
+        if len(self.version) > _MAX_NAME:
+            return False
+        return _VERSION.fullmatch(self.version) is not None
 
 
 class _Group(msgspec.Struct):
@@ -72,8 +75,9 @@ class _Group(msgspec.Struct):
     @property
     def is_one(self) -> bool:
         """Whether the group and its versions are valid for an API server."""
-        has_name = len(self.name) <= _MAX_NAME and bool(_GROUP.fullmatch(self.name))
-        return has_name and all(version.is_one for version in self.versions)
+        if len(self.name) > _MAX_NAME or not _GROUP.fullmatch(self.name):
+            return False
+        return all(version.is_one for version in self.versions)
 
 
 class Catalogue(msgspec.Struct):
@@ -85,16 +89,20 @@ class Catalogue(msgspec.Struct):
 
     def versions(self, group: str) -> list[str]:
         """Returns the versions of one group; none when the group is not served."""
-        if not group:
+        if not group:  # the core group, which the document about all groups leaves out
             return ["v1"]
-        return [each.version for one in self.groups if one.name == group for each in one.versions]
+        found = [one for one in self.groups if one.name == group]
+        return [each.version for one in found for each in one.versions]
 
     def every(self) -> dict[str, list[str]]:
         """Returns each group, including the core group, with its versions."""
         found: dict[str, list[str]] = {}
-        for one in self.groups:
-            found.setdefault(one.name, []).extend(each.version for each in one.versions)
-        return {**found, "": ["v1"]}
+        for group in self.groups:
+            versions = found.setdefault(group.name, [])
+            versions += [each.version for each in group.versions]
+        # The document about all groups leaves out the core group.
+        found[""] = ["v1"]
+        return found
 
 
 # Two threads that decode into a type for the first time at once can crash msgspec 0.22, so each is used once here.
@@ -109,7 +117,9 @@ class KindResolver:
         self._cluster = cluster
         self._lock = threading.Lock()
         self._known: dict[tuple[str, str], tuple[float, dict[str, str]]] = {}
+        """(group, version) → when it was asked for, and the kind of each resource; the oldest first."""
         self._catalogue: tuple[float, Catalogue | None] = (0.0, None)
+        """When the groups were asked for, and the answer."""
 
     def __call__(
         self,
@@ -141,10 +151,11 @@ class KindResolver:
         groups = found.every()
         if rule.api_group is not None:
             groups = {rule.api_group: found.versions(rule.api_group)}
-        served = {group: versions for group, versions in groups.items() if versions}
+        served = [(group, version) for group, versions in groups.items() for version in versions]
+        # In a catalogue of a few saved objects, what is missing may still exist.
         if found.partial or not served:
             return True
-        offers = [self.list_offers(group, version, deadline, cancel) for group in served for version in served[group]]
+        offers = [self.list_offers(group, version, deadline, cancel) for group, version in served]
         if any(map(rule.names, offers)):
             return True
         return False if all(offers) else None
@@ -155,7 +166,8 @@ class KindResolver:
             when, found = self._catalogue
         if found is not None and time.monotonic() - when < _FRESH_S:
             return found
-        found = self._fetch("/apis", Catalogue, deadline - time.monotonic(), cancel)
+        left = deadline - time.monotonic()
+        found = self._fetch("/apis", Catalogue, left, cancel)
         if found is not None and not _is_plausible(found):
             found = None
         with self._lock:
@@ -168,21 +180,27 @@ class KindResolver:
         """Maps `certificates`, `certificates/status`, … to kinds; empty when the cluster does not answer by
         `deadline`."""
         known = self._recall(group, version)
+        if known:
+            return known
         left = deadline - time.monotonic()
-        return known or self._ask(group, version, left, cancel)
+        return self._ask(group, version, left, cancel)
 
     def _recall(self, group: str, version: str) -> dict[str, str]:
         with self._lock:
-            when, kinds = self._known.get((group, version), (0.0, {}))
+            known = self._known.get((group, version))
+        if known is None:
+            return {}
+        when, kinds = known
         is_fresh = time.monotonic() - when < _FRESH_S
         return kinds if is_fresh else {}
 
     def _ask(self, group: str, version: str, timeout_s: float, cancel: cancellation.Cancellation) -> dict[str, str]:
         """Asks the cluster for the kinds of a group version; empty when it does not answer in time."""
-        path = "/" + "/".join(paths.root(group, version))
-        found = self._fetch(path, _Resources, timeout_s, cancel)
-        kinds = _kinds(found.resources) if found is not None else {}
-        log.debug("asked which kinds %s/%s has", group, version, extra={"event": "discovery.call"})
+        segments = paths.root(group, version)
+        found = self._fetch("/" + "/".join(segments), _Resources, timeout_s, cancel)
+        kinds = _map_kinds(found.resources) if found is not None else {}
+        about = {"event": "discovery.call"}
+        log.debug("asked which kinds %s/%s has", group, version, extra=about)
         if kinds:  # attack: a script invents endless groups, so only groups that exist are cached
             self._remember((group, version), kinds)
         return kinds
@@ -197,10 +215,10 @@ class KindResolver:
         call = request.Request("GET", path, (), verb="get", is_resource=False)
         try:
             response = self._cluster.perform(call, max(0.001, timeout_s), cancel)
-            try:
-                return msgspec.json.decode(_read(response.chunks), type=shape) if response.status == 200 else None
-            finally:
-                response.close()
+            with contextlib.closing(response):
+                if response.status != 200:
+                    return None
+                return msgspec.json.decode(_read(response.chunks), type=shape)
         except (errors.KubescriptError, msgspec.MsgspecError):
             return None
 
@@ -208,26 +226,34 @@ class KindResolver:
         """Caches kinds, and evicts the oldest entries when there are too many."""
         with self._lock:
             self._known.pop(key, None)
-            held = len(kinds) + sum(len(known) for _, known in self._known.values())
+            held = len(kinds)
+            for _, known in self._known.values():
+                held += len(known)
             while self._known and (len(self._known) >= _MAX_KNOWN or held > _MAX_REMEMBERED):
-                _, oldest = self._known.pop(next(iter(self._known)))
-                held -= len(oldest)
+                oldest = next(iter(self._known))
+                _, evicted = self._known.pop(oldest)
+                held -= len(evicted)
             self._known[key] = (time.monotonic(), kinds)
 
 
 def _is_plausible(found: Catalogue) -> bool:
     """Says whether each group is valid for an API server, and their number is plausible."""
-    few = sum(1 + len(one.versions) for one in found.groups) <= _MAX_GROUPS
-    return few and all(one.is_one for one in found.groups)
+    count = sum(1 + len(group.versions) for group in found.groups)
+    if count > _MAX_GROUPS:
+        return False
+    return all(group.is_one for group in found.groups)
 
 
-def _kinds(resources: list[_Resource]) -> dict[str, str]:
+def _map_kinds(resources: list[_Resource]) -> dict[str, str]:
     """Maps the name of each resource to its kind; empty when the resources are implausibly many or long."""
     if len(resources) > _MAX_NAMES:
         return {}
-    if any(max(len(one.name), len(one.kind)) > _MAX_NAME for one in resources):
-        return {}
-    return {one.name: one.kind for one in resources}
+    kinds = {}
+    for resource in resources:
+        if max(len(resource.name), len(resource.kind)) > _MAX_NAME:
+            return {}
+        kinds[resource.name] = resource.kind
+    return kinds
 
 
 def _read(chunks: Iterator[bytes]) -> bytes:

@@ -99,28 +99,31 @@ class Policy:
     def decide(self, call: request.Request) -> Decision:
         """Returns the verdict on one request."""
         if not call.is_resource:
-            return ALLOW if call.method == "GET" else _write(call)
+            return ALLOW if call.method == "GET" else _deny_write()
         ruled = self._judge_release(call) or self._apply_rules(call)
         if ruled is not None and ruled.verdict != "allow":
             return ruled
-        return _tunnel(call) or _subresource(call) or ruled or self._verb(call)
+        # A rule that still serves metadata opens neither a tunnel nor an unknown subresource.
+        return _deny_tunnel(call) or _deny_subresource(call) or ruled or self._decide_by_verb(call)
 
     def _apply_rules(self, call: request.Request) -> Decision | None:
         """Returns the rules' decision, the strictest if several cover the request."""
         metadata: denied_resources.DeniedResource | None = None
         for rule in (*self.defaults, *self.rules):
-            hit = self._matches(rule, call)
-            if hit and rule.serve == "metadata" and _is_plain_read(call):
+            is_hit = self._matches(rule, call)
+            if is_hit and rule.serve == "metadata" and _is_plain_read(call):
                 metadata = metadata or rule
-            elif hit:
+            elif is_hit:
                 return _deny_by(rule, call)
-            elif hit is None:
+            elif is_hit is None:
                 return _deny_unresolved(rule, call)
             elif self._is_mistaken(rule, call):
                 return _deny_mistaken(rule)
         if metadata is None:
             return None
-        kind = kinds.kind_of(call.group, call.resource) or self.resolve(call.group, call.version, call.resource)
+        kind = kinds.kind_of(call.group, call.resource)
+        if kind is None:
+            kind = self.resolve(call.group, call.version, call.resource)
         return Decision("allow", metadata.id, serve="metadata", kind=kind or "")
 
     def _judge_release(self, call: request.Request) -> Decision | None:
@@ -138,15 +141,20 @@ class Policy:
 
     def _is_mistaken(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool:
         """Says whether `rule` is about the request's group but names nothing in it, as far as discovery answers."""
+        if denied_resources.is_any(rule.group):
+            return False
+        places = kinds.places(call.group, call.resource)
+        groups = map(_group_name, places)
+        if rule.group not in groups:
+            return False
         # A typo in a rule must not act as a permission: a mistaken rule denies its whole group.
-        groups = map(_group_name, kinds.places(call.group, call.resource))
-        about = not denied_resources.is_any(rule.group) and rule.group in groups
-        return about and not rule.built_in and not self.named(rule)
+        return not rule.built_in and not self.named(rule)
 
     def _matches(self, rule: denied_resources.DeniedResource, call: request.Request) -> bool | None:
         """Says whether `rule` covers the request; None when that depends on an unknown kind."""
         # The same objects may be served under a group that the rule does not name.
-        found = [self._matches_place(rule, call, place) for place in kinds.places(call.group, call.resource)]
+        places = kinds.places(call.group, call.resource)
+        found = [self._matches_place(rule, call, place) for place in places]
         if True in found:
             return True
         return None if None in found else False
@@ -155,46 +163,51 @@ class Policy:
         self, rule: denied_resources.DeniedResource, call: request.Request, place: kinds.Place
     ) -> bool | None:
         """Says whether `rule` covers one place where the objects are served; None as in `_matches`."""
+        if not denied_resources.is_any(rule.group) and rule.group != _group_name(place):
+            return False
         names = {place.plural, f"{place.plural}/{call.subresource}"}
-        if not (denied_resources.is_any(rule.group) or rule.group == _group_name(place)):
+        if not denied_resources.is_any(rule.resource) and rule.resource not in names:
             return False
-        if not (denied_resources.is_any(rule.resource) or rule.resource in names):
-            return False
-        kind = rule.kind.lower()
-        below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "").lower()
-        if denied_resources.is_any(kind) or kind in names or kind == below:  # the rule's `kind` may contain the plural
+        wanted = rule.kind.lower()
+        if denied_resources.is_any(wanted) or wanted in names:  # the rule's `kind` may contain the plural
             return True
-        known = place.kind or self.resolve(call.group, call.version, call.resource)
-        return None if known is None else known.lower() == kind
+        # A body sent to a subresource has a kind of its own.
+        kind_below = kinds.SUBRESOURCE_KINDS.get(call.subresource, "")
+        if wanted == kind_below.lower():
+            return True
+        kind = place.kind or self.resolve(call.group, call.version, call.resource)
+        return None if kind is None else kind.lower() == wanted
 
-    def _verb(self, call: request.Request) -> Decision:
+    def _decide_by_verb(self, call: request.Request) -> Decision:
         """Allows reads and questions; decides on writes by the operator's setting."""
         if call.verb in _READS and call.method == "GET":
             return ALLOW
         resource = call.group, call.version, call.resource
-        plain_create = call.verb == "create" and not call.subresource and not call.name
-        if plain_create and resource in _QUESTIONS:
+        is_plain_create = call.verb == "create" and not call.subresource and not call.name
+        if is_plain_create and resource in _QUESTIONS:
             return ALLOW
         if self.writes == "off":
-            return _write(call)
+            return _deny_write()
         return PLAN if self.writes == "plan" else DIRECT
 
 
 def _is_plain_read(call: request.Request) -> bool:
     """Says whether the request reads the objects themselves, not a subresource. For Helm releases, only the list has
     metadata."""
-    is_content = call.is_release and call.verb != "list"
-    return call.method == "GET" and call.verb in _READS and not call.subresource and not is_content
+    if call.is_release and call.verb != "list":
+        return False
+    return call.method == "GET" and call.verb in _READS and not call.subresource
 
 
 def _deny_by(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
+    reason = f"the operator denies {rule.id}"
     instead = "do without it"
     if rule.serve == "metadata":
         reason = f"only metadata of {rule.id} is served"
-        return Decision("deny", "policy.denied_resource", reason, "get, list or watch the objects themselves")
-    if call.resource == "secrets":
+        instead = "get, list or watch the objects themselves"
+    elif call.resource == "secrets":
         instead = "look at what refers to it (env, volumes)"
-    return Decision("deny", "policy.denied_resource", f"the operator denies {rule.id}", instead)
+    return Decision("deny", "policy.denied_resource", reason, instead)
 
 
 def _deny_content(ruled: Decision) -> Decision:
@@ -205,10 +218,12 @@ def _deny_content(ruled: Decision) -> Decision:
 
 def _deny_unresolved(rule: denied_resources.DeniedResource, call: request.Request) -> Decision:
     reason = f"kind unknown, and the operator denies {rule.id}"
+    instead = "check group, version and plural"
     built_in = kinds.BUILT_IN.get(call.group, {})
     close = difflib.get_close_matches(call.resource, built_in, n=1)
-    hint = f"did you mean {close[0]}?" if close else "check group, version and plural"
-    return Decision("deny", "policy.unresolved_kind", reason, hint)
+    if close:
+        instead = f"did you mean {close[0]}?"
+    return Decision("deny", "policy.unresolved_kind", reason, instead)
 
 
 def _deny_mistaken(rule: denied_resources.DeniedResource) -> Decision:
@@ -216,7 +231,7 @@ def _deny_mistaken(rule: denied_resources.DeniedResource) -> Decision:
     return Decision("deny", "policy.mistaken_rule", reason, "the operator must fix it")
 
 
-def _tunnel(call: request.Request) -> Decision | None:
+def _deny_tunnel(call: request.Request) -> Decision | None:
     """Denies requests that open a tunnel, whose traffic no policy can see."""
     if call.subresource in request.CONNECT:
         kind = call.subresource
@@ -228,7 +243,7 @@ def _tunnel(call: request.Request) -> Decision | None:
     return Decision("deny", "policy.tunnel", reason, _INSTEAD_OF[kind])
 
 
-def _subresource(call: request.Request) -> Decision | None:
+def _deny_subresource(call: request.Request) -> Decision | None:
     """Denies subresources that are not on the list of known ones."""
     # An unknown subresource may have any effect, even on GET, as nodes/proxy has.
     if not call.subresource:
@@ -247,6 +262,6 @@ def _group_name(place: kinds.Place) -> str:
     return place.group or "core"
 
 
-def _write(call: request.Request) -> Decision:
+def _deny_write() -> Decision:
     instead = "return the kubectl command instead"
     return Decision("deny", "policy.read_only", "this server is read-only", instead)

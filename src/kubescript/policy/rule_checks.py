@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextvars
 import difflib
-import functools
 import logging
 import re
 import threading
@@ -67,23 +66,20 @@ class Finding:
 def read(given: config.DeniedResource) -> denied_resources.DeniedResource:
     """Converts a rule from the settings to one of the policy. Raises ConfigError for a name that no cluster can
     have."""
-    fields = {
-        "group": "*" if given.group is None else given.group.strip().lower(),
-        "kind": given.kind.strip(),
-        "resource": given.resource.strip().lower(),
-    }
-    for name, (shape, wanted) in _SHAPES.items():
-        if not shape.fullmatch(fields[name]):
-            shown = fields[name][:100]
+    group = "*" if given.group is None else given.group.strip().lower()
+    kind = given.kind.strip()
+    resource = given.resource.strip().lower()
+    for name, text in (("group", group), ("kind", kind), ("resource", resource)):
+        shape, wanted = _SHAPES[name]
+        if not shape.fullmatch(text):
+            shown = text[:100]
             raise errors.ConfigError(f"`denied_resources`: {name} {shown!r} cannot match anything; expected {wanted}")
-    if given.serve == "metadata" and "/" in fields["resource"]:
-        shown = fields["resource"][:100]
+    if given.serve == "metadata" and "/" in resource:
+        shown = resource[:100]
         raise errors.ConfigError(
             f"`denied_resources`: {shown!r} is a subresource, which has no metadata of its own; leave `serve` out"
         )
-    return denied_resources.DeniedResource(
-        fields["group"] or "core", given.version, fields["kind"], fields["resource"], given.serve
-    )
+    return denied_resources.DeniedResource(group or "core", given.version, kind, resource, given.serve)
 
 
 class Denials:
@@ -92,6 +88,7 @@ class Denials:
     def __init__(
         self, rules: Iterable[denied_resources.DeniedResource], resolve: kind_resolver.KindResolver, context: str
     ) -> None:
+        # What is built into Kubernetes exists without asking discovery.
         self._open = [rule for rule in rules if not rule.built_in]
         self._resolve = resolve
         self._context = context
@@ -105,8 +102,10 @@ class Denials:
         # Discovery may take seconds, and scripts should not wait for it.
         if self._is_due():
             # In this context: a cluster may accept only the token of the present request.
-            check = functools.partial(contextvars.copy_context().run, self.check)
-            self._checking = threading.Thread(target=check, name="kubescript-rules", daemon=True)
+            context = contextvars.copy_context()
+            self._checking = threading.Thread(
+                target=context.run, args=(self.check,), name="kubescript-rules", daemon=True
+            )
             self._checking.start()
 
     def close(self) -> None:
@@ -117,6 +116,7 @@ class Denials:
     def check(self) -> None:
         """Warns once of each rule that names nothing; rules that the cluster could not confirm are checked again a
         minute later."""
+        # One check at a time: each answer of a cluster would begin another while discovery is slow.
         if not self._is_due() or not self._lock.acquire(blocking=False):
             return
         try:
@@ -137,7 +137,8 @@ class Denials:
         """Warns of a rule that resembles a built-in name, before any cluster is asked: it may be a typo."""
         for rule in self._open:
             cutoff = _ALL_BUT_EQUAL if rule.api_group is None else _SIMILAR
-            near = _near(rule, denied_resources.list_built_in(rule), cutoff)
+            built_in = denied_resources.list_built_in(rule)
+            near = _find_near(rule, built_in, cutoff)
             if near:
                 text = f"rule {rule.id} matches no built-in kind; did you mean {near}?"
                 _warn(Finding(rule.id, text, wrong=True, context=self._context))
@@ -151,9 +152,13 @@ def examine(
 ) -> list[Finding]:
     """Returns findings on rules that name nothing, as far as the cluster answers in time."""
     until = _Until(time.monotonic() + timeout_s, cancellation.Cancellation())
-    checks = [_Check(rule, resolve, until, context) for rule in rules if not rule.built_in]
-    findings = (check.finding() for check in checks)
-    return [finding for finding in findings if finding is not None]
+    findings = []
+    for rule in rules:
+        if not rule.built_in:
+            finding = _Check(rule, resolve, until, context).find()
+            if finding is not None:
+                findings.append(finding)
+    return findings
 
 
 class _Until(NamedTuple):
@@ -170,65 +175,70 @@ class _Check:
     until: _Until
     context: str
 
-    def finding(self) -> Finding | None:
+    def find(self) -> Finding | None:
         """Returns the finding; None when the rule is fine."""
         catalogue = self.resolve.catalogue(*self.until)
-        named = self.resolve.serves(self.rule, self.until.deadline - time.monotonic(), self.until.cancel)
-        if catalogue is None or named is None:
-            return self._unknown()
+        left = self.until.deadline - time.monotonic()
+        is_served = self.resolve.serves(self.rule, left, self.until.cancel)
+        if catalogue is None or is_served is None:
+            return self._report_unknown()
         group = self.rule.api_group
         if not catalogue.partial and group is not None and not catalogue.versions(group):
-            return self._absent(catalogue)
-        return None if named else self._mistaken(catalogue)
+            return self._report_absent(catalogue)
+        return None if is_served else self._report_mistaken(catalogue)
 
-    def _unknown(self) -> Finding:
-        group = "" if self.rule.api_group is None else f"; until it can, all of {self.rule.group} is denied"
-        return self._says(
-            f"cannot be checked, because the cluster's discovery does not answer in full{group}", told=False
-        )
+    def _report_unknown(self) -> Finding:
+        """Returns the finding on a rule that discovery could not confirm."""
+        text = "cannot be checked, because the cluster's discovery does not answer in full"
+        if self.rule.api_group is not None:
+            text += f"; until it can, all of {self.rule.group} is denied"
+        return self._report(text, told=False)
 
-    def _absent(self, catalogue: kind_resolver.Catalogue) -> Finding:
+    def _report_absent(self, catalogue: kind_resolver.Catalogue) -> Finding:
         """Returns the finding on a rule whose group is not served."""
         # Such a rule is fine, unless its group closely resembles one that is served.
         names = [one.name for one in catalogue.groups]
         close = difflib.get_close_matches(self.rule.group, names, n=1, cutoff=_ALL_BUT_EQUAL)
-        hint = (
-            f"; did you mean {close[0]}?"
-            if close
-            else " yet; if the cluster serves it later, what the rule names is denied"
-        )
-        return self._says(f"names a group that the cluster does not serve{hint}", wrong=bool(close))
+        text = "names a group that the cluster does not serve"
+        if close:
+            return self._report(f"{text}; did you mean {close[0]}?", wrong=True)
+        return self._report(f"{text} yet; if the cluster serves it later, what the rule names is denied")
 
-    def _mistaken(self, catalogue: kind_resolver.Catalogue) -> Finding:
+    def _report_mistaken(self, catalogue: kind_resolver.Catalogue) -> Finding:
         """Returns the finding on a rule that names nothing served."""
-        group = self.rule.api_group
-        near = _near(self.rule, self._offers(catalogue), _SIMILAR)
+        near = _find_near(self.rule, self._list_offers(catalogue), _SIMILAR)
         meant = f" (did you mean {near}?)" if near else ""
-        if group is None:
-            return self._says(f"matches nothing that the cluster serves{meant}, so it denies nothing", wrong=True)
+        if self.rule.api_group is None:
+            return self._report(f"matches nothing that the cluster serves{meant}, so it denies nothing", wrong=True)
         effect = f"until it is fixed, all of {self.rule.group} is denied"
-        return self._says(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
+        return self._report(f"matches nothing in the group {self.rule.group}{meant}; {effect}", wrong=True)
 
-    def _offers(self, catalogue: kind_resolver.Catalogue) -> Iterator[dict[str, str]]:
+    def _list_offers(self, catalogue: kind_resolver.Catalogue) -> Iterator[dict[str, str]]:
         """Yields the offers of each version of the groups that the rule covers."""
         group = self.rule.api_group
-        groups = [*(each.name for each in catalogue.groups), ""] if group is None else [group]
-        for name in groups:
-            for version in catalogue.versions(name):
+        groups = catalogue.every()
+        if group is not None:
+            groups = {group: catalogue.versions(group)}
+        for name, versions in groups.items():
+            for version in versions:
                 yield self.resolve.list_offers(name, version, *self.until)
 
-    def _says(self, text: str, *, wrong: bool = False, told: bool = True) -> Finding:
-        return Finding(self.rule.id, f"rule {self.rule.id} {text}", wrong, told, self.context)
+    def _report(self, text: str, *, wrong: bool = False, told: bool = True) -> Finding:
+        """Returns a finding whose text begins with the rule."""
+        text = f"rule {self.rule.id} {text}"
+        return Finding(self.rule.id, text, wrong, told, self.context)
 
 
-def _near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
+def _find_near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]], cutoff: float) -> str:
     """Returns the offered names most similar to the rule's name, as text; empty without a similar one."""
     kinds_by_name: dict[str, str] = {}
     for offer in offers:
         kinds_by_name |= offer
-    names_a_kind = rule.kind not in {"", "*"}
-    word = rule.kind if names_a_kind else rule.resource
-    candidates = kinds_by_name.values() if names_a_kind else kinds_by_name.keys()
+    word = rule.kind
+    candidates = list(kinds_by_name.values())
+    if denied_resources.is_any(word):
+        word = rule.resource
+        candidates = list(kinds_by_name)
     by_lower = {candidate.lower(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.lower(), by_lower, n=3, cutoff=cutoff)
     return " or ".join(by_lower[name] for name in close)
@@ -236,5 +246,6 @@ def _near(rule: denied_resources.DeniedResource, offers: Iterable[dict[str, str]
 
 def _warn(finding: Finding) -> None:
     about = {"event": "policy.rule", "context": finding.context, "rule": finding.rule}
-    level = logging.WARNING if finding.wrong or not finding.told else logging.INFO
+    is_fine = finding.told and not finding.wrong
+    level = logging.INFO if is_fine else logging.WARNING
     log.log(level, "%s", finding.text, extra=about)

@@ -23,23 +23,44 @@ _DIGEST: Final = 64
 def read(answer: bytes, *, has_before: bool, has_after: bool) -> inspection.Changes:
     """Returns the answer to a comparison of these documents. Raises ProtocolError for an invalid one."""
     # Attack: a masker sends eight megabytes of empty rows, which take a hundred times that memory when decoded.
-    if len(answer) > inspection.MAX_CHANGES or outline.outline(answer, _VALUES * inspection.MAX_ROWS) is None:
+    is_long = len(answer) > inspection.MAX_CHANGES
+    if is_long or outline.outline(answer, _VALUES * inspection.MAX_ROWS) is None:
         raise protocol.ProtocolError("more changes than there can be")
     try:
         changes = _CHANGES.decode(answer)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise protocol.ProtocolError("changes that are malformed") from None
-    is_about = (changes.before is not None) == has_before and (changes.after is not None) == has_after
-    if not is_about or (changes.rows and not has_after):
+    if not _is_about(changes, has_before=has_before, has_after=has_after):
         raise protocol.ProtocolError("changes of other documents")
     if len(changes.undo) > inspection.MAX_UNDO:
         raise protocol.ProtocolError("a longer way back than there can be")
-    risks = tuple(risk for risk in inspection.RISKS if risk in changes.risks)
-    digests = [each.digest for each in (changes, changes.before, changes.after) if each is not None]
-    digests.append(changes.requested)
-    if changes.risks != risks or len(changes.rows) > inspection.MAX_ROWS or not all(map(_is_digest, digests)):
+    if not _is_plausible(changes):
         raise protocol.ProtocolError("changes that no comparison makes")
     return changes
+
+
+def _is_about(changes: inspection.Changes, *, has_before: bool, has_after: bool) -> bool:
+    """Says whether these can be the changes between documents of which these exist."""
+    if (changes.before is not None) != has_before:
+        return False
+    if (changes.after is not None) != has_after:
+        return False
+    return has_after or not changes.rows
+
+
+def _is_plausible(changes: inspection.Changes) -> bool:
+    """Says whether a comparison can have made these changes."""
+    if len(changes.rows) > inspection.MAX_ROWS:
+        return False
+    # The host hands risks and digests on to rules and reviewers, so it takes only what it knows: each risk once, in its
+    # place.
+    risks = tuple(risk for risk in inspection.RISKS if risk in changes.risks)
+    if changes.risks != risks:
+        return False
+    described = (changes, changes.before, changes.after)
+    digests = [each.digest for each in described if each is not None]
+    digests.append(changes.requested)
+    return all(map(_is_digest, digests))
 
 
 def _is_digest(text: str) -> bool:

@@ -5,7 +5,6 @@ Masking itself is the package kubescript_masking; this module describes the call
 
 from __future__ import annotations
 
-import functools
 import os
 import secrets
 from collections.abc import Iterator
@@ -104,10 +103,13 @@ class Engine(engine.Engine):
         """Returns what a write changes, given the object before and after its dry run; either is empty if it does not
         exist. Displayed values are masked as the operator has set. Raises RedactionError, ClusterError."""
         compared = _comparison(call, before, after, self._user, masked=self._masks(call))
-        order = inspection.Order(comparison=compared)
-        about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(msgspec.json.encode(order)))
+        order = msgspec.json.encode(inspection.Order(comparison=compared))
+        about = masking.Body(secrets=_is_secret(call), program=msgspec.Raw(order))
         documents = iter((before, after, call.body or b""))
-        read = functools.partial(hostile_changes.read, has_before=bool(before), has_after=bool(after))
+
+        def read(answer: bytes) -> inspection.Changes:
+            return hostile_changes.read(answer, has_before=bool(before), has_after=bool(after))
+
         return self.ask(
             about,
             documents,
@@ -120,7 +122,8 @@ class Engine(engine.Engine):
 
     def log_line(self, line: str) -> str:
         """Returns a log line, masked. Raises LimitExceeded, RedactionError; the line is then not logged."""
-        return self.text(line, lambda _: None, cancellation.Patience(_LOG_LINE_S))
+        patience = cancellation.Patience(_LOG_LINE_S)
+        return self.text(line, lambda _: None, patience)
 
     def _masks(self, call: request.Request) -> bool:
         """Says whether values are masked; always so where only metadata may pass."""
@@ -129,7 +132,8 @@ class Engine(engine.Engine):
     def _mask(self, call: request.Request, chunks: Iterator[bytes], report: Report, *, echo: bool) -> engine.Masked:
         # A masker reads the body even when masking is off: it checks that the body is complete, and leaves out all but
         # metadata where only that may pass.
-        about = replace(describe(call, echo=echo), masked=self._masks(call))
+        about = describe(call, echo=echo)
+        about = replace(about, masked=self._masks(call))
         try:
             return (yield from self.mask_body(about, chunks, report, call.check_waiting, call.script))
         except BodyBrokenError as broken:
@@ -141,6 +145,7 @@ def has_placeholder(body: bytes) -> bool:
     """Says whether a script's write contains a placeholder, plain, escaped or in base64, in place of the value."""
     if masking.OPENING in body or _ESCAPED in body.lower():
         return True
+    # The data of a Secret are in base64.
     return any(piece in body for piece in _IN_BASE64)
 
 
@@ -180,16 +185,16 @@ def _order(call: request.Request) -> msgspec.Raw:
     """Returns the question to the masking process about the body that answers this call."""
     if not call.metadata_rule and not call.release:
         return masking.NOTHING
-    order = inspection.Order(metadata=_metadata(call) if call.metadata_rule else None, release=call.release)
+    metadata = None
+    if call.metadata_rule:
+        api_version = kinds.api_version(call.group, call.version)
+        metadata = inspection.Metadata(call.kind, api_version)
+    order = inspection.Order(metadata=metadata, release=call.release)
     return msgspec.Raw(msgspec.json.encode(order))
 
 
 def _is_secret(call: request.Request) -> bool:
     return call.is_resource and call.resource == "secrets" and not call.group
-
-
-def _metadata(call: request.Request) -> inspection.Metadata:
-    return inspection.Metadata(call.kind, kinds.api_version(call.group, call.version))
 
 
 def _settings(
@@ -209,8 +214,14 @@ def _settings(
 
 def _cache_directory() -> str:
     """Returns the directory for compiled rules: the user's cache under the XDG base directories; empty without one."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path(os.environ.get("HOME", ""), ".cache"))
-    return str(home / "kubescript" / "scanner") if home.is_absolute() else ""
+    cache = Path(os.environ.get("HOME", ""), ".cache")
+    chosen = os.environ.get("XDG_CACHE_HOME")
+    if chosen:
+        cache = Path(chosen)
+    # The XDG specification has programs ignore relative paths.
+    if not cache.is_absolute():
+        return ""
+    return str(cache / "kubescript" / "scanner")
 
 
 def is_first_use() -> bool:

@@ -15,7 +15,7 @@ from typing import Final
 from kubescript import errors
 from kubescript.kube import paths
 
-__all__ = ["Info", "parse"]
+__all__ = ["Info", "Options", "parse"]
 
 _MAX_SEGMENTS: Final = 24
 _MAX_SEGMENT: Final = 253
@@ -34,6 +34,10 @@ _DOCUMENTS: Final = frozenset({
 })  # fmt: skip
 
 
+Options = tuple[tuple[str, str], ...]
+"""The keys and values of a query string, in order."""
+
+
 @dataclass(slots=True)
 class Info:
     """The parts of a request, as in kube-apiserver's RequestInfo."""
@@ -48,7 +52,7 @@ class Info:
     name: str = ""
 
 
-def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ...]) -> Info:
+def parse(method: str, path: tuple[str, ...], options: Options) -> Info:
     """Returns the parts of the request for the segments `path`. Raises RequestError for malformed, ambiguous or unknown
     paths."""
     _check_path(path)
@@ -62,82 +66,88 @@ def parse(method: str, path: tuple[str, ...], options: tuple[tuple[str, str], ..
 def _check_path(path: tuple[str, ...]) -> None:
     """Refuses a path that two programs may read in two ways. Raises RequestError."""
     if not 1 <= len(path) <= _MAX_SEGMENTS:
-        raise errors.RequestError(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}", code="request.path")
+        raise _refusal(f"a path has 1 to {_MAX_SEGMENTS} segments, got {len(path)}")
     for segment in path:
         if not segment:
-            raise errors.RequestError(
-                "a path segment is empty: a name or namespace argument was ''?", code="request.path"
-            )
-        if segment in {".", ".."} or len(segment) > _MAX_SEGMENT or not _SEGMENT.fullmatch(segment):
-            raise errors.RequestError(
-                f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument", code="request.path"
-            )
+            raise _refusal("a path segment is empty: a name or namespace argument was ''?")
+        # Attack: `..` climbs out of the path that the policy has judged, in any program that normalizes it.
+        is_relative = segment in {".", ".."}
+        if is_relative or len(segment) > _MAX_SEGMENT or not _SEGMENT.fullmatch(segment):
+            raise _refusal(f"{segment[:80]!r} cannot be a path segment: pass one plain name per argument")
 
 
 def _document(method: str, segments: tuple[str, ...]) -> Info:
     """Reads a path that is not a resource. Raises RequestError unless it is on the list."""
+    shown = "/".join(segments)[:100]
     # Attack: /logs, /debug and /metrics expose the internals of the control plane.
     if not _is_document(segments):
         raise errors.RequestError(
-            f"{'/'.join(segments)[:100]!r} is not a path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
+            f"{shown!r} is not a path for scripts; resources are in /api/v1 and /apis/GROUP/VERSION",
             code="request.unknown_path",
         )
     if method != "GET":
-        raise errors.RequestError(f"{'/'.join(segments)[:100]!r} can only be read (GET)", code="request.method")
+        raise errors.RequestError(f"{shown!r} can only be read (GET)", code="request.method")
     return Info("get")
 
 
 def _is_document(segments: tuple[str, ...]) -> bool:
     """Says whether a path is one of the documents that scripts may read."""
-    head, count = segments[0], len(segments)
+    head = segments[0]
+    count = len(segments)
     if head in _HEALTH:
         return count <= 2
     if head == "apis" and 2 <= count <= 3:
-        return all(_DOMAIN.fullmatch(segment) for segment in segments[1:])
+        return _are_domains(segments[1:])
     if segments[:2] == ("openapi", "v3"):
-        return count <= 5 and all(_DOMAIN.fullmatch(segment) for segment in segments[2:])
+        return count <= 5 and _are_domains(segments[2:])
     return segments in _DOCUMENTS
 
 
-def _resource(
-    method: str, group: str, version: str, parts: Sequence[str], options: tuple[tuple[str, str], ...]
-) -> Info:
+def _are_domains(segments: tuple[str, ...]) -> bool:
+    """Says whether each segment may be a group or a version."""
+    return all(_DOMAIN.fullmatch(segment) for segment in segments)
+
+
+def _resource(method: str, group: str, version: str, parts: Sequence[str], options: Options) -> Info:
     """Reads the path of a resource as kube-apiserver does. Raises RequestError."""
     info = Info(_METHOD_VERBS[method], True, group, version)
     if parts[0] in {"watch", "proxy"}:
-        parts = _special_verb(info, method, parts)
+        parts = _read_special_verb(info, method, parts)
     info.namespace, rest = paths.split_namespace(parts)
-    _name_parts(info, rest)
-    if rest is parts and info.resource == "namespaces":  # a namespace counts as inside itself, as in kube-apiserver
+    _read_names(info, rest)
+    has_no_namespace = rest is parts
+    if has_no_namespace and info.resource == "namespaces":  # it counts as inside itself, as in kube-apiserver
         info.namespace = info.name
     _check_names(info)
     _refine_verb(info, dict(options))
     return info
 
 
-def _special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str]:
+def _read_special_verb(info: Info, method: str, parts: Sequence[str]) -> Sequence[str]:
     """Reads /api/v1/watch/… and /api/v1/proxy/…; returns the segments that follow."""
     # These paths are deprecated, but the API server still reads them, so they must not be mistaken for something else.
+    verb = parts[0]
     if len(parts) < 2:
-        raise errors.RequestError(f"the path ends after {parts[0]!r}; name a resource", code="request.path")
-    if parts[0] == "watch" and method != "GET":
+        raise _refusal(f"the path ends after {verb!r}; name a resource")
+    if verb == "watch" and method != "GET":
         raise errors.RequestError("a watch is a GET", code="request.method")
-    info.verb = parts[0]
+    info.verb = verb
     return parts[1:]
 
 
-def _name_parts(info: Info, parts: Sequence[str]) -> None:
+def _read_names(info: Info, parts: Sequence[str]) -> None:
     """Reads resource, name and subresource. Raises RequestError for a path with more segments."""
     info.resource = parts[0]
     info.name = parts[1] if len(parts) > 1 else ""
-    if len(parts) > 2 and info.verb != "proxy":
+    if info.verb == "proxy":
+        return
+    if len(parts) > 2:
         info.subresource = parts[2]
     known = 2 if info.verb == "watch" else 3
-    if len(parts) > known and info.verb != "proxy" and info.subresource != "proxy":
-        raise errors.RequestError(
-            f"the path goes on after {'/'.join(parts[:known])[:120]!r}; no resource has that many parts",
-            code="request.path",
-        )
+    # What follows a proxied object is a path of its own; the policy refuses it with a better explanation.
+    if len(parts) > known and info.subresource != "proxy":
+        shown = "/".join(parts[:known])[:120]
+        raise _refusal(f"the path goes on after {shown!r}; no resource has that many parts")
 
 
 def _check_names(info: Info) -> None:
@@ -153,7 +163,7 @@ def _check_names(info: Info) -> None:
     for what, text, grammar in checks:
         if text and not grammar.fullmatch(text):
             hint = "; resources are lower-case plurals: pods, deployments" if what == "resource" else ""
-            raise errors.RequestError(f"{text[:80]!r} is not a valid {what}{hint}", code="request.path")
+            raise _refusal(f"{text[:80]!r} is not a valid {what}{hint}")
 
 
 def _refine_verb(info: Info, options: dict[str, str]) -> None:
@@ -174,6 +184,14 @@ def _find_name(selector: str) -> str:
     """Returns the NAME of metadata.name=NAME in a field selector, as the API server reads it; empty without one."""
     for term in selector.split(","):
         match = re.fullmatch(r"metadata\.name==?([^=!\\]+)", term)
-        if match and match[1] not in {".", ".."} and not re.search(r"[/%]", match[1]):
-            return match[1]
+        if match is None:
+            continue
+        name = match[1]
+        is_relative = name in {".", ".."}
+        if not is_relative and not re.search(r"[/%]", name):
+            return name
     return ""
+
+
+def _refusal(message: str) -> errors.RequestError:
+    return errors.RequestError(message, code="request.path")

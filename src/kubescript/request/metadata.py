@@ -36,18 +36,22 @@ def only(call: request.Request, rule: str, kind: str) -> request.Request:
     Raises PolicyDenied for a field selector that could reveal other content.
     """
     query = tuple(pair for pair in call.query if pair[0] in _KEYS)
-    _check_selector(call, rule, dict(query).get("fieldSelector", ""))
+    selector = dict(query).get("fieldSelector", "")
+    _check_selector(call, rule, selector)
     accept = _ACCEPT_LIST if call.verb == "list" else _ACCEPT
     return replace(call, query=query, accept=accept, metadata_rule=rule, kind=kind)
 
 
 def _check_selector(call: request.Request, rule: str, selector: str) -> None:
     """Refuses a selector on a field that is not metadata. Raises PolicyDenied."""
-    known = _FIELDS | _OWN_FIELDS.get((call.group, call.resource), frozenset())
+    own_fields = _OWN_FIELDS.get((call.group, call.resource), frozenset())
+    known = _FIELDS | own_fields
     for term in selector.split(","):
         match = _TERM.fullmatch(term)
-        if term and (match is None or match[1] not in known):
+        is_known = match is not None and match[1] in known
+        if term and not is_known:
+            names = ", ".join(sorted(known))
             raise errors.PolicyDenied(
-                f"only metadata of {rule} is served; select by labels, or {', '.join(sorted(known))}",
+                f"only metadata of {rule} is served; select by labels, or {names}",
                 code="policy.denied_resource",
             )

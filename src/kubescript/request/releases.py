@@ -39,39 +39,49 @@ def holder(call: request.Request) -> request.Request:
 
 def resolve(call: request.Request) -> request.Request:
     """Returns the request that is sent. Raises RequestError for anything but a list or one revision."""
-    if call.resource != _PLURAL or call.subresource or call.version not in _HOLDERS:
+    names_releases = call.resource == _PLURAL and not call.subresource
+    if not names_releases or call.version not in _HOLDERS:
         raise _refusal("a release is read at apis/helm.sh/secrets (or configmaps)/namespaces/NAMESPACE/releases")
     if call.method != "GET" or call.verb not in {"get", "list"}:
         raise _refusal(f"releases can only be listed and read, so {call.verb} is refused; return the helm command")
-    found = replace(holder(call), metadata_rule=_METADATA_RULE)
-    return _list(found) if call.verb == "list" else _one(found)
+    held = replace(holder(call), metadata_rule=_METADATA_RULE)
+    if call.verb == "list":
+        return _request_list(held)
+    return _request_one(held)
 
 
-def _list(call: request.Request) -> request.Request:
+def _request_list(call: request.Request) -> request.Request:
     """Returns the request for the metadata of all revisions."""
     options = dict(call.query)
     unknown = min(options.keys() - _KEYS, default="")
     if unknown:
-        raise _refusal(f"releases are listed with {', '.join(sorted(_KEYS))}; leave out {unknown}")
+        known = ", ".join(sorted(_KEYS))
+        raise _refusal(f"releases are listed with {known}; leave out {unknown}")
     # The terms of a selector are ANDed, so the script's own selector cannot reach beyond Helm's objects.
     own = options.get("labelSelector")
     options["labelSelector"] = f"{_OWNED},{own}" if own else _OWNED
-    return replace(call, path=_path(call), query=tuple(options.items()), accept=_LIST)
+    query = tuple(options.items())
+    return replace(call, path=_path(call), query=query, accept=_LIST)
 
 
-def _one(call: request.Request) -> request.Request:
+def _request_one(call: request.Request) -> request.Request:
     """Returns the request for one revision."""
+    # Attack: by another name, the request would be for any Secret of the namespace.
     if not call.namespace or not _NAME.fullmatch(call.name):
         raise _refusal("a revision is named sh.helm.release.v1.NAME.vNUMBER, in the namespace of its release")
-    extent: Literal["brief", "whole"] = "brief" if "PartialObjectMetadata" in call.accept else "whole"
+    extent: Literal["brief", "whole"] = "whole"
+    if "PartialObjectMetadata" in call.accept:
+        extent = "brief"
     path = f"{_path(call)}/{call.name}"
     return replace(call, path=path, query=(), accept="application/json", release=extent)
 
 
 def _path(call: request.Request) -> str:
     """Returns the path of the resource that holds the releases."""
-    where = f"namespaces/{call.namespace}/" if call.namespace else ""
-    return f"/api/v1/{where}{call.resource}"
+    root = "/api/v1"
+    if call.namespace:
+        root += f"/namespaces/{call.namespace}"
+    return f"{root}/{call.resource}"
 
 
 def _refusal(message: str) -> errors.RequestError:

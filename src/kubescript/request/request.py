@@ -74,7 +74,10 @@ class Request:
     @property
     def is_live(self) -> bool:
         """Whether the next bytes of the answer may come much later, as in a watch or a followed log."""
-        return self.verb == "watch" or dict(self.query).get("follow", "") not in {"", "false", "0"}
+        if self.verb == "watch":
+            return True
+        follow = dict(self.query).get("follow", "")
+        return follow not in {"", "false", "0"}
 
     @property
     def is_release(self) -> bool:
@@ -112,14 +115,17 @@ def parse(call: exchanges.Call) -> Request:
     Raises RequestError, with what to write instead, when the call is malformed, ambiguous or unknown.
     """
     parsed = info.parse(call.method, call.path, call.query)
-    options = query.check(
-        call.query, tunnel=parsed.subresource in CONNECT or parsed.verb == "proxy", resource=parsed.is_resource
-    )
-    is_partial_list = call.accept in _METADATA and parsed.verb == "list"
+    is_tunnel = parsed.subresource in CONNECT or parsed.verb == "proxy"
+    options = query.check(call.query, tunnel=is_tunnel, resource=parsed.is_resource)
+    accept = _ACCEPT[call.accept]
+    if call.accept in _METADATA and parsed.verb == "list":
+        accept = _ACCEPT_METADATA_LIST
     content_type, body = request_body.check(call.method, call.body, call.content_type)
+    # The host builds the URL. Quoting alone would not make a script's path safe: HTTP clients fold dot segments.
+    segments = [urllib.parse.quote(segment, safe=":@~") for segment in call.path]
     return Request(
         method=call.method,
-        path="/" + "/".join(urllib.parse.quote(segment, safe=":@~") for segment in call.path),
+        path="/" + "/".join(segments),
         query=options,
         verb=parsed.verb,
         is_resource=parsed.is_resource,
@@ -131,7 +137,7 @@ def parse(call: exchanges.Call) -> Request:
         name=parsed.name,
         body=body,
         content_type=content_type,
-        accept=_ACCEPT_METADATA_LIST if is_partial_list else _ACCEPT[call.accept],
+        accept=accept,
         is_look_up=call.accept == "names",
     )
 
@@ -147,6 +153,7 @@ def describe(request: Request) -> str:
         text += f".{request.group}"
     if request.name:
         text += f" {request.name}"
+    # A namespace counts as inside itself, and its name is there already.
     if request.namespace and request.resource != "namespaces":
         text += f" in namespace {request.namespace}"
     return text

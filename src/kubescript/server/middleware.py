@@ -13,10 +13,10 @@ import logging
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import mcp_types
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.shared import jsonrpc_dispatcher
 from mcp.shared.exceptions import MCPError
 
@@ -36,7 +36,7 @@ _WARM_UP_DELAY_S: Final = 0.05
 """Seconds after the first answer, so that the warm-up does not compete with it for processor time."""
 
 
-async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def count(ctx: notices.Context, call_next: CallNext) -> HandlerResult:
     """Answers within the caller's budget. Raises MCPError when there is no room."""
     if ctx.request is None or ctx.request_id is None:  # nothing is kept of a notification
         return await call_next(ctx)
@@ -50,6 +50,7 @@ async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Han
     assert task is not None
     task.add_done_callback(lambda _: held.close())
     try:
+        # The SDK keeps a request until its answer has been sent, even if the connection is gone.
         held.enter_context(part.budget.holding(part.size))
         if ctx.method == "initialize":
             _check_beginning(ctx, part)
@@ -58,7 +59,8 @@ async def count(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> Han
         held.enter_context(part.using(session))
         part.replace(session)
         result = await call_next(ctx)
-        held.enter_context(part.budget.holding(_measure(result)))
+        size = _measure(result)
+        held.enter_context(part.budget.holding(size))
     except errors.Busy as error:
         raise MCPError(mcp_types.INTERNAL_ERROR, error.message) from None
     return result
@@ -68,29 +70,36 @@ def _measure(result: HandlerResult) -> int:
     """Returns the bytes of an answer's texts; the rest is small."""
     if not isinstance(result, Mapping):
         return 0
-    texts = [block.get("text") for block in result.get("content") or ()]
+    content = result.get("content") or ()
+    texts = [block.get("text") for block in content]
     size = sum(map(sys.getsizeof, texts))
-    return 2 * size if result.get("structuredContent") else size
+    # Structured content repeats the texts as data.
+    if result.get("structuredContent"):
+        size *= 2
+    return size
 
 
-def _check_beginning(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
+def _check_beginning(ctx: notices.Context, part: retained.Part) -> None:
     """Raises MCPError if a session cannot begin."""
     if part.length > retained.MAX_INITIALIZE:
         raise MCPError(mcp_types.INVALID_REQUEST, retained.LONG_INITIALIZE)
     # A second `initialize` would be kept in addition to the first, and would be dropped while the session is in use.
-    if _COUNTED in notices.connection_of(ctx).state:
+    state = notices.connection_of(ctx).state
+    if _COUNTED in state:
         raise MCPError(mcp_types.INVALID_REQUEST, "the session has begun already")
 
 
-def _keep(ctx: ServerRequestContext[Any, Any], part: retained.Part) -> None:
+def _keep(ctx: notices.Context, part: retained.Part) -> None:
     """Counts a session's first message until the session ends. Raises Busy."""
     connection = notices.connection_of(ctx)
-    if _COUNTED not in connection.state:
-        connection.exit_stack.enter_context(part.keeping(connection.session_id))
-        connection.state[_COUNTED] = True
+    if _COUNTED in connection.state:
+        return
+    kept = part.keeping(connection.session_id)
+    connection.exit_stack.enter_context(kept)
+    connection.state[_COUNTED] = True
 
 
-async def with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def with_token(ctx: notices.Context, call_next: CallNext) -> HandlerResult:
     """Answers with this request's own token available, for clusters that are called with it."""
     credential: user.Credential | None = None
     if ctx.request is not None:
@@ -101,7 +110,7 @@ async def with_token(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -
         return await call_next(ctx)
 
 
-async def with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def with_headers(ctx: notices.Context, call_next: CallNext) -> HandlerResult:
     """Answers with this request's own headers available, for command lines that need its credentials."""
     # A message on a stream has its own request, not the one that began its session.
     headers = ctx.request.headers.raw if ctx.request is not None else ()
@@ -109,7 +118,7 @@ async def with_headers(ctx: ServerRequestContext[Any, Any], call_next: CallNext)
         return await call_next(ctx)
 
 
-async def hide_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def hide_exceptions(ctx: notices.Context, call_next: CallNext) -> HandlerResult:
     """Answers -32603 for our own bugs. The SDK would send code 0 and the exception's text, which may contain
     anything."""
     try:
@@ -118,7 +127,8 @@ async def hide_exceptions(ctx: ServerRequestContext[Any, Any], call_next: CallNe
         found = jsonrpc_dispatcher.handler_exception_to_error_data(error)
         if found is not None:  # the client's mistake
             if isinstance(found.data, str):  # the unknown method's name
-                raise MCPError(found.code, found.message, found.data[: offering.MAX_ECHO]) from None
+                name = found.data[: offering.MAX_ECHO]
+                raise MCPError(found.code, found.message, name) from None
             raise
         log.exception("%s failed", ctx.method)
         raise MCPError(mcp_types.INTERNAL_ERROR, "Internal error: kubescript failed; see its log") from None
@@ -131,10 +141,11 @@ class WarmUp:
     def __init__(self, warm_up: Callable[[], None]) -> None:
         self._warm_up: Callable[[], None] | None = warm_up
 
-    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def __call__(self, ctx: notices.Context, call_next: CallNext) -> HandlerResult:
         """Answers, and schedules `warm_up` after the first answer."""
         result = await call_next(ctx)
-        warm_up, self._warm_up = self._warm_up, None
+        warm_up = self._warm_up
+        self._warm_up = None
         if warm_up is not None:
             timer = threading.Timer(_WARM_UP_DELAY_S, run_warm_up, (warm_up,))
             timer.start()

@@ -18,7 +18,10 @@ from mcp.server.lowlevel import server as lowlevel
 
 from kubescript import types
 
-__all__ = ["Notices", "connection_of"]
+__all__ = ["Context", "Notices", "connection_of"]
+
+Context = ServerRequestContext[Any, Any]
+"""The SDK's context of one message."""
 
 _MODERN: Final = "2026-07-28"
 """The protocol version since which each request sets its own level."""
@@ -56,6 +59,7 @@ class Notices:
         """Notifies every client of the lists that have changed: `tools`, `prompts`, `resources`."""
         for name in changed:
             await self._bus.publish(_EVENTS[name])
+        # All at once: a client that does not read takes five seconds.
         async with anyio.create_task_group() as tasks:
             for each in list(self._connections):
                 tasks.start_soon(_notify, each, changed)
@@ -64,37 +68,34 @@ class Notices:
         """Ends the streams of changes."""
         self._streams.close()
 
-    async def log_answer(self, ctx: ServerRequestContext[Any, Any], tool: str, answer: types.Answer) -> None:
+    async def log_answer(self, ctx: Context, tool: str, answer: types.Answer) -> None:
         """Sends log messages about a call."""
-        about = {"tool": tool}
         for rule in answer.refused:
-            await _log(ctx, "warning", {**about, "message": "the policy refused a request", "rule": rule})
+            await _log(ctx, "warning", tool, "the policy refused a request", rule=rule)
         if answer.is_error:
-            await _log(ctx, "error", {**about, "message": "the call failed", "code": answer.code})
+            await _log(ctx, "error", tool, "the call failed", code=answer.code)
         if answer.plan and not answer.applied:
             await self.log_plan(ctx, tool, answer.plan)
         if answer.cut:
-            await _log(ctx, "notice", {**about, "message": "the answer was cut: a limit of the output was reached"})
-        await _log(ctx, "debug", {**about, "message": "the call is answered", "wall_ms": round(answer.usage.wall_ms)})
+            await _log(ctx, "notice", tool, "the answer was cut: a limit of the output was reached")
+        wall_ms = round(answer.usage.wall_ms)
+        await _log(ctx, "debug", tool, "the call is answered", wall_ms=wall_ms)
 
-    async def log_plan(self, ctx: ServerRequestContext[Any, Any], tool: str, plan: str = "") -> None:
+    async def log_plan(self, ctx: Context, tool: str, plan: str = "") -> None:
         """Sends a log message that a plan waits for a person."""
-        about = {"tool": tool, "message": "changes wait for a person's approval"}
-        if plan:
-            about["plan"] = plan
-        await _log(ctx, "notice", about)
+        more = {"plan": plan} if plan else {}
+        await _log(ctx, "notice", tool, "changes wait for a person's approval", **more)
 
-    async def _add_connection(self, ctx: ServerRequestContext[Any, Any], _params: object) -> None:
-        self._connections.add(connection_of(ctx))
+    async def _add_connection(self, ctx: Context, _params: object) -> None:
+        client = connection_of(ctx)
+        self._connections.add(client)
 
-    async def _set_level(
-        self, ctx: ServerRequestContext[Any, Any], params: mcp_types.SetLevelRequestParams
-    ) -> mcp_types.EmptyResult:
+    async def _set_level(self, ctx: Context, params: mcp_types.SetLevelRequestParams) -> mcp_types.EmptyResult:
         connection_of(ctx).state[_LEVEL] = params.level
         return mcp_types.EmptyResult()
 
 
-def connection_of(ctx: ServerRequestContext[Any, Any]) -> connection.Connection:
+def connection_of(ctx: Context) -> connection.Connection:
     """Returns the connection of a request."""
     # The SDK has no other access to an object that lives as long as the connection; a session lives as long as a
     # request.
@@ -102,18 +103,23 @@ def connection_of(ctx: ServerRequestContext[Any, Any]) -> connection.Connection:
 
 
 async def _notify(client: connection.Connection, changed: Collection[str]) -> None:
+    """Notifies one client of the lists that have changed."""
     with anyio.move_on_after(_PATIENCE_S):
         for name in changed:
-            await client.notify(f"notifications/{name}/list_changed", None)
+            method = f"notifications/{name}/list_changed"
+            await client.notify(method, None)
 
 
-async def _log(ctx: ServerRequestContext[Any, Any], level: mcp_types.LoggingLevel, data: Mapping[str, object]) -> None:
+async def _log(ctx: Context, level: mcp_types.LoggingLevel, tool: str, message: str, **more: object) -> None:
+    """Sends a log message about a tool's call, if the client has asked for messages of this level."""
     if ctx.protocol_version >= _MODERN:
-        wanted = (ctx.meta or {}).get(mcp_types.LOG_LEVEL_META_KEY)
+        meta = ctx.meta or {}
+        wanted = meta.get(mcp_types.LOG_LEVEL_META_KEY)
     else:
         wanted = connection_of(ctx).state.get(_LEVEL)
     if wanted not in _LEVELS or _LEVELS.index(level) < _LEVELS.index(wanted):
         return
-    params = mcp_types.LoggingMessageNotificationParams(level=level, logger="kubescript", data=dict(data))
-    message = mcp_types.LoggingMessageNotification(params=params)
-    await ctx.session.send_notification(message, ctx.request_id)
+    data = {"tool": tool, "message": message, **more}
+    params = mcp_types.LoggingMessageNotificationParams(level=level, logger="kubescript", data=data)
+    notification = mcp_types.LoggingMessageNotification(params=params)
+    await ctx.session.send_notification(notification, ctx.request_id)

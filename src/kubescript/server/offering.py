@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from kubescript.toolsets import completion
 
-__all__ = ["MAX_ECHO", "Handler", "Offer", "pages_handlers", "prompts_handlers"]
+__all__ = ["MAX_ECHO", "Handler", "Offer", "list_definitions", "pages_handlers", "prompts_handlers"]
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 """Answers a request, given its context and parameters."""
@@ -64,33 +64,42 @@ class Offer:
     @functools.cached_property
     def tools(self) -> Mapping[str, base.Tool]:
         """The tools by their names."""
-        tools = (tool for toolset in self.toolsets for tool in toolset.tools)
-        return {tool.definition.name: tool for tool in tools}
+        found = {}
+        for toolset in self.toolsets:
+            for tool in toolset.tools:
+                found[tool.definition.name] = tool
+        return found
 
     @functools.cached_property
     def pages(self) -> Mapping[str, base.Page]:
         """The pages by their URIs."""
-        pages = (page for toolset in self.toolsets for page in toolset.pages)
-        return {str(page.definition.uri): page for page in pages}
+        found = {}
+        for toolset in self.toolsets:
+            for page in toolset.pages:
+                found[str(page.definition.uri)] = page
+        return found
 
     @functools.cached_property
     def prompts(self) -> Mapping[str, base.Prompt]:
         """The prompts by their names."""
-        prompts = (prompt for toolset in self.toolsets for prompt in toolset.prompts)
-        return {prompt.definition.name: prompt for prompt in prompts}
+        found = {}
+        for toolset in self.toolsets:
+            for prompt in toolset.prompts:
+                found[prompt.definition.name] = prompt
+        return found
 
     @functools.cached_property
     def instructions(self) -> str:
         """The toolsets' instructions for models, each only once: toolsets may share one."""
         if not self.tools:
             return _NO_TOOLSET
-        said = dict.fromkeys(toolset.instructions for toolset in self.toolsets if toolset.instructions)
-        hints = [tool.definition.annotations for tool in self.tools.values()]
+        said = [toolset.instructions for toolset in self.toolsets if toolset.instructions]
+        hints = [tool.annotations for tool in list_definitions(self.tools)]
         if all(hint is not None and hint.read_only_hint for hint in hints):
-            said[_READ_ONLY] = None
+            said.append(_READ_ONLY)
         if self.saved:
-            said[_SAVED] = None
-        return " ".join(said)
+            said.append(_SAVED)
+        return " ".join(dict.fromkeys(said))
 
     @functools.cached_property
     def validator(self) -> Callable[[str], jsonschema.Draft202012Validator]:
@@ -99,30 +108,49 @@ class Offer:
 
     def other_lists(self, before: Offer) -> list[str]:
         """Returns the names of the lists that have changed, except the list of tools."""
-        prompts = [prompt.definition for prompt in self.prompts.values()]
-        pages = [page.definition for page in self.pages.values()]
-        changed = {
-            "prompts": prompts != [prompt.definition for prompt in before.prompts.values()],
-            "resources": pages != [page.definition for page in before.pages.values()],
-        }
-        return [name for name, is_changed in changed.items() if is_changed]
+        changed = []
+        if list_definitions(self.prompts) != list_definitions(before.prompts):
+            changed.append("prompts")
+        if list_definitions(self.pages) != list_definitions(before.pages):
+            changed.append("resources")
+        return changed
 
     def _validator(self, name: str) -> jsonschema.Draft202012Validator:
         import jsonschema  # takes long to load; by now the first client has its first answer
 
-        return jsonschema.Draft202012Validator(self.tools[name].definition.input_schema)
+        definition = self.tools[name].definition
+        return jsonschema.Draft202012Validator(definition.input_schema)
+
+
+def list_definitions(offered: Mapping[str, Any]) -> list[Any]:
+    """Returns the definitions of tools, pages or prompts, which clients get."""
+    return [each.definition for each in offered.values()]
 
 
 def pages_handlers(current: _Current) -> dict[str, tuple[type[Any], Handler]]:
     """Returns the handlers of resources, by method, each with the type of its parameters."""
 
     async def list_resources(_ctx: Any, _params: Any) -> mcp_types.ListResourcesResult:
-        pages = [page.definition for page in current().pages.values()]
+        pages = list_definitions(current().pages)
         return mcp_types.ListResourcesResult(resources=pages)
 
     async def list_templates(_ctx: Any, _params: Any) -> mcp_types.ListResourceTemplatesResult:
         # The list of resources is complete, but clients request templates anyway.
         return mcp_types.ListResourceTemplatesResult(resource_templates=[])
+
+    async def read(ctx: Any, params: mcp_types.ReadResourceRequestParams) -> mcp_types.ReadResourceResult:
+        page = current().pages.get(str(params.uri))
+        if page is None:
+            is_modern = ctx.protocol_version >= _VERSION_WITHOUT_NOT_FOUND
+            code = mcp_types.INVALID_PARAMS if is_modern else _NOT_FOUND
+            shown = str(params.uri)[:MAX_ECHO]
+            raise MCPError(code, "Resource not found; resources/list names all", {"uri": shown})
+        contents = mcp_types.TextResourceContents(
+            uri=page.definition.uri,
+            mime_type=page.definition.mime_type,
+            text=page.read(),
+        )
+        return mcp_types.ReadResourceResult(contents=[contents])
 
     async def subscribe(_ctx: Any, _params: Any) -> mcp_types.EmptyResult:
         # The pages are files of this version of kubescript, so they never change.
@@ -131,26 +159,10 @@ def pages_handlers(current: _Current) -> dict[str, tuple[type[Any], Handler]]:
     return {
         "resources/list": (mcp_types.PaginatedRequestParams, list_resources),
         "resources/templates/list": (mcp_types.PaginatedRequestParams, list_templates),
-        "resources/read": (mcp_types.ReadResourceRequestParams, functools.partial(_read, current)),
+        "resources/read": (mcp_types.ReadResourceRequestParams, read),
         "resources/subscribe": (mcp_types.SubscribeRequestParams, subscribe),
         "resources/unsubscribe": (mcp_types.UnsubscribeRequestParams, subscribe),
     }
-
-
-async def _read(
-    current: _Current, ctx: Any, params: mcp_types.ReadResourceRequestParams
-) -> mcp_types.ReadResourceResult:
-    page = current().pages.get(str(params.uri))
-    if page is None:
-        modern = ctx.protocol_version >= _VERSION_WITHOUT_NOT_FOUND
-        code = mcp_types.INVALID_PARAMS if modern else _NOT_FOUND
-        raise MCPError(code, "Resource not found; resources/list names all", {"uri": str(params.uri)[:MAX_ECHO]})
-    contents = mcp_types.TextResourceContents(
-        uri=page.definition.uri,
-        mime_type=page.definition.mime_type,
-        text=page.read(),
-    )
-    return mcp_types.ReadResourceResult(contents=[contents])
 
 
 def prompts_handlers(
@@ -161,23 +173,26 @@ def prompts_handlers(
     """
 
     async def list_prompts(_ctx: Any, _params: Any) -> mcp_types.ListPromptsResult:
-        prompts = [prompt.definition for prompt in current().prompts.values()]
+        prompts = list_definitions(current().prompts)
         return mcp_types.ListPromptsResult(prompts=prompts)
 
     async def get(_ctx: Any, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         prompt = current().prompts.get(params.name)
         if prompt is None:
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown prompt: {params.name[:MAX_ECHO]}")
+            raise _mistake(f"Unknown prompt: {params.name[:MAX_ECHO]}")
         arguments = _check_arguments(prompt.definition, params.arguments or {})
         text = prompt.write(arguments)
         content = mcp_types.TextContent(type="text", text=text)
         message = mcp_types.PromptMessage(role="user", content=content)
-        return mcp_types.GetPromptResult(description=prompt.definition.description, messages=[message])
+        description = prompt.definition.description
+        return mcp_types.GetPromptResult(description=description, messages=[message])
 
     async def complete(ctx: Any, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
-        names = await _complete(current(), params, caller(ctx, "completion/complete"))
+        asking = caller(ctx, "completion/complete")
+        names = await _complete(current(), params, asking)
         shown = names[:_MAX_VALUES]
-        found = mcp_types.Completion(values=shown, total=len(names), has_more=len(names) > len(shown))
+        has_more = len(names) > len(shown)
+        found = mcp_types.Completion(values=shown, total=len(names), has_more=has_more)
         return mcp_types.CompleteResult(completion=found)
 
     return {
@@ -192,12 +207,16 @@ async def _complete(offer: Offer, params: mcp_types.CompleteRequestParams, calle
     if not isinstance(params.ref, mcp_types.PromptReference):
         return []
     prompt = offer.prompts.get(params.ref.name)
-    completes = prompt.completes if prompt is not None else {}
-    what = completes.get(params.argument.name)
+    if prompt is None:
+        return []
+    what = prompt.completes.get(params.argument.name)
     if what is None:
         return []
     others = (params.context and params.context.arguments) or {}
-    given = {completes[name]: value for name, value in others.items() if name in completes}
+    given = {}
+    for name, value in others.items():
+        if name in prompt.completes:
+            given[prompt.completes[name]] = value
     written = params.argument.value.casefold()
     found = await offer.completions.names(what, given, caller)
     return [name for name in found if name.casefold().startswith(written)]
@@ -209,17 +228,14 @@ def _check_arguments(prompt: mcp_types.Prompt, given: Mapping[str, str]) -> dict
     for name, value in given.items():
         if name not in known:
             names = ", ".join(known)
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown argument `{name[:MAX_ECHO]}`; there is: {names}")
+            raise _mistake(f"Unknown argument `{name[:MAX_ECHO]}`; there is: {names}")
         if len(value) > _MAX_ARGUMENT:
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is longer than {_MAX_ARGUMENT} characters")
-    _check_required(known, given)
+            raise _mistake(f"Argument `{name}` is longer than {_MAX_ARGUMENT} characters")
+    for name, argument in known.items():
+        if argument.required and name not in given:
+            raise _mistake(f"Argument `{name}` is missing")
     return {name: sanitizing.clean(value) for name, value in given.items()}
 
 
-def _check_required(known: Mapping[str, mcp_types.PromptArgument], given: Mapping[str, str]) -> None:
-    """Raises MCPError when a required argument is missing."""
-    for name, argument in known.items():
-        if not argument.required:
-            continue
-        if name not in given:
-            raise MCPError(mcp_types.INVALID_PARAMS, f"Argument `{name}` is missing")
+def _mistake(text: str) -> MCPError:
+    return MCPError(mcp_types.INVALID_PARAMS, text)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import functools
 import logging
 import threading
 from collections.abc import AsyncIterator, Mapping
@@ -53,12 +52,14 @@ class Served:
         """For clients whose connections last."""
         self._notices.register(self.mcp)
         self._register(offer)
-        self.mcp.middleware.append(middleware.count)
-        self.mcp.middleware.append(middleware.with_token)
-        self.mcp.middleware.append(middleware.with_headers)
-        self.mcp.middleware.append(middleware.hide_exceptions)
-        self.mcp.middleware.append(middleware.WarmUp(self._warm_up))
-        self.mcp.middleware.append(question.state_guard(self.mcp.name))
+        self.mcp.middleware += [
+            middleware.count,
+            middleware.with_token,
+            middleware.with_headers,
+            middleware.hide_exceptions,
+            middleware.WarmUp(self._warm_up),
+            question.state_guard(self.mcp.name),
+        ]
         self.stateless = _silent(self.mcp)
         """For clients of the handshake era without sessions, which no notification would reach."""
 
@@ -69,12 +70,14 @@ class Served:
             await _Lease(offer).end()
             return
         if before.offer.asker is not None and offer.asker is not None:
-            offer = replace(offer, asker=offer.asker.following(before.offer.asker))
+            asker = offer.asker.following(before.offer.asker)
+            offer = replace(offer, asker=asker)
         self._lease = _Lease(offer)
-        for server in (self.mcp, self.stateless):
-            server.instructions = offer.instructions
+        self.mcp.instructions = offer.instructions
+        self.stateless.instructions = offer.instructions
         self._register(offer)
-        threading.Thread(target=middleware.run_warm_up, args=(offer.warm_up,), daemon=True).start()
+        warm_up = threading.Thread(target=middleware.run_warm_up, args=(offer.warm_up,), daemon=True)
+        warm_up.start()
         await before.end()
         # Tools are always announced: their behaviour may have changed even if their definitions have not.
         await self._notices.tell(["tools", *offer.other_lists(before.offer)])
@@ -98,13 +101,15 @@ class Served:
         if offer.pages:
             handlers |= offering.pages_handlers(lambda: self._lease.offer)
         if offer.prompts:
-            caller = functools.partial(tool_calls.find_caller, user=self._user)
-            handlers |= offering.prompts_handlers(lambda: self._lease.offer, caller)
+            handlers |= offering.prompts_handlers(lambda: self._lease.offer, self._find_caller)
         for method, (parameters, handler) in handlers.items():
             self.mcp.add_request_handler(method, parameters, handler)
 
+    def _find_caller(self, ctx: Any, tool: str) -> types.Caller:
+        return tool_calls.find_caller(ctx, tool, self._user)
+
     async def _list_tools(self, _ctx: Any, _params: Any) -> mcp_types.ListToolsResult:
-        tools = [tool.definition for tool in self._lease.offer.tools.values()]
+        tools = offering.list_definitions(self._lease.offer.tools)
         return mcp_types.ListToolsResult(tools=tools)
 
     async def _call_tool(
@@ -113,16 +118,18 @@ class Served:
         async with self._lease.hold() as offer:
             tool = offer.tools.get(params.name)
             if tool is None:
-                raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {params.name[: offering.MAX_ECHO]}")
-            # Some clients send every argument that a schema names.
+                name = params.name[: offering.MAX_ECHO]
+                raise MCPError(mcp_types.INVALID_PARAMS, f"Unknown tool: {name}")
             given = params.arguments or {}
+            # Some clients send every argument that a schema names.
             arguments = {name: value for name, value in given.items() if value is not None}
             answer = await self._answer(offer, ctx, params, tool, arguments)
             if isinstance(answer, mcp_types.InputRequiredResult):
                 await self._notices.log_plan(ctx, params.name)
                 return answer
             await self._notices.log_answer(ctx, params.name, answer)
-            return tool_calls.write_result(tool.word(arguments, answer))
+            worded = tool.word(arguments, answer)
+            return tool_calls.write_result(worded)
 
     async def _answer(
         self,
@@ -132,16 +139,22 @@ class Served:
         tool: base.Tool,
         arguments: Mapping[str, Any],
     ) -> types.Answer | mcp_types.InputRequiredResult:
-        problem = tool_calls.find_mistakes(offer.validator(params.name), arguments)
+        validator = offer.validator(params.name)
+        problem = tool_calls.find_mistakes(validator, arguments)
         if problem:
-            return types.Answer(sanitizing.clean(problem), is_error=True, code="request.arguments")
-        caller = tool_calls.find_caller(ctx, params.name, self._user)
-        run = functools.partial(tool_calls.run, tool, arguments, caller)
+            text = sanitizing.clean(problem)
+            return types.Answer(text, is_error=True, code="request.arguments")
+        caller = self._find_caller(ctx, params.name)
+        asker = offer.asker
+
+        async def run(on_progress: types.OnProgress | None) -> types.Answer | mcp_types.InputRequiredResult:
+            if asker is None:
+                return await tool_calls.run(tool, arguments, caller, on_progress)
+            call = question.Call(ctx, params, caller, on_progress)
+            return await tool_calls.run_with_plan(tool, arguments, asker, call)
+
         with logs.about(user=self._user, session=caller.session, trace=evaluation.trace_id()):
-            if offer.asker is None:
-                return await tool_calls.report(ctx, offer.heartbeat_s, run)
-            settle = functools.partial(tool_calls.run_with_plan, run, offer.asker, ctx, params, caller)
-            return await tool_calls.report(ctx, offer.heartbeat_s, settle)
+            return await tool_calls.report(ctx, offer.heartbeat_s, run)
 
 
 class _Lease:
@@ -187,12 +200,15 @@ class _Server(lowlevel.Server[Any]):
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> models.InitializationOptions:
         """Returns the options that clients get when they connect."""
-        tells = notification_options or lowlevel.NotificationOptions(self.tells, self.tells, self.tells)
-        return super().create_initialization_options(tells, experimental_capabilities, extensions)
+        options = notification_options
+        if options is None:
+            options = lowlevel.NotificationOptions(self.tells, self.tells, self.tells)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def _silent(server: lowlevel.Server[Any]) -> lowlevel.Server[Any]:
     """Returns the same server for clients that get no notifications of changes."""
+    # The copy shares the handlers, and so those that a later offer adds.
     silent: Any = copy.copy(server)
     silent.tells = False
     found: lowlevel.Server[Any] = silent

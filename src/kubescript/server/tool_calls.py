@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 import mcp_types
-from mcp.server.context import ServerRequestContext
 
 from kubescript import heartbeat, types
 from kubescript.changes.ask import elicitation, question
+from kubescript.server import notices
 from kubescript.toolsets import base
 from kubescript.transports import scope_keys
 
@@ -57,26 +57,21 @@ async def run(
 
 
 async def run_with_plan(
-    handle: Callable[[types.OnProgress | None], Awaitable[types.Answer]],
-    asker: elicitation.Asker,
-    ctx: ServerRequestContext[Any, Any],
-    params: mcp_types.CallToolRequestParams,
-    caller: types.Caller,
-    on_progress: types.OnProgress | None,
+    tool: base.Tool, arguments: Mapping[str, Any], asker: elicitation.Asker, call: question.Call
 ) -> types.Answer | mcp_types.InputRequiredResult:
     """Runs one call, and settles the plan that it creates."""
-    call = question.Call(ctx, params, caller, on_progress)
-    if params.request_state is not None:
+    # A client of 2026-07-28 sends the call again with a person's answer. The script has run, and runs no second time.
+    if call.params.request_state is not None:
         return await asker.resume(call)
-    answer = await handle(on_progress)
+    answer = await run(tool, arguments, call.caller, call.on_progress)
     if answer.plan:
         return await asker.settle(call, answer)
-    return await asker.with_news(answer, caller)
+    return await asker.with_news(answer, call.caller)
 
 
-def find_caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> types.Caller:
+def find_caller(ctx: notices.Context, tool: str, user: str) -> types.Caller:
     """Returns the caller of a tool: `user`, and the client by its own name for itself."""
-    session_id, lasts = _session(ctx)
+    session_id, lasts = _find_session(ctx)
     params = ctx.session.client_params
     if params is None:
         return types.Caller(session_id, tool=tool, lasts=lasts, user=user)
@@ -84,7 +79,7 @@ def find_caller(ctx: ServerRequestContext[Any, Any], tool: str, user: str) -> ty
     return types.Caller(session_id, client.name, client.version, tool, lasts, user)
 
 
-def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
+def _find_session(ctx: notices.Context) -> tuple[str, bool]:
     """Returns the session of a request, and whether the client's later requests share it."""
     if ctx.request is None:
         return _PROCESS_SESSION, True
@@ -94,8 +89,9 @@ def _session(ctx: ServerRequestContext[Any, Any]) -> tuple[str, bool]:
     handle = ctx.request.headers.get("mcp-session-id", "")
     # Attack: a client without a session sends such a header, which the SDK has not verified.
     if handle and ctx.protocol_version < _WITHOUT_SESSIONS:
-        # Whoever holds a session's id can join the session, so only a hash of it is passed on.
-        return hashlib.sha256(handle.encode()).hexdigest()[:16], True
+        # The id of a session is enough to join it, so only a hash of it is passed on.
+        digest = hashlib.sha256(handle.encode()).hexdigest()
+        return digest[:16], True
     return uuid.uuid4().hex[:16], False
 
 
@@ -114,7 +110,8 @@ def _describe(error: Any) -> str:
     message: str = error.message
     if len(message) > _MAX_ARGUMENT_ERROR:
         # The message begins with the value and ends with the mistake.
-        beginning, end = message[:_QUOTED_VALUE], message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]
+        beginning = message[:_QUOTED_VALUE]
+        end = message[_QUOTED_VALUE - _MAX_ARGUMENT_ERROR :]
         message = f"{beginning}\N{HORIZONTAL ELLIPSIS}{end}"
     path = _error_path(error)
     if not path:
@@ -124,25 +121,20 @@ def _describe(error: Any) -> str:
 
 def write_result(answer: types.Answer) -> mcp_types.CallToolResult:
     """Returns the answer in MCP's format."""
-    return mcp_types.CallToolResult(
-        content=[mcp_types.TextContent(type="text", text=answer.text)],
-        structured_content=answer.structured,
-        is_error=answer.is_error,
-        _meta=_meta(answer) or None,
-    )
-
-
-def _meta(answer: types.Answer) -> dict[str, Any]:
+    content = mcp_types.TextContent(type="text", text=answer.text)
     meta = dict(answer.meta or {})
     if answer.untrusted:
         meta[_UNTRUSTED_META] = True
-    return meta
+    return mcp_types.CallToolResult(
+        content=[content],
+        structured_content=answer.structured,
+        is_error=answer.is_error,
+        _meta=meta or None,
+    )
 
 
 async def report(
-    ctx: ServerRequestContext[Any, Any],
-    heartbeat_s: float,
-    call: Callable[[types.OnProgress | None], Awaitable[_T]],
+    ctx: notices.Context, heartbeat_s: float, call: Callable[[types.OnProgress | None], Awaitable[_T]]
 ) -> _T:
     """Runs one call, with progress notifications if the client asked for them."""
     token = None if ctx.meta is None else ctx.meta.get("progress_token")

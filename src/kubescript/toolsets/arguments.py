@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from kubescript import errors
+from kubescript.toolsets import base
 from kubescript.wire import messages
 
 __all__ = ["Refusal", "check", "with_location"]
@@ -22,6 +23,8 @@ _MAX_TEXT: Final = 1000
 _MAX_NAME: Final = 253
 _MAX_NAMESPACE: Final = 63
 _MAX_LABEL: Final = 63
+_MAX_SHOWN: Final = 63
+"""Most characters of a refused value that the error repeats."""
 _LEAST_WAIT_S: Final = 30
 _LONGEST_WAIT_S: Final = 1800
 _FORBIDDEN: Final = re.compile(r"[;&|><`$()\0]")
@@ -48,16 +51,18 @@ class Refusal(errors.RequestError):
         super().__init__(messages.text(message, **values), code=f"tool.{message}")
 
 
-def check(tool: str, given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+def check(tool: str, given: base.Arguments, known: Collection[str]) -> dict[str, Any]:
     """Returns the checked arguments. `known` are the names that the tool accepts. Raises Refusal."""
-    arguments = {name: _whole(value) for name, value in given.items()}
+    arguments = {name: _read_whole(value) for name, value in given.items()}
     for name, value in arguments.items():
         if name not in known:
-            raise Refusal("unknown_argument", name=name[:_MAX_NAMESPACE], known=", ".join(known))
+            names = ", ".join(known)
+            raise Refusal("unknown_argument", name=name[:_MAX_SHOWN], known=names)
         if isinstance(value, str):
             _check_text(name, value)
-        if name in _CHECKS:
-            _CHECKS[name](value)
+        check_value = _CHECKS.get(name)
+        if check_value is not None:
+            check_value(value)
     _check_namespaces(arguments)
     for check_together in _PRECONDITIONS.get(tool, ()):
         check_together(arguments)
@@ -70,9 +75,12 @@ def with_location(cluster: str, location: str) -> str:
     return "_".join((*parts[:2], location, parts[3]))
 
 
-def _whole(value: Any) -> Any:
-    """Returns a whole number as an int: JSON has no integer type, and a client may write 3.0."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _read_whole(value: Any) -> Any:
+    """Returns a whole number as an int, and any other value as it is."""
+    # JSON has no integer type, and a client may write 3.0.
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
 
 
 def _check_text(name: str, text: str) -> None:
@@ -81,41 +89,47 @@ def _check_text(name: str, text: str) -> None:
     forbidden = _NUL if name in _NEEDS_THEM else _FORBIDDEN
     found = forbidden.search(text)
     if found:
-        raise Refusal("forbidden_character", character=found[0].replace("\0", r"\0"))
+        character = found[0].replace("\0", r"\0")
+        raise Refusal("forbidden_character", character=character)
 
 
 def _check_name(name: str) -> None:
-    if len(name) > _MAX_NAME or not _NAME.fullmatch(name):
-        raise Refusal("invalid_name", name=name[:_MAX_NAMESPACE])
+    if not _fits(name, _NAME, _MAX_NAME):
+        raise Refusal("invalid_name", name=name[:_MAX_SHOWN])
 
 
 def _check_namespace(name: str) -> None:
-    if len(name) > _MAX_NAMESPACE or not _NAMESPACE.fullmatch(name):
-        raise Refusal("invalid_namespace", name=name[:_MAX_NAMESPACE])
+    if not _fits(name, _NAMESPACE, _MAX_NAMESPACE):
+        raise Refusal("invalid_namespace", name=name[:_MAX_SHOWN])
 
 
 def _check_since(text: str) -> None:
     if not _SINCE.fullmatch(text):
-        raise Refusal("invalid_since", since=text[:_MAX_NAMESPACE])
+        raise Refusal("invalid_since", since=text[:_MAX_SHOWN])
 
 
 def _check_labels(labels: Mapping[str, Any]) -> None:
-    sizes = (len(key) + len(str(value)) for key, value in labels.items())
-    if sum(sizes) > _MAX_TEXT:
+    size = sum(len(key) + len(str(value)) for key, value in labels.items())
+    if size > _MAX_TEXT:
         raise Refusal("too_long", name="labels", most=_MAX_TEXT)
     for key, value in labels.items():
         _check_label_key(key)
+        # JSON has numbers and booleans, which Kubernetes refuses as labels.
         if not isinstance(value, str):
-            raise Refusal("label_not_text", key=key[:_MAX_LABEL])
+            raise Refusal("label_not_text", key=key[:_MAX_SHOWN])
         _check_label_value(value)
 
 
 def _check_label_key(key: str) -> None:
     prefix, slash, name = key.rpartition("/")
-    has_prefix = not slash or (len(prefix) <= _MAX_NAME and _PREFIX.fullmatch(prefix))
-    has_name = len(name) <= _MAX_LABEL and _LABEL_PART.fullmatch(name)
-    if not has_prefix or not has_name:
-        raise Refusal("invalid_label_key", key=key[:_MAX_LABEL])
+    is_prefix = not slash or _fits(prefix, _PREFIX, _MAX_NAME)
+    if not is_prefix or not _fits(name, _LABEL_PART, _MAX_LABEL):
+        raise Refusal("invalid_label_key", key=key[:_MAX_SHOWN])
+
+
+def _fits(text: str, grammar: re.Pattern[str], most: int) -> bool:
+    """Says whether a text has at most so many characters, and this grammar."""
+    return len(text) <= most and grammar.fullmatch(text) is not None
 
 
 def _check_label_value(value: str) -> None:
@@ -151,7 +165,9 @@ def _check_requirement(requirement: str) -> None:
         _check_values(by_set["operator"], by_set["rest"].strip())
         return
     key, operator, value = _split(requirement)
-    _check_label_key(key.removeprefix("!").strip() if not operator else key)
+    if not operator:
+        key = key.removeprefix("!").strip()
+    _check_label_key(key)
     _check_label_value(value)
 
 
@@ -169,8 +185,9 @@ def _check_values(operator: str, values: str) -> None:
     inner = values[1:-1].strip()
     if not is_enclosed or not inner:
         raise Refusal("invalid_set", operator=operator)
-    for value in inner.split(","):
-        _check_label_value(value.strip())
+    for part in inner.split(","):
+        value = part.strip()
+        _check_label_value(value)
 
 
 def _check_timeout(seconds: int) -> None:
@@ -195,35 +212,40 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
 """Checks of one argument, by its name."""
 
 
-def _check_namespaces(arguments: Mapping[str, Any]) -> None:
+def _check_namespaces(arguments: base.Arguments) -> None:
     if "namespace" in arguments and arguments.get("allNamespaces"):
         raise Refusal("namespace_conflict")
 
 
-def _check_one_selector(arguments: Mapping[str, Any]) -> None:
+def _check_one_selector(arguments: base.Arguments) -> None:
     if arguments.get("labels") and arguments.get("labelSelector"):
         raise Refusal("selector_conflict")
 
 
-def _check_replicas(arguments: Mapping[str, Any]) -> None:
-    least, most = arguments.get("minReplicas"), arguments.get("maxReplicas")
+def _check_replicas(arguments: base.Arguments) -> None:
+    least = arguments.get("minReplicas")
+    most = arguments.get("maxReplicas")
     if least is None and most is None:
         raise Refusal("no_replicas")
-    if least is not None and most is not None and least > most:
+    if least is None or most is None:
+        return
+    if least > most:
         raise Refusal("replicas_crossed", least=least, most=most)
 
 
-def _check_region(arguments: Mapping[str, Any]) -> None:
+def _check_region(arguments: base.Arguments) -> None:
     region = arguments.get("region")
     if not region:
         return
     if not _LOCATION.fullmatch(region):
-        raise Refusal("invalid_region", region=region[:_MAX_NAMESPACE])
-    if not _GKE_ID.fullmatch(arguments["cluster"]):
-        raise Refusal("region_without_id", cluster=arguments["cluster"][:_MAX_NAMESPACE])
+        raise Refusal("invalid_region", region=region[:_MAX_SHOWN])
+    # A region takes the place of the location, which only gcloud's name for a cluster has.
+    cluster = arguments["cluster"]
+    if not _GKE_ID.fullmatch(cluster):
+        raise Refusal("region_without_id", cluster=cluster[:_MAX_SHOWN])
 
 
-_PRECONDITIONS: Final[Mapping[str, tuple[Callable[[Mapping[str, Any]], None], ...]]] = {
+_PRECONDITIONS: Final[Mapping[str, tuple[Callable[[base.Arguments], None], ...]]] = {
     "kubectl_get": (_check_one_selector,),
     "kubectl_edit_hpa": (_check_replicas,),
     "gke_auth": (_check_region,),

@@ -19,6 +19,7 @@ from kubescript.wire import messages
 __all__ = [
     "APPROVED",
     "Access",
+    "Arguments",
     "Completes",
     "Evaluate",
     "Handler",
@@ -30,12 +31,14 @@ __all__ = [
     "make_tool",
 ]
 
-Handler = Callable[[Mapping[str, Any], types.OnProgress | None, types.Caller], Awaitable[types.Answer]]
+Arguments = Mapping[str, Any]
+"""A call's arguments, by name: values of JSON."""
+Handler = Callable[[Arguments, types.OnProgress | None, types.Caller], Awaitable[types.Answer]]
 """Runs one call; its arguments have passed the tool's schema."""
 Evaluate = Callable[[str, int | None, types.OnProgress | None, types.Caller], Coroutine[Any, Any, types.Answer]]
 """Runs a script and returns the client's answer, masked and marked. The number is the script's timeout in milliseconds;
 None means the operator's default."""
-Word = Callable[[Mapping[str, Any], types.Answer], types.Answer]
+Word = Callable[[Arguments, types.Answer], types.Answer]
 """Rewrites the answer to a call with these arguments in the words of a tool's own contract."""
 
 Completes = Literal["cluster", "namespace", "kind", "name"]
@@ -109,9 +112,7 @@ def make_tool(
     """
     approved = {"approved": dict(APPROVED)} if access.by_argument and "approved" not in properties else {}
 
-    async def call(
-        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
-    ) -> types.Answer:
+    async def call(given: Arguments, on_progress: types.OnProgress | None, caller: types.Caller) -> types.Answer:
         # The arguments are JSON values, whose `repr` is Python: no caller's text becomes code. Attack: a client sends
         # NaN and Infinity, which are not JSON, and which Python would read as names.
         try:
@@ -121,7 +122,8 @@ def make_tool(
                 "Error: NaN and Infinity are no numbers of JSON", is_error=True, code="request.arguments"
             )
         arguments = {name: value for name, value in given.items() if name not in approved}
-        return await access.evaluate(f"arguments = {arguments!r}\n{script}", None, on_progress, caller)
+        whole = f"arguments = {arguments!r}\n{script}"
+        return await access.evaluate(whole, None, on_progress, caller)
 
     definition = mcp_types.Tool(
         name=name,

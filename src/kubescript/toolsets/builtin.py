@@ -52,15 +52,15 @@ def _code(parts: Parts) -> base.Toolset:
 def _kubectl(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import kubectl
 
+    # A write may wait until the cluster has carried out the change, longer than a script may run.
     def follow(
         script: str, waits_ms: int, on_progress: types.OnProgress | None, caller: types.Caller
     ) -> Coroutine[None, None, types.Answer]:
         return parts.evaluator.evaluate(script, None, on_progress, caller, waits_ms=waits_ms)
 
     settings = parts.settings
-    return kubectl.toolset(
-        _access(parts), follow=follow if settings.writable else None, by_argument=settings.by_argument
-    )
+    follows = follow if settings.writable else None
+    return kubectl.toolset(_access(parts), follow=follows, by_argument=settings.by_argument)
 
 
 def _helm(parts: Parts) -> base.Toolset:
@@ -94,17 +94,23 @@ def _gateway(parts: Parts) -> base.Toolset:
 
     settings = parts.settings
     names = settings.context_names
+    # The tools work on the default cluster, whatever the others permit.
     own = settings.of_context(names[0]) if names else settings
-    return gateway.toolset(_access(parts), writable=own.mode != "off", by_argument=settings.approval == "argument")
+    is_writable = own.mode != "off"
+    by_argument = settings.approval == "argument"
+    return gateway.toolset(_access(parts), writable=is_writable, by_argument=by_argument)
 
 
 def _openshift(parts: Parts) -> base.Toolset:
     from kubescript.commands import oc_runner as commands
     from kubescript.toolsets import command_lines
 
-    runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    handler = parts.api_servers() if parts.settings.openshift.urls else parts.contexts
-    return command_lines.openshift(parts.evaluator_of(runner, handler), parts.settings)
+    settings = parts.settings
+    runner = commands.Runner(settings, parts.processes, parts.later)
+    # The only way out of its process is a proxy of ours, whose requests this handler answers.
+    handler = parts.api_servers() if settings.openshift.urls else parts.contexts
+    own_evaluator = parts.evaluator_of(runner, handler)
+    return command_lines.openshift(own_evaluator, settings)
 
 
 def _openstack(parts: Parts) -> base.Toolset:
@@ -112,7 +118,9 @@ def _openstack(parts: Parts) -> base.Toolset:
     from kubescript.toolsets import command_lines
 
     runner = commands.Runner(parts.settings, parts.processes, parts.later)
-    return command_lines.openstack(parts.evaluator_of(runner, commands.NoCluster()), parts.settings)
+    # The client talks to its cloud itself, so no broker has a part in it.
+    own_evaluator = parts.evaluator_of(runner, commands.NoCluster())
+    return command_lines.openstack(own_evaluator, parts.settings)
 
 
 def _access(parts: Parts) -> base.Access:
@@ -125,8 +133,11 @@ def _access(parts: Parts) -> base.Access:
     ) -> types.Answer:
         return await parts.evaluator.evaluate(script, timeout_ms, on_progress, caller)
 
+    def list_clusters() -> tuple[str, ...]:
+        return parts.contexts.names
+
     settings = parts.settings
-    return base.Access(evaluate, lambda: parts.contexts.names, settings.language, settings.by_argument)
+    return base.Access(evaluate, list_clusters, settings.language, settings.by_argument)
 
 
 def load(parts: Parts) -> list[base.Toolset]:

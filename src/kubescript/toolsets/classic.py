@@ -72,18 +72,21 @@ def tools(access: base.Access, names: Sequence[str], host: HostPart = HostPart()
     found = []
     for name in names:
         described = definition(name, access.language, writes=writes, by_argument=host.by_argument)
-        found.append(base.Tool(described, _handler(name, access, host)))
+        handler = _handler(name, access, host)
+        found.append(base.Tool(described, handler))
     return tuple(found)
 
 
 def definition(name: str, language: messages.Language, *, writes: bool, by_argument: bool = False) -> mcp_types.Tool:
     """Returns the definition of a tool. `by_argument` adds the argument with which its caller approves."""
     words = DESCRIPTIONS[name]
+    # A copy, since the descriptions of one language are added to it.
     schema = json.loads(json.dumps(SCHEMAS[name]))
+    properties = schema["properties"]
     for argument, text in words.get(f"{language}_arguments", {}).items():
-        schema["properties"][argument]["description"] = text
+        properties[argument]["description"] = text
     if by_argument:
-        schema["properties"]["approved"] = dict(base.APPROVED)
+        properties["approved"] = dict(base.APPROVED)
     return mcp_types.Tool(
         name=name,
         description=words[language],
@@ -94,28 +97,31 @@ def definition(name: str, language: messages.Language, *, writes: bool, by_argum
 
 
 def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
-    async def call(
-        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
-    ) -> types.Answer:
+    known = tuple(SCHEMAS[name]["properties"])
+
+    async def call(given: base.Arguments, on_progress: types.OnProgress | None, caller: types.Caller) -> types.Answer:
         clusters = access.clusters()
         asked = clusters[0]
         if host.by_argument:
             given = {argument: value for argument, value in given.items() if argument != "approved"}
         try:
-            checked = arguments.check(name, given, tuple(SCHEMAS[name]["properties"]))
-            cluster = _cluster(checked)
-            if cluster is not None and cluster not in clusters:
-                return _unknown(name, cluster, clusters)
-            asked = clusters[0] if cluster is None else cluster
+            checked = arguments.check(name, given, known)
+            cluster = _take_cluster(checked)
+            if cluster is not None:
+                if cluster not in clusters:
+                    return _refuse_cluster(name, cluster, clusters)
+                asked = cluster
             if host.prepare is not None:
                 checked |= await host.prepare(asked)
         except arguments.Refusal as refusal:
-            return types.Answer(sanitizing.clean(f"Error: {refusal.message}"), is_error=True, code=refusal.code)
+            text = sanitizing.clean(f"Error: {refusal.message}")
+            return types.Answer(text, is_error=True, code=refusal.code)
         except errors.ClusterError as error:
             return _unmet(name, asked, error.message, error.remedy)
         line = script(name, checked, cluster, access.language)
         if host.follow is not None and checked.get("wait"):
-            answer = await host.follow(line, _waits_ms(name, checked), on_progress, caller)
+            waits_ms = _find_wait(name, checked)
+            answer = await host.follow(line, waits_ms, on_progress, caller)
         else:
             answer = await access.evaluate(line, None, on_progress, caller)
         if answer.code in _ACTIONS:
@@ -125,39 +131,49 @@ def _handler(name: str, access: base.Access, host: HostPart) -> base.Handler:
     return call
 
 
-def _cluster(checked: dict[str, Any]) -> str | None:
+def _take_cluster(checked: dict[str, Any]) -> str | None:
     """Removes the cluster from the arguments and returns it; None if they name no cluster. `region` replaces the
     location in gcloud's cluster ID."""
     cluster: str | None = checked.pop("cluster", None)
     region = checked.pop("region", "")
-    return arguments.with_location(cluster, region) if cluster and region else cluster
+    if cluster and region:
+        return arguments.with_location(cluster, region)
+    return cluster
 
 
-def _waits_ms(name: str, checked: Mapping[str, Any]) -> int:
-    """Returns how long a call waits for the cluster."""
-    seconds = checked.get("timeout", SCHEMAS[name]["properties"]["timeout"]["default"])
+def _find_wait(name: str, checked: base.Arguments) -> int:
+    """Returns how many milliseconds a call waits for the cluster."""
+    default = SCHEMAS[name]["properties"]["timeout"]["default"]
+    seconds = checked.get("timeout", default)
     return int(seconds) * 1000
 
 
-def script(name: str, checked: Mapping[str, Any], cluster: str | None, language: str) -> str:
+def script(name: str, checked: base.Arguments, cluster: str | None, language: str) -> str:
     """Returns the script that carries out a call. The arguments are JSON values without NaN and Infinity, so their
     `repr` is valid Python."""
-    options = {_WORD_START.sub("_", argument).lower(): value for argument, value in checked.items()}
+    options = {}
+    for argument, value in checked.items():
+        option = _WORD_START.sub("_", argument).lower()
+        options[option] = value
     if language != "en":
         options["language"] = language
-    words = (f"{option}={value!r}" for option, value in options.items())
+    # Attack: a caller's text becomes code. Each value stands in the script as its `repr`.
+    words = ", ".join(f"{option}={value!r}" for option, value in options.items())
     where = "k8s" if cluster is None else f"k8s.context({cluster!r})"
-    return f"{where}.tools.{name}({', '.join(words)})"
+    return f"{where}.tools.{name}({words})"
 
 
-def _unknown(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
+def _refuse_cluster(name: str, cluster: str, clusters: Sequence[str]) -> types.Answer:
     """Returns the error for a cluster that this server does not have: no other cluster is queried instead."""
-    shown = cluster if len(cluster) <= _MAX_CLUSTER else f"{cluster[:_MAX_CLUSTER]}\N{HORIZONTAL ELLIPSIS}"
+    shown = cluster
+    if len(cluster) > _MAX_CLUSTER:
+        shown = f"{cluster[:_MAX_CLUSTER]}\N{HORIZONTAL ELLIPSIS}"
     known = ", ".join(clusters[:_MAX_CLUSTERS])
     if len(clusters) > _MAX_CLUSTERS:
         known += f", \N{HORIZONTAL ELLIPSIS} ({len(clusters)})"
     details = messages.text("unknown_cluster", cluster=shown, known=known)
-    return _unmet(name, cluster, details, messages.text("action_unknown_cluster"))
+    action = messages.text("action_unknown_cluster")
+    return _unmet(name, cluster, details, action)
 
 
 def _explain(name: str, cluster: str, answer: types.Answer) -> types.Answer:
@@ -168,7 +184,9 @@ def _explain(name: str, cluster: str, answer: types.Answer) -> types.Answer:
     if note.startswith("["):  # the note about the failed call, which the details already describe
         details = before
     unmet = _unmet(name, cluster, details, action)
-    text = fencing.fence(unmet.text) if answer.untrusted else unmet.text
+    text = unmet.text
+    if answer.untrusted:
+        text = fencing.fence(text)
     return replace(unmet, text=text, usage=answer.usage, untrusted=answer.untrusted)
 
 
@@ -180,5 +198,5 @@ def _unmet(name: str, cluster: str, details: str, action: str) -> types.Answer:
         "requiresAction": True,
         "suggestion": action,
     }
-    text = sanitizing.clean(messages.text("prerequisite", details=details, action=action))
-    return types.Answer(text, is_error=True, code=_PREREQUISITE, meta=meta)
+    text = messages.text("prerequisite", details=details, action=action)
+    return types.Answer(sanitizing.clean(text), is_error=True, code=_PREREQUISITE, meta=meta)

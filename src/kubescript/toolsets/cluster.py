@@ -21,7 +21,8 @@ def toolset(access: base.Access, log_in: Callable[[str], futures.Future[None]]) 
     ClusterError."""
 
     async def prepare(cluster: str) -> Mapping[str, object]:
-        await _wait_for(log_in(cluster))
+        work = log_in(cluster)
+        await _wait_for(work)
         return {}
 
     tools = classic.tools(access, ("cluster_list",))

@@ -35,25 +35,29 @@ _SCHEMA: Final[Mapping[str, Any]] = {
 
 def openshift(commands: evaluator.Evaluator, settings: config.Settings) -> base.Toolset:
     """Returns the toolset `openshift`; `commands` runs command lines."""
+    # Its requests pass the policy as those of scripts do, so both settings must permit writes.
     writes = settings.openshift.allow_write and settings.writable
-    tool = _tool("openshift-cli", "OpenShift Client MCP Tool", _OPENSHIFT, commands, writes=writes)
-    return base.Toolset("openshift", "command lines of oc", (tool,), instructions=classic.INSTRUCTIONS)
+    title = "OpenShift Client MCP Tool"
+    tool = _make_tool("openshift-cli", title, _OPENSHIFT, commands, writes=writes)
+    about = "command lines of oc"
+    return base.Toolset("openshift", about, (tool,), instructions=classic.INSTRUCTIONS)
 
 
 def openstack(commands: evaluator.Evaluator, settings: config.Settings) -> base.Toolset:
     """Returns the toolset `openstack`; `commands` runs command lines."""
     writes = settings.openstack.allow_write
-    tool = _tool("openstack-cli", "OpenStack Client MCP Tool", _OPENSTACK, commands, writes=writes)
-    return base.Toolset("openstack", "command lines of openstack", (tool,), instructions=classic.INSTRUCTIONS)
+    title = "OpenStack Client MCP Tool"
+    tool = _make_tool("openstack-cli", title, _OPENSTACK, commands, writes=writes)
+    about = "command lines of openstack"
+    return base.Toolset("openstack", about, (tool,), instructions=classic.INSTRUCTIONS)
 
 
-def _tool(name: str, title: str, description: str, commands: evaluator.Evaluator, *, writes: bool) -> base.Tool:
+def _make_tool(name: str, title: str, description: str, commands: evaluator.Evaluator, *, writes: bool) -> base.Tool:
     """Returns the tool; `commands` runs command lines, and `writes` says whether they may change anything."""
 
-    async def call(
-        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
-    ) -> types.Answer:
-        return await commands.evaluate(given["command_str"], None, on_progress, caller)
+    async def call(given: base.Arguments, on_progress: types.OnProgress | None, caller: types.Caller) -> types.Answer:
+        line = given["command_str"]
+        return await commands.evaluate(line, None, on_progress, caller)
 
     definition = mcp_types.Tool(
         name=name,

@@ -60,12 +60,14 @@ class Completions:
             clusters = await anyio.to_thread.run_sync(self._access.clusters, abandon_on_cancel=True)
             if what == "cluster":
                 return [name for name in map(sanitizing.clean, clusters) if name]
-            question = _question(what, given)
+            question = _make_question(what, given)
             cluster = given.get("cluster")
             if question is None or (cluster and cluster not in clusters):
                 return []
+            # One at a time: a client asks at every key press, and the next question may have the same answer.
             async with self._asking:
-                return list(await self._answer(question, caller))
+                found = await self._answer(question, caller)
+                return list(found)
         return []
 
     async def _answer(self, question: _Question, caller: types.Caller) -> tuple[str, ...]:
@@ -73,38 +75,45 @@ class Completions:
         if time.monotonic() < until:
             return known
         self._keep(question, (), _FAILED_S)  # in case the time is over before there is an answer
-        answer = await self._access.evaluate(_script(question), _TIME_MS, None, caller)
+        script = _write_script(question)
+        answer = await self._access.evaluate(script, _TIME_MS, None, caller)
         found = _read(answer)
         if found:
             self._keep(question, found, _KEPT_S)
         return found
 
     def _keep(self, question: _Question, found: tuple[str, ...], seconds: float) -> None:
+        """Keeps an answer for so many seconds, and forgets the oldest where there are too many."""
         self._kept.pop(question, None)
         while len(self._kept) >= _MOST_KEPT:
-            del self._kept[next(iter(self._kept))]
-        self._kept[question] = time.monotonic() + seconds, found
+            oldest = next(iter(self._kept))
+            del self._kept[oldest]
+        until = time.monotonic() + seconds
+        self._kept[question] = until, found
 
 
-def _question(what: base.Completes, given: Mapping[base.Completes, str]) -> _Question | None:
+def _make_question(what: base.Completes, given: Mapping[base.Completes, str]) -> _Question | None:
     """Returns the question; None where too little is known."""
-    cluster, namespace, kind = (given.get(name, "") for name in _OF)
-    if any(len(name) > _LONGEST for name in (cluster, namespace, kind)):
+    cluster = given.get("cluster", "")
+    namespace = given.get("namespace", "")
+    kind = given.get("kind", "")
+    if max(len(cluster), len(namespace), len(kind)) > _LONGEST:  # no name in Kubernetes is so long
         return None
     if what != "name":
         return what, cluster, "", ""
-    return (what, cluster, namespace, kind) if kind else None
+    if not kind:
+        return None
+    return what, cluster, namespace, kind
 
 
-_OF: Final[tuple[base.Completes, ...]] = ("cluster", "namespace", "kind")
-
-
-def _script(question: _Question) -> str:
+def _write_script(question: _Question) -> str:
+    """Returns the script that answers the question."""
     # The client's values are in the script as the `repr` of a text: none of them becomes code.
     what, cluster, namespace, kind = question
     names = _SCRIPTS[what].format(most=_MOST_NAMES, kind=kind, namespace=namespace or None)
     chosen = f"k8s.context({cluster!r})" if cluster else "k8s"
-    return f"cluster = {chosen}\nnames = {names}\n[name for name in names if len(name) <= {_LONGEST}][:{_MOST_NAMES}]"
+    shown = f"[name for name in names if len(name) <= {_LONGEST}][:{_MOST_NAMES}]"
+    return f"cluster = {chosen}\nnames = {names}\n{shown}"
 
 
 def _read(answer: types.Answer) -> tuple[str, ...]:
@@ -118,6 +127,7 @@ def _read(answer: types.Answer) -> tuple[str, ...]:
         return ()
     if not isinstance(found, list):
         return ()
-    names = (sanitizing.clean(name).strip() for name in found if isinstance(name, str))
-    shown = (name for name in names if name and name.isprintable())
+    # Attack: an object's name hides text in a client's list of completions.
+    names = [sanitizing.clean(name).strip() for name in found if isinstance(name, str)]
+    shown = [name for name in names if name and name.isprintable()]
     return tuple(dict.fromkeys(shown))

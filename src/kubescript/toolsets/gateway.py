@@ -7,10 +7,8 @@ compares a kind's names with discovery. Policy, plan and approval are those of e
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -51,62 +49,67 @@ _TYPE: Final = re.compile(r"([\w.]{1,80}): ", re.ASCII)
 def toolset(access: base.Access, *, writable: bool, by_argument: bool) -> base.Toolset:
     """Returns the toolset. `writable` says whether the default cluster may be changed, `by_argument` whether a tool's
     caller approves its changes."""
-    tools = [_tool(name, access, by_argument=False) for name in _READS]
+    tools = [_make_tool(name, access, by_argument=False) for name in _READS]
     if writable:
-        tools += [_tool(name, access, by_argument=by_argument) for name in _DONE]
+        # Only a write has something to approve.
+        tools += [_make_tool(name, access, by_argument=by_argument) for name in _DONE]
     about = "objects of a namespace, and writes by intent"
     return base.Toolset("gateway", about, tuple(tools), instructions=classic.INSTRUCTIONS)
 
 
-def _tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
+def _make_tool(name: str, access: base.Access, *, by_argument: bool) -> base.Tool:
     definition = classic.definition(name, access.language, writes=name in _DONE, by_argument=by_argument)
 
-    async def call(
-        given: Mapping[str, Any], on_progress: types.OnProgress | None, caller: types.Caller
-    ) -> types.Answer:
+    async def call(given: base.Arguments, on_progress: types.OnProgress | None, caller: types.Caller) -> types.Answer:
         try:
             checked = _check(name, given, by_argument=by_argument)
         except arguments.Refusal as refusal:
             text = sanitizing.clean(f"{_BLOCKED}{refusal.message}")
             return types.Answer(text, is_error=True, code=refusal.code)
-        script = _script(name, checked, access.language)
+        script = _write_script(name, checked, access.language)
         return await access.evaluate(script, None, on_progress, caller)
 
-    return base.Tool(definition, call, functools.partial(_word, name))
+    return base.Tool(definition, call, lambda given, answer: _word(name, given, answer))
 
 
 # --- the gate ---------------------------------------------------------------------------------------------------------
 
 
-def _check(name: str, given: Mapping[str, Any], *, by_argument: bool) -> dict[str, Any]:
+def _check(name: str, given: base.Arguments, *, by_argument: bool) -> dict[str, Any]:
     """Returns the arguments of a call, without `approved`. Raises Refusal."""
-    if str(given.get("plural")).strip().lower() in FORBIDDEN:
-        raise arguments.Refusal("gate_forbidden", plural=given["plural"].strip())
-    checked = arguments.check(name, given, tuple(classic.SCHEMAS[name]["properties"]))
+    plural = str(given.get("plural")).strip()
+    if plural.lower() in FORBIDDEN:
+        raise arguments.Refusal("gate_forbidden", plural=plural)
+    known = tuple(classic.SCHEMAS[name]["properties"])
+    checked = arguments.check(name, given, known)
     _check_names(checked)
     if name == "k8s_patch":
         _check_action(checked)
     # With a person's approval this argument has no effect: the person is asked instead.
-    if checked.pop("approved", False) is not True and by_argument:
+    is_approved = checked.pop("approved", False) is True
+    if by_argument and not is_approved:
         raise arguments.Refusal("approval_required")
     return checked
 
 
-def _check_names(checked: Mapping[str, Any]) -> None:
+def _check_names(checked: base.Arguments) -> None:
     """Raises Refusal for a value that cannot name a kind or an image. The core group has an empty name."""
     for field in ("group", "version", "plural"):
         value = checked.get(field)
         is_core = field == "group" and value == ""
-        if value is not None and not is_core and not _DISCOVERED.fullmatch(value):
+        if value is None or is_core:
+            continue
+        if not _DISCOVERED.fullmatch(value):
             raise arguments.Refusal("gate_discovered", name=value[:_MAX_SHOWN])
     image = checked.get("image")
     if image is not None and not _IMAGE.fullmatch(image):
         raise arguments.Refusal("gate_image", image=image[:_MAX_SHOWN])
 
 
-def _check_action(checked: Mapping[str, Any]) -> None:
+def _check_action(checked: base.Arguments) -> None:
     """Raises Refusal for an action on a kind that it does not support, or with fields that are not exactly its own."""
-    action, plural = checked["action"], checked["plural"]
+    action = checked["action"]
+    plural = checked["plural"]
     group_version = f"{checked['group']}/{checked['version']}".removeprefix("/")
     if group_version != "apps/v1" or plural not in _ALLOWED[action]:
         allowed = ", ".join(_ALLOWED[action])
@@ -114,8 +117,9 @@ def _check_action(checked: Mapping[str, Any]) -> None:
             "gate_action_kind", action=action, allowed=allowed, plural=plural, group_version=group_version
         )
     given = tuple(field for field in _ALL_FIELDS if field in checked)
-    if given != _FIELDS[action]:
-        raise arguments.Refusal("gate_action_fields", action=action, wanted=_join(_FIELDS[action]), given=_join(given))
+    wanted = _FIELDS[action]
+    if given != wanted:
+        raise arguments.Refusal("gate_action_fields", action=action, wanted=_join(wanted), given=_join(given))
 
 
 def _join(fields: tuple[str, ...]) -> str:
@@ -125,40 +129,46 @@ def _join(fields: tuple[str, ...]) -> str:
 # --- the script and its answer ----------------------------------------------------------------------------------------
 
 
-def _script(name: str, checked: Mapping[str, Any], language: messages.Language) -> str:
+def _write_script(name: str, checked: base.Arguments, language: messages.Language) -> str:
     """Returns the script of a call. A write's script spells out its answer, so that no text in it comes from the
     cluster."""
     call = classic.script(name, checked, None, language)
     if name not in _DONE:
         return call
-    return f"{{'result': 'planned' if {call} else {_DONE[name]!r}, **{_describe(checked)!r}}}"
+    result = f"'planned' if {call} else {_DONE[name]!r}"
+    return f"{{'result': {result}, **{_describe(checked)!r}}}"
 
 
-def _describe(checked: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(checked: base.Arguments) -> dict[str, Any]:
     """Returns the fields of an answer that describe a write."""
     action = checked.get("action", "delete")
-    group, plural = checked["group"], checked["plural"]
-    kind = kinds.kind_of(group, plural) or f"{plural}.{group}".removesuffix(".")
+    group = checked["group"]
+    plural = checked["plural"]
+    kind = kinds.kind_of(group, plural) or kinds.full_name(group, plural)
     target = f"{kind} {checked['namespace']}/{checked['name']}"
     fields = {field: checked[field] for field in _FIELDS[action]}
     explain = messages.text(f"explain_{action}", target=target, **fields)
     return {"action": action, **fields, "explain": explain}
 
 
-def _word(name: str, given: Mapping[str, Any], answer: types.Answer) -> types.Answer:
+def _word(name: str, given: base.Arguments, answer: types.Answer) -> types.Answer:
     """Rewrites an answer in the contract's words."""
     if answer.is_error:
-        return replace(answer, text=_error(answer))
+        return replace(answer, text=_word_error(answer))
     if not answer.applied:
         return answer
     checked = _check(name, given, by_argument=False)
     done = {"result": _DONE[name], **_describe(checked)}
-    text = json.dumps(done, ensure_ascii=False, separators=(",", ":"))
-    structured = None if answer.structured is None else {**answer.structured, "result": done}
-    return replace(answer, text=f"{text}\n{_without_result(answer.text)}", structured=structured)
+    result = json.dumps(done, ensure_ascii=False, separators=(",", ":"))
+    # The plan was made before it was applied, so the answer still says `planned`.
+    rest = _remove_result(answer.text)
+    structured = answer.structured
+    if structured is not None:
+        structured = {**structured, "result": done}
+    return replace(answer, text=f"{result}\n{rest}", structured=structured)
 
 
-def _without_result(text: str) -> str:
+def _remove_result(text: str) -> str:
     """Returns an answer without the result of a write that was only planned; a mark may precede the result."""
     before, result, after = text.rpartition('{"result":"planned"')
     if not result or before.count("\n") > 1:
@@ -167,18 +177,19 @@ def _without_result(text: str) -> str:
     return before + rest
 
 
-def _error(answer: types.Answer) -> str:
+def _word_error(answer: types.Answer) -> str:
     """Returns the text of an error: `BLOCKED: …` or `ERROR: Type: …`."""
     mark, _, marked = answer.text.partition("\n")
     found = _TYPE.match(marked) if answer.untrusted else None
     # Attack: a compromised worker sends an instruction as the type of an error.
     if found is not None and (sentences.is_type(found[1]) or sentences.is_word(found[1])):
         beginning = _prefix(found[0]).rstrip()
-        return f"{beginning}\n{mark}\n{marked[found.end() :]}"
+        rest = marked[found.end() :]
+        return f"{beginning}\n{mark}\n{rest}"
     text = answer.text
     if answer.code == "request.arguments":  # the schema is part of the gate
         return f"{_BLOCKED}{text}"
-    text = _without_result(text).removeprefix("error ")
+    text = _remove_result(text).removeprefix("error ")
     if answer.code == _CRITICAL:  # the rules are part of the gate too
         text = text.removeprefix(f"{answer.code}: ")
         return f"{_BLOCKED}{text}"
@@ -188,4 +199,7 @@ def _error(answer: types.Answer) -> str:
 
 
 def _prefix(text: str) -> str:
-    return text if text.startswith(_BLOCKED) else f"ERROR: {text}"
+    """Returns the text with the contract's prefix for errors, unless it says that the gate blocks the call."""
+    if text.startswith(_BLOCKED):
+        return text
+    return f"ERROR: {text}"

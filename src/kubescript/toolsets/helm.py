@@ -14,5 +14,7 @@ _TOOLS: Final = ("helm_list", "helm_status", "helm_get_values", "helm_history")
 def toolset(access: base.Access) -> base.Toolset:
     """Returns the toolset."""
     tools = classic.tools(access, _TOOLS)
-    tools += classic.tools(access, ("helm_repo_list",), classic.HostPart(prepare=repositories.prepare))
+    # The file of repositories may contain passwords, so the host reads it.
+    host = classic.HostPart(prepare=repositories.prepare)
+    tools += classic.tools(access, ("helm_repo_list",), host)
     return base.Toolset("helm", "Helm releases", tools, instructions=classic.INSTRUCTIONS)

@@ -24,19 +24,22 @@ _MAX_REASON: Final = 300
 
 def names() -> list[str]:
     """Returns the names of the installed toolsets."""
-    return sorted({point.name for point in importlib.metadata.entry_points(group=GROUP)})
+    points = importlib.metadata.entry_points(group=GROUP)
+    return sorted({point.name for point in points})
 
 
 def find(name: str) -> importlib.metadata.EntryPoint | None:
     """Returns the entry point of this toolset; None if it is not installed. Raises ConfigError if two packages have
     it."""
     found = list(importlib.metadata.entry_points(group=GROUP, name=name))
+    if not found:
+        return None
     if len(found) > 1:
         packages = " and ".join(sorted(map(_package, found)))
         raise errors.ConfigError(
             f"the packages {packages} both have a toolset `{name}`", remedy="uninstall one of them"
         )
-    return found[0] if found else None
+    return found[0]
 
 
 def load(name: str, access: base.Access) -> base.Toolset:
@@ -47,7 +50,8 @@ def load(name: str, access: base.Access) -> base.Toolset:
     if point is None:
         raise errors.ConfigError(f"toolset `{name}` is not installed")
     try:
-        toolset: object = point.load()(access)
+        make_toolset = point.load()
+        toolset: object = make_toolset(access)
     except (Exception, SystemExit) as error:  # the package's own code, which may fail in any way
         raise _unusable(point, f"{type(error).__name__}: {error}") from None
     if not isinstance(toolset, base.Toolset):
@@ -58,21 +62,21 @@ def load(name: str, access: base.Access) -> base.Toolset:
 
 
 def check_clashes(toolsets: Sequence[base.Toolset]) -> None:
-    """Checks that no two toolsets have a tool, page or prompt of the same name. Raises ConfigError.
-
-    Attack: a package has a tool `kubectl_get`, which would replace ours.
-    """
+    """Checks that no two toolsets have a tool, page or prompt of the same name. Raises ConfigError."""
     owners: dict[str, list[str]] = {}
     for toolset in toolsets:
+        owner = f"`{toolset.name}`"
         for name in _list_parts(toolset):
-            owners.setdefault(name, []).append(f"`{toolset.name}`")
+            owners.setdefault(name, []).append(owner)
     for name, names in owners.items():
+        # Attack: a package has a tool `kubectl_get`, which would replace ours.
         if len(names) > 1:
             where = " and ".join(dict.fromkeys(names))
             raise errors.ConfigError(f"{name} is there twice: in toolset {where}", remedy="serve one of them")
 
 
 def _list_parts(toolset: base.Toolset) -> Iterator[str]:
+    """Yields the names of a toolset's tools, pages and prompts, as an error shows them."""
     for tool in toolset.tools:
         yield f"tool `{tool.definition.name}`"
     for page in toolset.pages:

@@ -26,5 +26,7 @@ def toolset(access: base.Access, *, follow: classic.Follow | None, by_argument: 
     approves its changes."""
     tools = classic.tools(access, _READS)
     if follow is not None:
-        tools += classic.tools(access, _WRITES, classic.HostPart(follow=follow, by_argument=by_argument))
-    return base.Toolset("kubectl", "kubectl's everyday commands as tools", tools, instructions=classic.INSTRUCTIONS)
+        host = classic.HostPart(follow=follow, by_argument=by_argument)
+        tools += classic.tools(access, _WRITES, host)
+    about = "kubectl's everyday commands as tools"
+    return base.Toolset("kubectl", about, tools, instructions=classic.INSTRUCTIONS)

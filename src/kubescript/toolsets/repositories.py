@@ -32,7 +32,7 @@ async def prepare(_cluster: str) -> Mapping[str, object]:
 
 
 def _read_repositories() -> Mapping[str, object]:
-    file = _file()
+    file = _find_file()
     try:
         return {"repositories": _read(file)}
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
@@ -40,13 +40,16 @@ def _read_repositories() -> Mapping[str, object]:
         raise arguments.Refusal("repositories_unreadable", file=file, details=type(error).__name__) from None
 
 
-def _file() -> Path:
+def _find_file() -> Path:
     """Returns the file in which Helm keeps repositories."""
-    if named := os.environ.get("HELM_REPOSITORY_CONFIG"):
+    named = os.environ.get("HELM_REPOSITORY_CONFIG")
+    if named:
         return Path(named)
-    if home := os.environ.get("HELM_CONFIG_HOME"):
+    home = os.environ.get("HELM_CONFIG_HOME")
+    if home:
         return Path(home, "repositories.yaml")
-    if base := os.environ.get("XDG_CONFIG_HOME"):
+    base = os.environ.get("XDG_CONFIG_HOME")
+    if base:
         return Path(base, "helm", "repositories.yaml")
     own = "Library/Preferences" if sys.platform == "darwin" else ".config"
     return Path.home() / own / "helm" / "repositories.yaml"
@@ -65,20 +68,24 @@ def _read(file: Path) -> list[dict[str, str]]:
     # The loader in C would be faster, but deep nesting crashes the process with it.
     document = yaml.safe_load(content)
     entries = document.get("repositories") if isinstance(document, dict) else None
+    if not isinstance(entries, list):
+        return []
     found = []
-    for entry in entries if isinstance(entries, list) else ():
+    for entry in entries:
         if isinstance(entry, dict):
-            name, url = _text(entry, "name"), _without_credentials(_text(entry, "url"))
+            name = _read_text(entry, "name")
+            url = _hide_credentials(_read_text(entry, "url"))
             found.append({"name": sanitizing.printable(name), "url": sanitizing.printable(url)})
     return found
 
 
-def _text(entry: Mapping[Any, Any], key: str) -> str:
+def _read_text(entry: Mapping[Any, Any], key: str) -> str:
+    """Returns a text of an entry; empty if it has none."""
     value = entry.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _without_credentials(url: str) -> str:
+def _hide_credentials(url: str) -> str:
     """Returns the URL without possible credentials: no user, no password, no query."""
     # URL parsers disagree about passwords with a slash and URLs without a scheme: one takes for the path what another
     # takes for the password.

@@ -36,7 +36,9 @@ class _Package(types.ModuleType):
         spec = self.__spec__
         if spec is None or spec.loader is None or name.startswith("__"):
             raise AttributeError(name)
-        if importlib.util.find_spec(f"{spec.name}.{name}"):  # importing a submodule looks up its name first
+        # Importing a submodule looks up its name first.
+        submodule = importlib.util.find_spec(f"{spec.name}.{name}")
+        if submodule is not None:
             raise AttributeError(name)
         object.__setattr__(self, "__class__", types.ModuleType)
         spec.loader.exec_module(self)

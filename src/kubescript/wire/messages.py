@@ -29,4 +29,5 @@ def choose(language: str) -> None:
 
 def text(message: str, /, **values: object) -> str:
     """Returns the sentence with its places filled. Raises KeyError for a message missing from the catalogue."""
-    return CATALOGUE[message][_chosen[0]].format(**values)
+    sentence = CATALOGUE[message][_chosen[0]]
+    return sentence.format(**values)

@@ -78,6 +78,7 @@ def send(sock: socket.socket, message: Order | Confined, descriptors: tuple[int,
     """Sends a message with descriptors. Raises OSError."""
     payload = msgspec.json.encode(message)
     length = _LENGTH.pack(len(payload))
+    # The descriptors come with the length, which `receive` reads first.
     socket.send_fds(sock, [length], list(descriptors))
     sock.sendall(payload)
 
@@ -85,7 +86,9 @@ def send(sock: socket.socket, message: Order | Confined, descriptors: tuple[int,
 def receive(sock: socket.socket, shape: type[T]) -> tuple[T, list[int]]:
     """Returns a message and the descriptors that came with it. Raises EOFError, OSError and ValueError."""
     head, descriptors, _, _ = socket.recv_fds(sock, _LENGTH.size, _DESCRIPTORS)
-    size = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
+    if len(head) != _LENGTH.size:
+        raise EOFError
+    (size,) = _LENGTH.unpack(head)
     if not 0 < size <= _MAX:
         raise EOFError
     payload = bytearray()

@@ -209,14 +209,14 @@ class Broker:
         resolver = self._resolve
         if resolver is None:
             return self._policy
-        left = call.seconds_left
         cancel = call.operation.cancellation
 
+        # The remaining time is read at each look-up: several of them share the call's deadline.
         def resolve(group: str, version: str, resource: str) -> str | None:
-            return resolver(group, version, resource, left, cancel)
+            return resolver(group, version, resource, call.seconds_left, cancel)
 
         def named(rule: denied_resources.DeniedResource) -> bool | None:
-            return resolver.serves(rule, left, cancel)
+            return resolver.serves(rule, call.seconds_left, cancel)
 
         return replace(self._policy, resolve=resolve, named=named)
 

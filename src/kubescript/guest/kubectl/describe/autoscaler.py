@@ -44,14 +44,9 @@ def _write_status(out: Writer, kind: str, status: Object) -> None:
     out.field(f"{kind} pods", f"{current} current / {desired} desired")
     conditions = status.get("conditions")
     if conditions:
+        rows = [texts.values(each, "type", "status", "reason", "message") for each in conditions]
         out.title("Conditions")
-        out.table(_CONDITION_HEAD, map(_condition_row, conditions))
-
-
-def _condition_row(condition: Object) -> tuple[str, ...]:
-    """Returns the cells of a condition, in the order of `_CONDITION_HEAD`."""
-    cells = map(condition.get, ("type", "status", "reason", "message"))
-    return tuple(map(texts.text, cells))
+        out.table(_CONDITION_HEAD, rows)
 
 
 # --- metrics ----------------------------------------------------------------------------------------------------------

@@ -324,8 +324,7 @@ def _write_reference(out: Writer, name: str, source: Object, container: Object, 
 
 def _write_key_source(out: Writer, name: str, reference: Object, kind: str) -> None:
     """Writes a variable that has its value from a Secret or ConfigMap. The value is not read."""
-    key = texts.text(reference.get("key"))
-    holder = texts.text(reference.get("name"))
+    key, holder = texts.values(reference, "key", "name")
     value = f"<set to the key '{key}' {kind} '{holder}'>"
     out.row(f"{name}:", value, _optional(reference), level=3)
 

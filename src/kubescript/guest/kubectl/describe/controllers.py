@@ -11,7 +11,6 @@ from kubescript.guest.kubectl.describe.subject import Subject
 from kubescript.guest.kubectl.describe.text_writer import Writer
 from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.kubectl.rows import cells
-from kubescript.wire import messages
 
 __all__ = ["conditions", "daemon_set", "deployment", "replica_set", "replication_controller", "stateful_set"]
 
@@ -107,7 +106,7 @@ def _count_pods(about: Subject, selector: str) -> str:
     """Returns how many of the workload's own pods are in each phase."""
     found = _list_selected(about, about.k8s.coreV1().list_namespaced_pod, selector)
     if isinstance(found, Exception):
-        return messages.text("describe_not_read", reason=subject.reason(found))
+        return subject.describe_failure(found)
     phases: Counter[str] = Counter()
     for pod in _owned(about, found):
         status = pod.get("status") or {}
@@ -203,7 +202,7 @@ def _write_replica_sets(about: Subject, out: Writer) -> None:
     selector = cells.selector(about.spec.get("selector"))
     found = _list_selected(about, about.k8s.appsV1().list_namespaced_replica_set, selector)
     if isinstance(found, Exception):
-        note = messages.text("describe_not_read", reason=subject.reason(found))
+        note = subject.describe_failure(found)
         out.field("ReplicaSets", note)
         return
     own = sorted(_owned(about, found), key=_age_and_name)

@@ -40,7 +40,7 @@ def _involved(event: Object) -> Any:
 def write(out: Writer, events: Sequence[Object] | Exception) -> None:
     """Writes the newest events."""
     if isinstance(events, Exception):
-        note = messages.text("describe_not_read", reason=subject.reason(events))
+        note = subject.describe_failure(events)
         out.field("Events", note)
         return
     if not events:
@@ -64,8 +64,7 @@ def find_last_time(event: Object) -> str:
 
 def _row(event: Object) -> tuple[str, ...]:
     """Returns the cells of an event, in the order of `_HEAD`."""
-    kind = texts.text(event.get("type"))
-    reason = texts.text(event.get("reason"))
+    kind, reason = texts.values(event, "type", "reason")
     return kind, reason, _age(event), _reporter(event), _message(event)
 
 

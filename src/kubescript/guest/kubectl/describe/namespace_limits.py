@@ -10,7 +10,6 @@ from kubescript.guest.kubectl.describe.subject import Read, Subject
 from kubescript.guest.kubectl.describe.text_writer import Writer
 from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.sdk import client
-from kubescript.wire import messages
 
 __all__ = ["reads", "write"]
 
@@ -50,11 +49,8 @@ def write(about: Subject, out: Writer) -> None:
 
 def _condition_row(condition: Object) -> tuple[str, ...]:
     """Returns the cells of a condition, in the order of `_CONDITION_HEAD`."""
-    kind = texts.text(condition.get("type"))
-    state = texts.text(condition.get("status"))
+    kind, state, reason, message = texts.values(condition, "type", "status", "reason", "message")
     changed = texts.time(condition.get("lastTransitionTime"))
-    reason = texts.text(condition.get("reason"))
-    message = texts.text(condition.get("message"))
     return kind, state, changed, reason, message
 
 
@@ -65,7 +61,7 @@ def _write_quotas(about: Subject, out: Writer) -> None:
     """Writes the limits for the whole namespace."""
     error = about.beside.get("quotas")
     if isinstance(error, Exception):
-        note = messages.text("describe_not_read", reason=subject.reason(error))
+        note = subject.describe_failure(error)
         out.field("Resource Quotas", note)
         return
     quotas = sorted(about.get_list("quotas"), key=texts.name_of)
@@ -104,7 +100,7 @@ def _write_limits(about: Subject, out: Writer) -> None:
     """Writes the limits of single pods, containers and claims in the namespace."""
     error = about.beside.get("limits")
     if isinstance(error, Exception):
-        note = messages.text("describe_not_read", reason=subject.reason(error))
+        note = subject.describe_failure(error)
         out.field("Resource Limits", note)
         return
     limit_ranges = about.get_list("limits")

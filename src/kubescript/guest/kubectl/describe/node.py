@@ -67,7 +67,7 @@ def write(about: Subject, out: Writer) -> None:
     if isinstance(pods, list):
         _write_needs(out, status, pods)
     else:
-        note = messages.text("describe_not_read", reason=subject.reason(about.beside["pods"]))
+        note = subject.describe_failure(about.beside["pods"])
         out.field("Pods", note)
 
 
@@ -230,8 +230,7 @@ def _container_amounts(container: Object, kind: str) -> _Amounts:
 def _pod_row(pod: Object, needs: _Needs, available: _Amounts) -> tuple[str, ...]:
     """Returns the cells of a pod, in the order of `_PODS`."""
     metadata = pod.get("metadata") or {}
-    namespace = texts.text(metadata.get("namespace"))
-    name = texts.text(metadata.get("name"))
+    namespace, name = texts.values(metadata, "namespace", "name")
     age = texts.since(metadata.get("creationTimestamp"))
     cpu = _shares(needs, "cpu", available)
     memory = _shares(needs, "memory", available)

@@ -115,12 +115,5 @@ def binding(about: Subject, out: Writer) -> None:
     out.field("Name", reference.get("name"), 1)
     out.title("Subjects")
     subjects = about.object.get("subjects") or ()
-    out.table(("Kind", "Name", "Namespace"), map(_subject_row, subjects))
-
-
-def _subject_row(found: Object) -> tuple[str, ...]:
-    """Returns the cells of a user, group or ServiceAccount."""
-    kind = texts.text(found.get("kind"))
-    name = texts.text(found.get("name"))
-    namespace = texts.text(found.get("namespace"))
-    return kind, name, namespace
+    rows = [texts.values(each, "kind", "name", "namespace") for each in subjects]
+    out.table(("Kind", "Name", "Namespace"), rows)

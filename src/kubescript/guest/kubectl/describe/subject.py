@@ -10,8 +10,9 @@ from kubescript.guest.kubectl.describe import texts
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import base_view, list_objects
 from kubescript.guest.sdk.values import exceptions, lazy_json
+from kubescript.wire import messages
 
-__all__ = ["Read", "Reads", "Subject", "plain", "reason", "together"]
+__all__ = ["Read", "Reads", "Subject", "describe_failure", "plain", "reason", "together"]
 
 Read = Callable[[], Any]
 """An API call to be made."""
@@ -87,6 +88,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, base_view.BaseView):
         return lazy_json.whole(value._all())
     return value
+
+
+def describe_failure(error: Exception) -> str:
+    """Returns a note in place of what could not be read."""
+    return messages.text("describe_not_read", reason=reason(error))
 
 
 def reason(error: Exception) -> str:

@@ -69,9 +69,7 @@ def _toleration_key(toleration: Object) -> str:
 
 def _describe_toleration(toleration: Object) -> str:
     """Returns a text such as `gpu=true:NoSchedule` or `op=Exists for 300s`."""
-    text = texts.text(toleration.get("key"))
-    value = texts.text(toleration.get("value"))
-    effect = texts.text(toleration.get("effect"))
+    text, value, effect = texts.values(toleration, "key", "value", "effect")
     if value:
         text += f"={value}"
     if effect:

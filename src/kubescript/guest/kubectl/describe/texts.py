@@ -21,6 +21,7 @@ __all__ = [
     "since",
     "text",
     "time",
+    "values",
     "words",
 ]
 
@@ -49,6 +50,11 @@ def _map(found: Object) -> str:
     written = [f"{key}:{text(value)}" for key, value in items]
     inner = " ".join(written)
     return f"map[{inner}]"
+
+
+def values(found: Object, *keys: str) -> list[str]:
+    """Returns several values of an object as kubectl prints them."""
+    return [text(found.get(key)) for key in keys]
 
 
 def words(found: list[Any] | None) -> str:
@@ -107,12 +113,9 @@ def name_of(found: Object) -> str:
 
 def condition_cells(condition: Object, last_check: str) -> tuple[str, ...]:
     """Returns the cells of a condition of a node or claim. `last_check` is the field that says when it was checked."""
-    kind = text(condition.get("type"))
-    status = text(condition.get("status"))
+    kind, status, reason, message = values(condition, "type", "status", "reason", "message")
     checked = time(condition.get(last_check))
     changed = time(condition.get("lastTransitionTime"))
-    reason = text(condition.get("reason"))
-    message = text(condition.get("message"))
     # As in kubectl, a blank ends all but the last.
     return f"{kind} ", f"{status} ", f"{checked} ", f"{changed} ", f"{reason} ", message
 

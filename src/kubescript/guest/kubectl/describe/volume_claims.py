@@ -12,7 +12,6 @@ from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.kubectl.rows import cells
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import list_objects
-from kubescript.wire import messages
 
 __all__ = ["claim_reads", "persistent_volume", "persistent_volume_claim"]
 
@@ -47,7 +46,7 @@ def persistent_volume_claim(about: Subject, out: Writer) -> None:
     volumes.claim(out, about)
     users = about.beside.get("users")
     if isinstance(users, Exception):
-        note = messages.text("describe_not_read", reason=subject.reason(users))
+        note = subject.describe_failure(users)
         out.field("Used By", note)
     else:
         out.several("Used By", sorted(users or ()))
@@ -104,9 +103,9 @@ def _write_node_affinity(out: Writer, spec: Object) -> None:
 
 def _describe_expression(expression: Object) -> str:
     """Returns a text such as `zone in [a, b]` or `gpu exists`."""
-    key = texts.text(expression.get("key"))
-    operator = texts.text(expression.get("operator")).lower()
+    key, operator = texts.values(expression, "key", "operator")
+    requirement = f"{key} {operator.lower()}"
     values = texts.join(expression.get("values"), "", ", ")
     if not values:
-        return f"{key} {operator}"
-    return f"{key} {operator} [{values}]"
+        return requirement
+    return f"{requirement} [{values}]"

@@ -17,7 +17,7 @@ from kubescript.guest.sdk.objects import schemas
 from kubescript.guest.tool_errors import ToolError
 from kubescript.wire import messages
 
-__all__ = ["kubectl_get", "kubectl_get_yaml", "one", "prune_object", "withheld"]
+__all__ = ["explain_withheld", "kubectl_get", "kubectl_get_yaml", "one", "prune_object"]
 
 OUTPUTS: Final = ("json", "table", "wide", "name", "yaml")
 MAX_ROWS: Final = 100
@@ -112,7 +112,7 @@ def one(k8s: client.K8s, scope: Scope) -> dict[str, Any]:
     found, reply = k8s._session.fetch(scope.call("json"), schemas.OBJECT)
     shown = prune_object(scope.kind, listing.strip(found))
     if reply.metadata_rule:
-        shown["note"] = withheld(scope, reply.metadata_rule)
+        shown["note"] = explain_withheld(scope, reply.metadata_rule)
     return shown
 
 
@@ -138,7 +138,7 @@ def _write_yaml(k8s: client.K8s, scope: Scope) -> str:
         return _nothing(scope)
     notes = []
     if reply.metadata_rule:
-        notes.append(withheld(scope, reply.metadata_rule))
+        notes.append(explain_withheld(scope, reply.metadata_rule))
     if total != str(len(documents)):
         narrower = "get_first_objects" if scope.kind.namespaced else "get_first_of_cluster"
         notes.append(messages.text(narrower, shown=len(documents), total=total))
@@ -231,7 +231,7 @@ def _notes(scope: Scope, found: Listing, choice: Choice) -> list[str]:
     """Returns notes about what the answer does not show."""
     notes = []
     if found.metadata_rule:
-        notes.append(withheld(scope, found.metadata_rule))
+        notes.append(explain_withheld(scope, found.metadata_rule))
     if choice.hidden:
         notes.append(_describe_hidden(scope, choice))
     return notes
@@ -260,7 +260,7 @@ def _count_hidden(choice: Choice) -> str:
     return messages.text("get_hidden", count=count, unusual=choice.unusual)
 
 
-def withheld(scope: Scope, rule: str) -> str:
+def explain_withheld(scope: Scope, rule: str) -> str:
     """Returns the note that only the kind's metadata is served."""
     return messages.text("get_metadata_only", kind=scope.kind.kind, rule=rule)
 

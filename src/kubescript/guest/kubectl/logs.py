@@ -13,7 +13,7 @@ from kubescript.guest.sdk.values import exceptions
 from kubescript.guest.tool_errors import ToolError
 from kubescript.wire import messages
 
-__all__ = ["LINE_END", "fitting", "kubectl_logs"]
+__all__ = ["LINE_END", "fit_lines", "kubectl_logs"]
 
 # By default, an answer has at most 500 lines and 64 KiB, and is cut at its end. A log is cut at its beginning instead,
 # because its newest lines matter most.
@@ -104,7 +104,7 @@ def _parse_since(since: str | None) -> int:
 def _write_log(wanted: _Wanted, found: list[str], lines: int) -> str:
     """Returns the last `lines` of the log that fit in an answer."""
     requested = found[-lines:]
-    shown = fitting(requested)
+    shown = fit_lines(requested)
     if len(shown) < len(requested):
         head = messages.text("log_cut", log=wanted, shown=len(shown))
     elif len(requested) < len(found):
@@ -114,7 +114,7 @@ def _write_log(wanted: _Wanted, found: list[str], lines: int) -> str:
     return "\n".join([head, *shown])
 
 
-def fitting(lines: list[str]) -> list[str]:
+def fit_lines(lines: list[str]) -> list[str]:
     """Returns the last lines that fit in an answer, or the beginning of the last line if that is too long."""
     room = _MOST_BYTES
     count = 0

@@ -108,7 +108,7 @@ def _count_pods(about: Subject, selector: str) -> str:
     if isinstance(found, Exception):
         return subject.describe_failure(found)
     phases: Counter[str] = Counter()
-    for pod in _owned(about, found):
+    for pod in _select_owned(about, found):
         status = pod.get("status") or {}
         phases[texts.text(status.get("phase"))] += 1
     running = phases["Running"]
@@ -127,7 +127,7 @@ def _list_selected(about: Subject, list_objects: Callable[..., Any], selector: s
     return subject.together(about.k8s, {"found": read})["found"]
 
 
-def _owned(about: Subject, found: list[Object]) -> list[Object]:
+def _select_owned(about: Subject, found: list[Object]) -> list[Object]:
     """Returns the objects that the workload controls."""
     # Another workload may have the same selector, so labels alone do not tell.
     uid = about.metadata.get("uid")
@@ -205,7 +205,7 @@ def _write_replica_sets(about: Subject, out: Writer) -> None:
         note = subject.describe_failure(found)
         out.field("ReplicaSets", note)
         return
-    own = sorted(_owned(about, found), key=_age_and_name)
+    own = sorted(_select_owned(about, found), key=_age_and_name)
     if not own:
         return
     current = _find_current(about, own)

@@ -29,10 +29,10 @@ def about(described: Object, events: Sequence[Object]) -> list[Object]:
     uids = {uid, annotations.get(_MIRROR)}
     if described.get("kind") == "Node":
         uids.add(metadata.get("name"))
-    return [event for event in events if _involved(event).get("uid") in uids]
+    return [event for event in events if _involved_object(event).get("uid") in uids]
 
 
-def _involved(event: Object) -> Any:
+def _involved_object(event: Object) -> Any:
     """Returns the reference to the object that an event is about."""
     return event.get("involvedObject") or {}
 
@@ -79,7 +79,7 @@ def _reporter(event: Object) -> str:
 def _message(event: Object) -> str:
     """Returns an event's message, after the part of the object that it is about, such as a container."""
     message = texts.text(event.get("message")).strip()
-    field = _involved(event).get("fieldPath")
+    field = _involved_object(event).get("fieldPath")
     if not field:
         return message
     return f"{field}: {message}"

@@ -163,7 +163,7 @@ def of_event(obj: Json) -> list[Any]:
         cells.since(last) if last else first,
         cells.at(obj, "type", ""),
         cells.at(obj, "reason", ""),
-        _involved(about),
+        _object_cell(about),
         about.get("fieldPath", ""),
         _source(obj),
         cells.at(obj, "message", "").strip(),
@@ -173,7 +173,7 @@ def of_event(obj: Json) -> list[Any]:
     ]
 
 
-def _involved(about: Json) -> str:
+def _object_cell(about: Json) -> str:
     """Returns the object of an event, such as `pod/web-0`."""
     kind: str = about.get("kind", "").lower()
     name = about.get("name")

@@ -200,7 +200,8 @@ def write_ingress(about: Subject, out: Writer) -> None:
 
 def _write_rule(out: Writer, rule: Object, services: Services) -> None:
     """Writes the host of a rule, and below it the path and the backend of each of its paths."""
-    out.row(rule.get("host") or "*", "", level=1)
+    host = rule.get("host") or "*"
+    out.row(host, "", level=1)
     for path in rule["http"].get("paths") or ():
         text = texts.text(path.get("path"))
         backend = _describe_backend(path.get("backend") or {}, services)

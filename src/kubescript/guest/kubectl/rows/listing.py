@@ -216,9 +216,11 @@ def _print_row(printer: Printer, obj: dict[str, Any]) -> Row:
 
 def _find_printer(k8s: client.K8s, kind: Kind, objects: list[dict[str, Any]], metadata_rule: str) -> Printer:
     """Returns the printer of a kind; one for name and age if only the metadata of its objects is served."""
-    if kind.model:
-        return columns.of_model("" if metadata_rule else kind.model)
-    return _read_printer(k8s, kind) or columns.of_objects(objects)
+    if not kind.model:
+        return _read_printer(k8s, kind) or columns.of_objects(objects)
+    if metadata_rule:
+        return columns.of_model("")
+    return columns.of_model(kind.model)
 
 
 def _read_printer(k8s: client.K8s, kind: Kind) -> Printer | None:

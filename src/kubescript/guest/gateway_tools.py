@@ -65,7 +65,7 @@ def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: 
         answer["others"] = others[:_MOST_NAMES]
         answer["note"] = messages.text("gate_list_cut", shown=len(items), total=len(items) + len(others))
     if reply.metadata_rule:
-        answer["withheld"] = get.withheld(scope, reply.metadata_rule)
+        answer["withheld"] = get.explain_withheld(scope, reply.metadata_rule)
     return answer
 
 
@@ -95,7 +95,7 @@ def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | Non
     if not text:
         return messages.text("log_empty", log=f"{namespace}/{pod}")
     lines = logs.LINE_END.split(text.removesuffix("\n"))
-    shown = logs.fitting(lines)
+    shown = logs.fit_lines(lines)
     head = []
     if len(shown) < len(lines):
         head = [messages.text("gate_log_cut", shown=len(shown), total=len(lines))]

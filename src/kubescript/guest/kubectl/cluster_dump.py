@@ -6,7 +6,6 @@ reason.
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,28 +20,28 @@ from kubescript.wire import messages
 __all__ = ["is_as_wanted", "sections"]
 
 Object = Mapping[str, Any]
+Row = tuple[Any, ...]
+"""The cells of a row."""
+Lines = Callable[[Iterable[Object]], list[str]]
+"""Returns the lines of a section: its title, then its rows."""
 
+# A whole cluster on one page: how many rows a section may have, and how many pod states a row counts.
 _MOST_ROWS: Final = 30
-"""How many rows a section may have."""
 _MOST_STATES: Final = 8
-"""How many pod states a row counts."""
 _WARNINGS: Final = "type=Warning"
 
 
 def sections(k8s: client.K8s) -> Iterator[str]:
     """Yields the lines of all sections."""
     found = k8s.parallel(_reads(k8s))
-    yield from _section("nodes", found["nodes"], _nodes)
-    yield from _section("pods", found["pods"], _pods)
-    for what, count in _WORKLOADS.items():
-        yield from _section(what, found[what], functools.partial(_workloads, count))
-    yield from _section("jobs", found["jobs"], _jobs)
-    yield from _section("events", found["events"], _events)
-    yield from _section("apiservices", found["apiservices"], _groups)
+    for what, write_lines in _SECTIONS.items():
+        yield from _section(what, found[what], write_lines)
 
 
 def _reads(k8s: client.K8s) -> dict[str, Callable[..., Any]]:
-    core, apps = k8s.coreV1(), k8s.appsV1()
+    """Returns the call of each section."""
+    core = k8s.coreV1()
+    apps = k8s.appsV1()
     return {
         "nodes": core.list_node,
         "pods": core.list_pod_for_all_namespaces,
@@ -50,17 +49,17 @@ def _reads(k8s: client.K8s) -> dict[str, Callable[..., Any]]:
         "statefulsets": apps.list_stateful_set_for_all_namespaces,
         "daemonsets": apps.list_daemon_set_for_all_namespaces,
         "jobs": k8s.batchV1().list_job_for_all_namespaces,
-        "events": functools.partial(core.list_event_for_all_namespaces, field_selector=_WARNINGS),
+        "events": lambda: core.list_event_for_all_namespaces(field_selector=_WARNINGS),
         "apiservices": k8s.apiregistrationV1().list_api_service,
     }
 
 
-def _section(what: str, answer: Any, lines: Callable[[Iterable[Object]], Iterable[str]]) -> Iterator[str]:
+def _section(what: str, answer: Any, write_lines: Lines) -> Iterator[str]:
     """Yields one section's lines: its title, then its rows."""
     try:
         if isinstance(answer, Exception):
             raise answer
-        title, *rest = lines(answer)
+        title, *rest = write_lines(answer)
     except exceptions.ApiException as error:  # also for a list that breaks off, or one served with metadata only
         yield messages.text("info_unread", what=what, reason=error.message)
         return
@@ -69,39 +68,63 @@ def _section(what: str, answer: Any, lines: Callable[[Iterable[Object]], Iterabl
 
 
 def _limit(lines: Sequence[str]) -> list[str]:
-    more = len(lines) - _MOST_ROWS
-    return [*lines[:_MOST_ROWS], messages.text("info_more", count=more)] if more > 0 else list(lines)
+    """Returns the first lines, and one that counts the others."""
+    shown = list(lines[:_MOST_ROWS])
+    more = len(lines) - len(shown)
+    if more:
+        shown.append(messages.text("info_more", count=more))
+    return shown
 
 
 # --- nodes and pods ---------------------------------------------------------------------------------------------------
 
 
 def _nodes(nodes: Iterable[Object]) -> list[str]:
+    """Returns how many nodes are ready, their versions, and the problems of each."""
     found = list(nodes)
     ready = sum(map(health.is_ready, found))
-    versions = Counter(each["status"]["nodeInfo"]["kubeletVersion"] for each in found)
+    versions = Counter(map(_kubelet_version, found))
     title = messages.text("dump_ready", ready=ready, all=len(found), versions=_write_counts(versions))
-    return [title, *_limit(health.node_troubles(found))]
+    troubles = health.node_troubles(found)
+    return [title, *_limit(troubles)]
+
+
+def _kubelet_version(node: Object) -> str:
+    info = node["status"]["nodeInfo"]
+    version: str = info["kubeletVersion"]
+    return version
 
 
 def _pods(pods: Iterable[Object]) -> list[str]:
+    """Returns the states of each namespace's pods."""
     by_namespace: dict[str, Counter[str]] = {}
+    total = 0
     for pod in pods:
-        states = by_namespace.setdefault(pod["metadata"]["namespace"], Counter())
+        total += 1
+        namespace = pod["metadata"]["namespace"]
+        states = by_namespace.setdefault(namespace, Counter())
         states[health.pod_state(pod)] += 1
-    rows = [(name, states.total(), _write_counts(states)) for name, states in sorted(by_namespace.items())]
-    total = sum(states.total() for states in by_namespace.values())
-    return [str(total), *_rows(rows)]
+    rows = []
+    for namespace, states in sorted(by_namespace.items()):
+        rows.append((namespace, states.total(), _write_counts(states)))
+    return [str(total), *_write_rows(rows)]
 
 
 def _write_counts(counts: Counter[str]) -> str:
-    shown = [f"{name or '?'} {count}" for name, count in counts.most_common(_MOST_STATES)]
-    more = len(counts) - len(shown)
-    return ", ".join([*shown, messages.text("info_more", count=more)] if more > 0 else shown)
+    """Returns the most frequent values with their counts, such as `Running 8, Pending 1`."""
+    words = [f"{name or '?'} {count}" for name, count in counts.most_common(_MOST_STATES)]
+    more = len(counts) - len(words)
+    if more:
+        words.append(messages.text("info_more", count=more))
+    return ", ".join(words)
 
 
-def _rows(rows: Sequence[tuple[Any, ...]]) -> list[str]:
-    return _limit(table.table(rows, header=False).split("\n")) if rows else []
+def _write_rows(rows: Sequence[Row]) -> list[str]:
+    """Returns rows as lines with aligned columns."""
+    if not rows:
+        return []
+    text = table.table(rows, header=False)
+    return _limit(text.split("\n"))
 
 
 # --- workloads --------------------------------------------------------------------------------------------------------
@@ -116,12 +139,15 @@ class _Count:
 
 
 def _replicas(workload: Object) -> int:
-    # The API server's default is 1.
     replicas = workload["spec"].get("replicas")
-    return 1 if replicas is None else int(replicas)
+    # The API server's default is 1.
+    if replicas is None:
+        return 1
+    return int(replicas)
 
 
 def _status(field: str) -> Callable[[Object], int]:
+    """Returns a function that reads a field of a workload's status; 0 if it is absent."""
     return lambda workload: workload["status"].get(field) or 0
 
 
@@ -139,30 +165,46 @@ def is_as_wanted(what: str, workload: Object) -> bool:
     return count.there(workload) >= count.wanted(workload)
 
 
-def _workloads(count: _Count, objects: Iterable[Object]) -> list[str]:
-    total = 0
-    rows = []
-    for each in objects:
-        total += 1
-        wanted, there = count.wanted(each), count.there(each)
-        if there < wanted:
-            metadata = each["metadata"]
-            rows.append((f"{metadata['namespace']}/{metadata['name']}", f"{there}/{wanted}"))
-    return [messages.text("dump_workloads", bad=len(rows), all=total), *_rows(sorted(rows))]
+def _workloads(what: str) -> Lines:
+    """Returns the function that writes the lines of a kind of workload."""
+    count = _WORKLOADS[what]
+
+    def write_lines(workloads: Iterable[Object]) -> list[str]:
+        total = 0
+        rows = []
+        for each in workloads:
+            total += 1
+            wanted = count.wanted(each)
+            there = count.there(each)
+            if there < wanted:
+                rows.append((_full_name(each), f"{there}/{wanted}"))
+        title = messages.text("dump_workloads", bad=len(rows), all=total)
+        return [title, *_write_rows(sorted(rows))]
+
+    return write_lines
 
 
 def _jobs(jobs: Iterable[Object]) -> list[str]:
+    """Returns which jobs have failed, and why."""
     total = 0
     rows = []
-    for each in jobs:
+    for job in jobs:
         total += 1
-        if failed := _condition(each, "Failed", "True"):
-            metadata = each["metadata"]
-            rows.append((f"{metadata['namespace']}/{metadata['name']}", failed.get("reason") or "Failed"))
-    return [messages.text("dump_workloads", bad=len(rows), all=total), *_rows(sorted(rows))]
+        failed = _find_condition(job, "Failed", "True")
+        if failed:
+            reason = failed.get("reason") or "Failed"
+            rows.append((_full_name(job), reason))
+    title = messages.text("dump_workloads", bad=len(rows), all=total)
+    return [title, *_write_rows(sorted(rows))]
 
 
-def _condition(found: Object, kind: str, status: str) -> Object | None:
+def _full_name(found: Object) -> str:
+    """Returns an object's namespace and name, such as `shop/web`."""
+    metadata = found["metadata"]
+    return f"{metadata['namespace']}/{metadata['name']}"
+
+
+def _find_condition(found: Object, kind: str, status: str) -> Object | None:
     """Returns the condition of this type if it has this status."""
     for each in found["status"].get("conditions") or ():
         if each["type"] == kind and each["status"] == status:
@@ -171,6 +213,10 @@ def _condition(found: Object, kind: str, status: str) -> Object | None:
 
 
 # --- events and API groups --------------------------------------------------------------------------------------------
+
+
+_WarningKey = tuple[str, str, str]
+"""Namespace, kind and reason."""
 
 
 @dataclass(slots=True)
@@ -183,21 +229,36 @@ class _Warning:
 
 
 def _events(events: Iterable[Object]) -> list[str]:
-    groups: dict[tuple[str, str, str], _Warning] = {}
+    """Returns the warnings in groups, the newest first."""
+    groups: dict[_WarningKey, _Warning] = {}
     for event in events:
-        about = event["involvedObject"]
-        key = (about.get("namespace") or "-", about.get("kind") or "-", event.get("reason") or "-")
-        _count(event, groups.setdefault(key, _Warning()))
-    newest = sorted(groups.items(), key=lambda item: item[1].last, reverse=True)
-    rows = [(*key, f"x{each.count}", _age(each.last), each.message) for key, each in newest]
-    total = sum(each.count for each in groups.values())
-    return [messages.text("dump_events", count=total), *_rows(rows)]
+        group = groups.setdefault(_warning_key(event), _Warning())
+        _add_event(group, event)
+    total = 0
+    rows = []
+    for key, group in sorted(groups.items(), key=lambda item: item[1].last, reverse=True):
+        total += group.count
+        age = _age(group.last)
+        rows.append((*key, f"x{group.count}", age, group.message))
+    title = messages.text("dump_events", count=total)
+    return [title, *_write_rows(rows)]
 
 
-def _count(event: Object, group: _Warning) -> None:
-    """Adds an event to its group."""
+def _warning_key(event: Object) -> _WarningKey:
+    """Returns what the events of one group have in common."""
+    about = event["involvedObject"]
+    namespace = about.get("namespace") or "-"
+    kind = about.get("kind") or "-"
+    reason = event.get("reason") or "-"
+    return namespace, kind, reason
+
+
+def _add_event(group: _Warning, event: Object) -> None:
+    """Adds an event to its group. The message of the newest is shown."""
     series = event.get("series") or {}
+    # The API server merges equal events and counts them.
     group.count += series.get("count") or event.get("count") or 1
+    # RFC 3339 texts in UTC sort chronologically.
     last = series.get("lastObservedTime") or event.get("lastTimestamp") or event.get("eventTime") or ""
     if last >= group.last:
         group.last = last
@@ -205,14 +266,33 @@ def _count(event: Object, group: _Warning) -> None:
 
 
 def _age(moment: str) -> str:
-    return str(ages.age(moment)) if moment else "-"
+    """Returns the time since a moment; a dash if it is unknown."""
+    if not moment:
+        return "-"
+    return str(ages.age(moment))
 
 
 def _groups(services: Iterable[Object]) -> list[str]:
+    """Returns which API groups are not available, such as that of a metrics-server that is down."""
     total = 0
     missing = []
-    for each in services:
+    for service in services:
         total += 1
-        if gone := _condition(each, "Available", "False"):
-            missing.append(f"{each['metadata']['name']} {gone.get('reason') or ''}".strip())
-    return [messages.text("dump_groups", bad=len(missing), all=total), *_limit(missing)]
+        gone = _find_condition(service, "Available", "False")
+        if gone:
+            reason = gone.get("reason") or ""
+            name = service["metadata"]["name"]
+            missing.append(f"{name} {reason}".strip())
+    title = messages.text("dump_groups", bad=len(missing), all=total)
+    return [title, *_limit(missing)]
+
+
+_SECTIONS: Final[Mapping[str, Lines]] = {
+    "nodes": _nodes,
+    "pods": _pods,
+    **{what: _workloads(what) for what in _WORKLOADS},
+    "jobs": _jobs,
+    "events": _events,
+    "apiservices": _groups,
+}
+"""The sections in their order: what is listed, and the function that writes its lines."""

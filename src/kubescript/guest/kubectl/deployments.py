@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubescript.guest import tool_errors
 from kubescript.guest.kubectl import rollout, write_errors
+from kubescript.guest.kubectl.rollout import Progress, Target
 from kubescript.guest.sdk import client, intents
+from kubescript.guest.tool_errors import ToolError
 from kubescript.wire import messages
 
 __all__ = ["judge", "kubectl_restart_deployment", "kubectl_scale_deployment"]
@@ -24,15 +25,19 @@ def kubectl_scale_deployment(
     """Scales a Deployment; with `wait`, follows it until its pods are ready."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
-    was, known = _count(found.spec.replicas), None
+    was = _count(found.spec.replicas)
+    known = None
+    # The same call again sends nothing, and can take up an earlier wait.
     if was == replicas:
-        change, known = messages.text("scaled_already", target=target, now=replicas), found
+        change = messages.text("scaled_already", target=target, now=replicas)
+        known = found
     else:
         write_errors.send(target.name, lambda: k8s.scale(found, replicas))
         if k8s._session.planned:
             return messages.text("would_scale", target=target, was=was, now=replicas)
         change = messages.text("scaled", target=target, was=was, now=replicas)
     state = messages.text("state_so_far", ready=_count(found.status.ready_replicas))
+    # A change that is only planned has not happened, so there is nothing to wait for.
     if wait and not k8s._session.planned:
         state = rollout.follow(k8s, target, change, timeout, known).text
     return messages.text("rollout_done", change=change, state=state)
@@ -49,8 +54,9 @@ def kubectl_restart_deployment(
     """Replaces a Deployment's pods gradually; with `wait`, follows the rollout to its end."""
     target = _target(k8s, deployment_name, namespace)
     found = target.read()
+    # As in kubectl: the controller would not replace the pods.
     if found.spec.paused:
-        raise tool_errors.ToolError("restart_paused", target=target)
+        raise ToolError("restart_paused", target=target)
     changed = write_errors.send(target.name, lambda: k8s.restart(found))
     if k8s._session.planned:
         return messages.text("would_restart", target=target)
@@ -62,9 +68,10 @@ def kubectl_restart_deployment(
     return messages.text("rollout_done", change=change, state=state)
 
 
-def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target:
-    apps, where = k8s.appsV1(), namespace or "default"
-    return rollout.Target(
+def _target(k8s: client.K8s, name: str, namespace: str | None) -> Target:
+    apps = k8s.appsV1()
+    where = namespace or "default"
+    return Target(
         kind="deployment",
         namespace=where,
         name=name,
@@ -74,22 +81,27 @@ def _target(k8s: client.K8s, name: str, namespace: str | None) -> rollout.Target
     )
 
 
-def judge(found: Any) -> rollout.Progress:
+def judge(found: Any) -> Progress:
     """Returns a Deployment's progress, by the rules of `kubectl rollout status`.
 
-    One rule is stricter: pods beyond the wanted number must have ended. Raises ToolError when the Deployment's own
-    deadline has passed.
+    Raises ToolError when the Deployment's own deadline has passed.
     """
-    spec, status = found.spec, found.status
-    wanted, have = _count(spec.replicas), _count(status.replicas)
-    updated, available = _count(status.updated_replicas), _count(status.available_replicas)
+    spec = found.spec
+    status = found.status
+    wanted = _count(spec.replicas)
+    have = _count(status.replicas)
+    updated = _count(status.updated_replicas)
+    available = _count(status.available_replicas)
+    # The controller has not seen the change yet, so the status is that of the earlier spec.
     if found.metadata.generation > _count(status.observed_generation):
-        return rollout.Progress(messages.text("state_unobserved", kind="deployment"), total=wanted)
+        text = messages.text("state_unobserved", kind="deployment")
+        return Progress(text, total=wanted)
     _check_conditions(found)
     # A paused Deployment can be scaled, but its pods keep their template.
     current = have if spec.paused else updated
     if current < wanted:
         text = messages.text("state_updated", updated=current, wanted=wanted)
+    # Stricter than kubectl, which takes a rollout as done while pods beyond the wanted number still run.
     elif have > wanted:
         text = messages.text("state_ending", count=have - wanted)
     elif have > current:
@@ -98,25 +110,35 @@ def judge(found: Any) -> rollout.Progress:
         text = messages.text("state_available", available=available, wanted=wanted)
     else:
         text = messages.text("state_ready", ready=_count(status.ready_replicas), wanted=wanted)
-        return rollout.Progress(text, available, wanted, finished=True)
-    return rollout.Progress(text + _failure(found), min(available, wanted), wanted)
+        return Progress(text, available, wanted, finished=True)
+    return Progress(text + _failure(found), min(available, wanted), wanted)
 
 
 def _check_conditions(found: Any) -> None:
-    progressing = _condition(found, "Progressing")
-    if progressing is not None and progressing.reason == "ProgressDeadlineExceeded":
-        raise tool_errors.ToolError("rollout_stuck", name=found.metadata.name, details=progressing.message)
+    """Raises ToolError when the Deployment's own deadline has passed."""
+    progressing = _find_condition(found, "Progressing")
+    if progressing is None or progressing.reason != "ProgressDeadlineExceeded":
+        return
+    name = found.metadata.name
+    raise ToolError("rollout_stuck", name=name, details=progressing.message)
 
 
 def _failure(found: Any) -> str:
     """Returns why pods cannot be created, such as an exhausted quota; empty if they can."""
-    failure = _condition(found, "ReplicaFailure")
-    return f" ({failure.message})" if failure is not None and failure.status == "True" else ""
+    failure = _find_condition(found, "ReplicaFailure")
+    if failure is None or failure.status != "True":
+        return ""
+    return f" ({failure.message})"
 
 
-def _condition(found: Any, name: str) -> Any:
-    return next((each for each in found.status.conditions or () if each.type == name), None)
+def _find_condition(found: Any, name: str) -> Any:
+    """Returns the condition of this type; None if there is none."""
+    for each in found.status.conditions or ():
+        if each.type == name:
+            return each
+    return None
 
 
 def _count(number: int | None) -> int:
+    # The API server leaves out counts of zero.
     return number or 0

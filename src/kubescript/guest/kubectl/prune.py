@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, Final
 
 __all__ = ["prune"]
 
+Object = dict[str, Any]
+
+# Metadata fields. The creation time is kept if known.
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "uid", "resourceVersion", "generation", "selfLink", "generateName", "creationTimestamp"}
 )
-"""Metadata fields. The creation time is kept if known."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+# Fields of built-in kinds that only programs compare.
 _REFERENCES: Final = frozenset({"uid", "resourceVersion", "blockOwnerDeletion", "observedGeneration", "containerID"})
-"""Fields of built-in kinds that only programs compare."""
+# Lists, usually of one element, that another field repeats.
 _PLURALS: Final = {"podIPs": "podIP", "hostIPs": "hostIP", "clusterIPs": "clusterIP"}
-"""Lists, usually of one element, that another field repeats."""
+# Maps whose keys are chosen by users, so that they are kept, whatever their names.
 _FREE: Final = frozenset(
     {
         *("data", "binaryData", "stringData", "labels", "annotations", "matchLabels", "selector"),
         *("nodeSelector", "parameters"),
     }
 )
-"""Maps whose keys are chosen by users, so that they are kept, whatever their names."""
 # `{}` has a meaning in most fields: `emptyDir: {}` is a volume, `podSelector: {}` selects all pods.
 _EMPTY: Final = frozenset(
     {
@@ -58,59 +61,88 @@ _API_ACCESS: Final = "kube-api-access-"
 _NODE_TROUBLE: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-def prune(obj: dict[str, Any], *, defaults: bool) -> dict[str, Any]:
+def prune(obj: Object, *, defaults: bool) -> Object:
     """Returns an object without meaningless fields. `defaults` also removes the defaults of built-in kinds."""
-    kept = {key: value for key, value in obj.items() if key != "metadata"}
-    metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key not in _BOOKKEEPING}
-    if created := (obj.get("metadata") or {}).get("creationTimestamp"):
-        metadata["creationTimestamp"] = created
-    if annotations := metadata.get("annotations"):
-        metadata["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
-    head: dict[str, Any] = {key: kept.pop(key) for key in ("apiVersion", "kind") if key in kept}
-    return _map({**head, "metadata": metadata, **kept}, defaults=defaults)
+    # These three come first, whatever their order in the object.
+    found: Object = {}
+    for key in ("apiVersion", "kind"):
+        if key in obj:
+            found[key] = obj[key]
+    metadata = obj.get("metadata") or {}
+    found["metadata"] = _prune_metadata(metadata)
+    for key, value in obj.items():
+        found.setdefault(key, value)
+    return _prune_map(found, defaults=defaults)
 
 
-def _value(value: Any, *, defaults: bool) -> Any:
+def _prune_metadata(metadata: Object) -> Object:
+    """Returns metadata without the API server's bookkeeping."""
+    found = _drop(metadata, _BOOKKEEPING)
+    created = metadata.get("creationTimestamp")
+    if created:
+        found["creationTimestamp"] = created
+    annotations = metadata.get("annotations")
+    if annotations:
+        # kubectl keeps a copy of the whole object in this annotation.
+        found["annotations"] = _drop(annotations, {_LAST_APPLIED})
+    return found
+
+
+def _drop(found: Object, keys: Container[str]) -> Object:
+    """Returns a map without some keys."""
+    return {key: value for key, value in found.items() if key not in keys}
+
+
+def _prune_value(value: Any, *, defaults: bool) -> Any:
+    """Returns a value without fields that tell a reader nothing."""
     if isinstance(value, dict):
-        return _map(value, defaults=defaults)
+        return _prune_map(value, defaults=defaults)
     if isinstance(value, list):
-        kept = [each for each in value if not (defaults and _automatic(each))]
-        return [_value(each, defaults=defaults) for each in kept]
+        kept = [each for each in value if not (defaults and _is_automatic(each))]
+        return [_prune_value(each, defaults=defaults) for each in kept]
     return value
 
 
-def _map(value: dict[str, Any], *, defaults: bool) -> dict[str, Any]:
+def _prune_map(value: Object, *, defaults: bool) -> Object:
+    """Returns a map without fields that tell a reader nothing, at any depth."""
     found = {}
     for key, each in value.items():
-        if each is None or (defaults and _says_nothing(value, key)):
+        if each is None or (defaults and _is_redundant(value, key)):
             continue
-        below = each if key in _FREE else _value(each, defaults=defaults)
+        below = each if key in _FREE else _prune_value(each, defaults=defaults)
         if below not in ({}, []) or key not in _EMPTY:
             found[key] = below
-    return _pod(found) if defaults and "containers" in found else found
+    if defaults and "containers" in found:
+        _prune_pod_spec(found)
+    return found
 
 
-def _says_nothing(parent: dict[str, Any], key: str) -> bool:
+def _is_redundant(parent: Object, key: str) -> bool:
+    """Says whether a field of a built-in kind tells a reader nothing."""
     value = parent[key]
     if key in _PLURALS:
-        return bool(value == [parent.get(_PLURALS[key])] or value == [{"ip": parent.get(_PLURALS[key])}])
+        single = parent.get(_PLURALS[key])
+        # A pod's addresses are objects, a Service's are texts.
+        return value in ([single], [{"ip": single}])
     return key in _REFERENCES or value in _DEFAULTS.get(key, ())
 
 
-def _pod(spec: dict[str, Any]) -> dict[str, Any]:
-    """Returns a pod's spec without a deprecated field name, and without the restart policy if it is the default. In an
-    init container, the same policy makes a sidecar."""
-    same = spec.get("serviceAccount") == spec.get("serviceAccountName")
-    usual = spec.get("restartPolicy") == "Always"
-    silent = [name for name, drop in (("serviceAccount", same), ("restartPolicy", usual)) if drop]
-    return {key: value for key, value in spec.items() if key not in silent}
+def _prune_pod_spec(spec: Object) -> None:
+    """Removes a deprecated field name from a pod's spec, and the restart policy if it is the default. In an init
+    container, the same policy makes a sidecar."""
+    if spec.get("serviceAccount") == spec.get("serviceAccountName"):
+        spec.pop("serviceAccount", None)
+    if spec.get("restartPolicy") == "Always":
+        del spec["restartPolicy"]
 
 
-def _automatic(value: Any) -> bool:
+def _is_automatic(value: Any) -> bool:
     """Says whether admission adds this element to every pod: the API token and its mount, and the tolerations of
     unhealthy nodes."""
     if not isinstance(value, dict):
         return False
-    if str(value.get("name", "")).startswith(_API_ACCESS):
+    name = str(value.get("name", ""))
+    if name.startswith(_API_ACCESS):
         return "projected" in value or "mountPath" in value
+    # A user's own tolerations of these stay, since they have another time.
     return value.get("key") in _NODE_TROUBLE and value.get("tolerationSeconds") == 300

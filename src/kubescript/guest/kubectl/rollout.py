@@ -6,22 +6,22 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest import tool_errors
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import watch
 from kubescript.guest.sdk.values import exceptions
+from kubescript.guest.tool_errors import ToolError
 
 __all__ = ["MOST_WATCHES", "SPARE_S", "Progress", "Target", "follow", "watch_changes"]
 
+# Seconds of one watch. A connection that a firewall has dropped delivers nothing, which is noticed after this time.
 _WINDOW_S: Final = 60
-"""Seconds of one watch. A connection that a firewall has dropped delivers nothing, which is noticed after this time."""
+# The largest part of the script's time for one watch: with several clusters, the host ends a call after half.
 _SHARE: Final = 0.45
-"""The largest part of the script's time for one watch: with several clusters, the host ends a call after half."""
+# Seconds reserved for the script to report the change's progress.
 SPARE_S: Final = 2
-"""Seconds reserved for the script to report the change's progress."""
+# How many watches one change may take. The longest wait takes 30 of a minute each; a server that ends each at once
+# causes more.
 MOST_WATCHES: Final = 100
-"""How many watches one change may take. The longest wait takes 30 of a minute each; a server that ends each at once
-causes more."""
 _GONE: Final = 410
 """The status for a watch from a version that the API server no longer has."""
 
@@ -62,15 +62,19 @@ def follow(k8s: client.K8s, target: Target, change: str, seconds: float, known: 
     progress = Progress("")
     try:
         for found in _states(k8s, target, deadline, known):
-            before, progress = progress, target.judge(found)
+            before = progress
+            progress = target.judge(found)
             if progress.finished:
                 return progress
             if progress != before:
-                k8s._session.report(progress.done, progress.total or None, f"{target}: {progress.text}")
+                message = f"{target}: {progress.text}"
+                k8s._session.report(progress.done, progress.total or None, message)
     except exceptions.ApiException as error:
-        raise tool_errors.ToolError("rollout_lost", change=change, details=error.message or error.reason) from None
+        # The change was made and cannot be followed any more: the error says both.
+        details = error.message or error.reason
+        raise ToolError("rollout_lost", change=change, details=details) from None
     waited = round(time.monotonic() - began)
-    raise tool_errors.ToolError("rollout_unfinished", change=change, seconds=waited, state=progress.text)
+    raise ToolError("rollout_unfinished", change=change, seconds=waited, state=progress.text)
 
 
 def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Iterator[Any]:
@@ -78,6 +82,7 @@ def _states(k8s: client.K8s, target: Target, deadline: float, known: Any) -> Ite
     for _ in range(MOST_WATCHES):
         left = deadline - time.monotonic()
         yield from watch_changes(k8s, target, left, known)
+        # After a watch the object is read again: a broken one may have missed changes.
         known = None
         if left <= 0:
             return
@@ -88,7 +93,8 @@ def watch_changes(k8s: client.K8s, target: Target, seconds: float, known: Any = 
     object as it is now. Raises ToolError if it is deleted, and ApiException."""
     found = known or target.read()
     yield found
-    window = min(seconds, _WINDOW_S, _SHARE * k8s._session.seconds_left)
+    share = _SHARE * k8s._session.seconds_left
+    window = min(seconds, _WINDOW_S, share)
     if window > 0:
         yield from _changes(target, found.metadata.resource_version, window)
 
@@ -106,7 +112,7 @@ def _changes(target: Target, version: str, seconds: float) -> Iterator[Any]:
     try:
         for event in events:
             if event["type"] == "DELETED":
-                raise tool_errors.ToolError("rollout_deleted", target=target)
+                raise ToolError("rollout_deleted", target=target)
             yield event["object"]
     except exceptions.ApiException as error:
         if error.status not in {0, _GONE}:  # 0: the connection broke, and reading the object again will show more

@@ -6,15 +6,15 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from kubescript.guest import tool_errors
 from kubescript.guest.sdk import client
-from kubescript.guest.sdk.discovery import discovery
 from kubescript.guest.sdk.values import builtin_kinds, exceptions, names
+from kubescript.guest.tool_errors import ToolError
 from kubescript.kube import kinds, paths
 from kubescript.wire import messages
 
 __all__ = ["Kind", "explain_unsupported", "find", "find_built_in"]
 
+# A name that kubectl accepts too, such as deployments.v1.apps.
 _VERSIONED: Final = re.compile(r"([\w-]+)\.(v\d+(?:(?:alpha|beta)\d+)?)\.(\w[\w.-]*)", re.ASCII)
 
 
@@ -41,6 +41,7 @@ class Kind(NamedTuple):
 
     def path(self, namespace: str | None, name: str | None = None) -> tuple[str, ...]:
         """Returns the path of one object, or of all in a namespace or in the cluster."""
+        # As in kubectl, a cluster-wide kind takes any namespace, which means nothing.
         within = namespace if self.namespaced else None
         return paths.join(self.group, self.version, self.plural, within or None, name or None)
 
@@ -48,7 +49,8 @@ class Kind(NamedTuple):
 def find(k8s: client.K8s, resource: str) -> Kind:
     """Returns the kind for any name that kubectl accepts. Raises ToolError for a kind that the cluster does not
     serve."""
-    if found := find_built_in(resource):
+    found = find_built_in(resource)
+    if found:
         return Kind(found.group, found.version, found.plural, found.kind, found.namespaced, found.model)
     if _is_several(resource):  # no cluster serves it, so no call is made
         raise explain_unsupported(k8s, resource)
@@ -61,23 +63,34 @@ def find(k8s: client.K8s, resource: str) -> Kind:
 
 def find_built_in(resource: str) -> builtin_kinds.Kind | None:
     """Returns the built-in kind for a name such as po, Deployment, deploy.apps or deployments.v1.apps."""
-    if versioned := _VERSIONED.fullmatch(resource):
-        name, version, group = versioned.groups()
-        return builtin_kinds.find(f"{name}.{group}", f"{group}/{version}")
-    return builtin_kinds.find(resource)
+    versioned = _VERSIONED.fullmatch(resource)
+    if not versioned:
+        return builtin_kinds.find(resource)
+    name, version, group = versioned.groups()
+    return builtin_kinds.find(f"{name}.{group}", f"{group}/{version}")
 
 
-def explain_unsupported(k8s: client.K8s, resource: str) -> tool_errors.ToolError:
+def explain_unsupported(k8s: client.K8s, resource: str) -> ToolError:
     """Returns the error for a kind that the cluster does not serve, with similar names or a hint on naming kinds."""
-    hint = messages.text("one_kind") if _is_several(resource) else _hint(k8s.discovery(), resource)
-    return tool_errors.ToolError("unsupported_resource", resource=f"{resource}; {hint}")
+    hint = _suggest(k8s, resource)
+    return ToolError("unsupported_resource", resource=f"{resource}; {hint}")
 
 
 def _is_several(resource: str) -> bool:
+    """Says whether a text names several kinds, as kubectl allows."""
     return resource.lower() == "all" or "," in resource
 
 
-def _hint(served: discovery.Discovery, resource: str) -> str:
-    known = {each.full_name for each in served.preferred()} | {each.name for each in served.preferred()}
+def _suggest(k8s: client.K8s, resource: str) -> str:
+    """Returns the names of kinds that the cluster serves, if any are similar, or else how kinds are named."""
+    if _is_several(resource):
+        return messages.text("one_kind")
+    known = set()
+    served = k8s.discovery().preferred()
+    for kind in served:
+        known |= {kind.name, kind.full_name}
     near = names.nearest(resource.lower(), sorted(known), 3)
-    return f"near: {', '.join(near)}" if near else messages.text("custom_kind")
+    if not near:
+        return messages.text("custom_kind")
+    words = ", ".join(near)
+    return f"near: {words}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -15,15 +16,21 @@ from kubescript.wire import messages
 
 __all__ = ["kubectl_top_containers", "kubectl_top_nodes", "kubectl_top_pods"]
 
+# Of more rows, those with the highest usage are shown, with a line about the others.
 _MOST_ROWS: Final = 50
+# metrics-server measures CPU in billionths of a core.
 _NANOS: Final = 10**9
 _MIB: Final = 1024 * 1024
 _SORTS: Final = ("cpu", "memory")
 _UNKNOWN: Final = "<unknown>"
+# The API server's statuses when metrics-server is not installed, and when it is not running.
 _UNSERVED: Final = frozenset({404, 503})
-"""The API server's statuses when metrics-server is not installed, and when it is not running."""
 _NODE_TITLES: Final = ("NAME", "CPU(cores)", "CPU(%)", "MEMORY(bytes)", "MEMORY(%)")
 _TITLES: Final = ("NAME", "CPU(cores)", "MEMORY(bytes)")
+
+Object = Mapping[str, Any]
+Room = tuple[int, int]
+"""What a node has for pods: CPU in billionths of a core, and memory in bytes."""
 
 
 class _Usage(NamedTuple):
@@ -40,32 +47,36 @@ class _Usage(NamedTuple):
     @property
     def cells(self) -> tuple[str, str]:
         """CPU and memory in kubectl's units: thousandths of a core are rounded up, mebibytes are rounded down."""
-        return f"{_thousandths(self.cpu)}m", f"{self.memory // _MIB}Mi"
+        mebibytes = self.memory // _MIB
+        return f"{_thousandths(self.cpu)}m", f"{mebibytes}Mi"
 
 
 def kubectl_top_nodes(k8s: client.K8s, sort_by: str | None = None) -> str:
     """Returns the nodes' CPU and memory usage, also as a percentage of what they have for pods."""
     _check_sort(sort_by)
-    core, metrics = k8s.coreV1(), k8s.metricsV1beta1()
+    core = k8s.coreV1()
+    metrics = k8s.metricsV1beta1()
     measured, nodes = k8s.parallel([metrics.list_node_metrics, core.list_node])
-    used = [_of_node(each) for each in _read(measured)]
+    used = [_node_usage(each) for each in _read(measured)]
     notes: list[str] = []
-    room: dict[str, tuple[int, int]] = {}
+    rooms: dict[str, Room] = {}
+    # A caller who may not read nodes gets the usage without percentages.
     if isinstance(nodes, exceptions.ApiException):
         notes.append(messages.text("top_no_percent", reason=line(nodes.message)))
     else:
-        room = {each["metadata"]["name"]: _amounts(each["status"].get("allocatable")) for each in nodes}
+        rooms = {node["metadata"]["name"]: _room(node) for node in nodes}
     if not used:
         return messages.text("top_nothing", what="nodes", where=k8s.name)
-    shown = _select_rows(used, sort_by)
-    rows: list[tuple[str, ...]] = [(each.name, *_node_cells(each, room.get(each.name))) for each in shown]
-    unmeasured = sorted(room.keys() - {each.name for each in used})
+    rows = [_node_row(each, rooms.get(each.name)) for each in _select_rows(used, sort_by)]
+    # As in kubectl, a node without metrics is listed too: it may be down.
+    unmeasured = sorted(rooms.keys() - {each.name for each in used})
     places = _MOST_ROWS - len(rows)
-    rows += [(name, *[_UNKNOWN] * 4) for name in unmeasured[:places]]
+    rows += [(name, _UNKNOWN, _UNKNOWN, _UNKNOWN, _UNKNOWN) for name in unmeasured[:places]]
     if len(unmeasured) > places:
         notes.append(messages.text("top_unmeasured", count=len(unmeasured) - places))
     text = table.table(rows, _NODE_TITLES, width=0)
-    return "\n".join(filter(None, [text, _write_remainder(used, sort_by, "nodes", "top_cut"), *notes]))
+    remainder = _write_remainder(used, sort_by, "nodes", "top_cut")
+    return _join_lines(text, remainder, *notes)
 
 
 def kubectl_top_pods(
@@ -79,13 +90,16 @@ def kubectl_top_pods(
     """Returns the CPU and memory usage of pods, or of each of their containers."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
-    pods = [_of_containers(each) for each in _pod_metrics(k8s, where)]
+    measured = [_container_usages(each) for each in _read_pod_metrics(k8s, where)]
+    pods = [each for each in measured if each]
     if not containers:
-        return _write_table(k8s, [_sum(each) for each in pods if each], sort_by, where, "pods")
+        totals = [_sum(each) for each in pods]
+        return _write_table(k8s, totals, sort_by, where, "pods")
     # As in kubectl, the pods are sorted by their totals, and the containers within each pod.
-    pods = [_sort(each, sort_by) for each in pods if each]
-    pods.sort(key=lambda each: _key(sort_by)(_sum(each)))
-    found = [each for pod in pods for each in pod]
+    key = _sort_key(sort_by)
+    pods = [_sort(each, sort_by) for each in pods]
+    pods.sort(key=lambda pod: key(_sum(pod)))
+    found = list(itertools.chain.from_iterable(pods))
     return _write_table(k8s, found, sort_by, where, "containers", is_sorted=True)
 
 
@@ -101,28 +115,36 @@ def kubectl_top_containers(
     """Returns the CPU and memory usage of containers, if their and their pods' names contain these texts."""
     _check_sort(sort_by)
     where = "" if all_namespaces else namespace
-    measured = [each for pod in _pod_metrics(k8s, where) for each in _of_containers(pod)]
-    found = [each for each in _of_pod(measured, pod_name or "") if (container_name or "") in each.name]
+    pods = map(_container_usages, _read_pod_metrics(k8s, where))
+    measured = list(itertools.chain.from_iterable(pods))
+    part = container_name or ""
+    candidates = _select_pod(measured, pod_name or "")
+    found = [each for each in candidates if part in each.name]
     if measured and not found:
         return messages.text("top_no_match", count=len(measured), where=where or k8s.name)
     return _write_table(k8s, found, sort_by, where, "containers")
 
 
-def _of_pod(measured: list[_Usage], name: str) -> list[_Usage]:
+def _select_pod(measured: list[_Usage], name: str) -> list[_Usage]:
     """Returns the containers of the pod with this name, or else those of pods whose names contain it."""
     exact = [each for each in measured if each.pod == name]
-    return exact or [each for each in measured if name in each.pod]
+    if exact:
+        return exact
+    return [each for each in measured if name in each.pod]
 
 
 def _check_sort(sort_by: str | None) -> None:
-    if sort_by not in (None, *_SORTS):
-        raise ToolError("invalid_choice", name="sortBy", known=", ".join(_SORTS), value=sort_by)
+    """Raises ToolError for an unknown order. The tools' schemas do not list the orders everywhere."""
+    if sort_by is None or sort_by in _SORTS:
+        return
+    known = ", ".join(_SORTS)
+    raise ToolError("invalid_choice", name="sortBy", known=known, value=sort_by)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-def _pod_metrics(k8s: client.K8s, namespace: str) -> Iterator[Mapping[str, Any]]:
+def _read_pod_metrics(k8s: client.K8s, namespace: str) -> Iterator[Object]:
     metrics = k8s.metricsV1beta1()
     try:
         if namespace:
@@ -134,7 +156,7 @@ def _pod_metrics(k8s: client.K8s, namespace: str) -> Iterator[Mapping[str, Any]]
     return _read(found)
 
 
-def _read(answer: Any) -> Iterator[Mapping[str, Any]]:
+def _read(answer: Any) -> Iterator[Object]:
     """Returns the objects of a list of metrics. Raises ToolError if the cluster has no metrics."""
     if not isinstance(answer, exceptions.ApiException):
         return iter(answer)
@@ -145,21 +167,38 @@ def _read(answer: Any) -> Iterator[Mapping[str, Any]]:
     raise answer
 
 
-def _of_node(metrics: Mapping[str, Any]) -> _Usage:
-    return _Usage("", "", metrics["metadata"]["name"], *_amounts(metrics["usage"]))
+def _node_usage(metrics: Object) -> _Usage:
+    """Returns the usage of a node."""
+    name = metrics["metadata"]["name"]
+    cpu, memory = _amounts(metrics["usage"])
+    return _Usage("", "", name, cpu, memory)
 
 
-def _of_containers(metrics: Mapping[str, Any]) -> list[_Usage]:
+def _container_usages(metrics: Object) -> list[_Usage]:
     """Returns the usage of a pod's containers."""
     metadata = metrics["metadata"]
-    namespace, pod = metadata["namespace"], metadata["name"]
-    return [_Usage(namespace, pod, each["name"], *_amounts(each["usage"])) for each in metrics["containers"]]
+    namespace = metadata["namespace"]
+    pod = metadata["name"]
+    usages = []
+    for each in metrics["containers"]:
+        name = each["name"]
+        cpu, memory = _amounts(each["usage"])
+        usage = _Usage(namespace, pod, name, cpu, memory)
+        usages.append(usage)
+    return usages
 
 
-def _amounts(given: Mapping[str, Any] | None) -> tuple[int, int]:
+def _room(node: Object) -> Room:
+    """Returns what a node has for pods."""
+    allocatable = node["status"].get("allocatable")
+    return _amounts(allocatable)
+
+
+def _amounts(given: Object | None) -> tuple[int, int]:
     """Returns billionths of a core, and bytes."""
     amounts = given or {}
-    cpu, memory = quantity.quantity(amounts.get("cpu")), quantity.quantity(amounts.get("memory"))
+    cpu = quantity.quantity(amounts.get("cpu"))
+    memory = quantity.quantity(amounts.get("memory"))
     return math.ceil(cpu * _NANOS), math.ceil(memory)
 
 
@@ -180,31 +219,48 @@ def _write_table(
     """Returns the table of pods or containers, at most fifty rows, with a line about those left out."""
     if not found:
         return messages.text("top_nothing", what=what, where=where or k8s.name)
-    shown = found[:_MOST_ROWS] if is_sorted and sort_by else _select_rows(found, sort_by)
-    columns: list[tuple[str, Callable[[_Usage], str]]] = []
-    if not where:
-        columns.append(("NAMESPACE", lambda each: each.namespace))
+    shown = found[:_MOST_ROWS]
+    if not (is_sorted and sort_by):
+        shown = _select_rows(found, sort_by)
+    titles = list(_TITLES)
+    rows = [[each.name, *each.cells] for each in shown]
     if what == "containers":
-        columns.append(("POD", lambda each: each.pod))
-    titles = [title for title, _ in columns]
-    rows = [(*[read(each) for _, read in columns], each.name, *each.cells) for each in shown]
-    text = table.table(rows, [*titles, *_TITLES], width=0)
-    return "\n".join(filter(None, [text, _write_remainder(found, sort_by, what, f"top_cut_{what}")]))
+        _prepend(titles, rows, "POD", [each.pod for each in shown])
+    if not where:
+        _prepend(titles, rows, "NAMESPACE", [each.namespace for each in shown])
+    text = table.table(rows, titles, width=0)
+    remainder = _write_remainder(found, sort_by, what, f"top_cut_{what}")
+    return _join_lines(text, remainder)
+
+
+def _prepend(titles: list[str], rows: list[list[str]], title: str, cells: Iterable[str]) -> None:
+    """Adds a first column to a table."""
+    titles.insert(0, title)
+    for row, cell in zip(rows, cells, strict=True):
+        row.insert(0, cell)
+
+
+def _join_lines(*lines: str) -> str:
+    """Returns the lines that are not empty."""
+    return "\n".join(filter(None, lines))
 
 
 def _select_rows(found: list[_Usage], sort_by: str | None) -> list[_Usage]:
     """Returns the rows in kubectl's order. If there are too many, returns those with the highest usage."""
     if len(found) > _MOST_ROWS:
         sort_by = sort_by or _SORTS[0]
-    return _sort(found, sort_by)[:_MOST_ROWS]
+    ordered = _sort(found, sort_by)
+    return ordered[:_MOST_ROWS]
 
 
 def _sort(found: Iterable[_Usage], sort_by: str | None) -> list[_Usage]:
-    return sorted(found, key=_key(sort_by))
+    """Returns the rows in order: highest usage first, then names."""
+    return sorted(found, key=_sort_key(sort_by))
 
 
-def _key(sort_by: str | None) -> Callable[[_Usage], tuple[Any, ...]]:
+def _sort_key(sort_by: str | None) -> Callable[[_Usage], tuple[Any, ...]]:
     """Returns the sort key: highest usage first, then names."""
+    # As in kubectl, CPU is compared in thousandths of a core, as it is printed.
     if sort_by == "cpu":
         return lambda each: (-_thousandths(each.cpu), each[:3])
     if sort_by == "memory":
@@ -217,22 +273,30 @@ def _write_remainder(found: Sequence[_Usage], sort_by: str | None, what: str, me
     list."""
     if len(found) <= _MOST_ROWS:
         return ""
-    cpu, memory = _Usage("", "", "", sum(each.cpu for each in found), sum(each.memory for each in found)).cells
+    cpu, memory = _sum(found).cells
     sort = sort_by or _SORTS[0]
     return messages.text(message, shown=_MOST_ROWS, all=len(found), what=what, sort=sort, cpu=cpu, memory=memory)
 
 
-def _node_cells(used: _Usage, room: tuple[int, int] | None) -> tuple[str, str, str, str]:
+def _node_row(used: _Usage, room: Room | None) -> tuple[str, ...]:
+    """Returns a node's cells; without percentages if it is not known what it has for pods."""
     cpu, memory = used.cells
     if room is None:
-        return cpu, "", memory, ""
-    cpu_share = _percent(_thousandths(used.cpu), _thousandths(room[0]))
-    return cpu, cpu_share, memory, _percent(used.memory, room[1])
+        return used.name, cpu, "", memory, ""
+    all_cpu, all_memory = room
+    cpu_share = _percent(_thousandths(used.cpu), _thousandths(all_cpu))
+    memory_share = _percent(used.memory, all_memory)
+    return used.name, cpu, cpu_share, memory, memory_share
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{part * 100 // whole if whole else 0}%"
+    """Returns a percentage, rounded down."""
+    if not whole:
+        return "0%"
+    share = part * 100 // whole
+    return f"{share}%"
 
 
 def _thousandths(cpu: int) -> int:
+    """Returns billionths of a core in thousandths, rounded up."""
     return -(-cpu // 1_000_000)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubescript.guest import tool_errors
 from kubescript.guest.sdk.values import exceptions
+from kubescript.guest.tool_errors import ToolError
 
 __all__ = ["send"]
 
+# Error codes that leave open whether the API server has carried out the request.
 _UNKNOWN: Final = frozenset({"cluster.timeout", "cluster.broken"})
-"""Error codes that leave open whether the API server has carried out the request."""
 
 
 def send(name: str, write: Callable[[], Any]) -> Any:
@@ -20,8 +20,10 @@ def send(name: str, write: Callable[[], Any]) -> Any:
     try:
         return write()
     except exceptions.ConflictException:
-        raise tool_errors.ToolError("write_conflict", name=name) from None
+        # Another client has changed the object in the meantime, so nothing was written.
+        raise ToolError("write_conflict", name=name) from None
     except exceptions.ApiException as error:
+        # It may have been carried out, so it is not sent a second time.
         if error.code in _UNKNOWN:
-            raise tool_errors.ToolError("write_unknown", name=name, details=error.message) from None
+            raise ToolError("write_unknown", name=name, details=error.message) from None
         raise

@@ -3,93 +3,161 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Final
 
-from kubescript.guest.kubectl.describe import subject, text_writer, texts
+from kubescript.guest.kubectl.describe import texts
+from kubescript.guest.kubectl.describe.subject import Subject
+from kubescript.guest.kubectl.describe.text_writer import Writer
+from kubescript.guest.kubectl.describe.texts import Object
 
 __all__ = ["write"]
 
+_CONDITION_HEAD: Final = ("Type", "Status", "Reason", "Message")
+_UNKNOWN: Final = "<unknown>"
+_RULES: Final = {"Scale Up": "scaleUp", "Scale Down": "scaleDown"}
 
-def write(about: subject.Subject, out: text_writer.Writer) -> None:
+Metric = tuple[str, str, str]
+"""A metric's title, value and target."""
+
+
+def write(about: Subject, out: Writer) -> None:
     """Writes a HorizontalPodAutoscaler."""
-    metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
+    metadata = about.metadata
+    spec = about.spec
     target = spec.get("scaleTargetRef") or {}
-    out.field("Name", metadata.get("name"))
-    out.field("Namespace", metadata.get("namespace"))
-    out.labels("Labels", metadata.get("labels"))
-    out.annotations("Annotations", metadata.get("annotations"))
+    kind = target.get("kind", "")
+    out.names(metadata)
+    out.labels_and_annotations(metadata)
     out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
-    out.field("Reference", f"{target.get('kind', '')}/{target.get('name', '')}")
-    out.field("Metrics", "( current / target )")
-    for title, current, wanted in _metrics(spec.get("metrics") or [], status.get("currentMetrics") or []):
-        out.field(title, f"{current} / {wanted}", 1)
+    out.field("Reference", f"{kind}/{target.get('name', '')}")
+    _write_metrics(about, out)
     out.field("Min replicas", texts.text(spec.get("minReplicas"), "<unset>"))
     out.field("Max replicas", spec.get("maxReplicas", 0))
-    _behavior(out, spec.get("behavior"))
-    counts = f"{status.get('currentReplicas', 0)} current / {status.get('desiredReplicas', 0)} desired"
-    out.field(f"{target.get('kind', '')} pods", counts)
-    if conditions := status.get("conditions"):
+    _write_behavior(out, spec.get("behavior"))
+    _write_status(out, kind, about.status)
+
+
+def _write_status(out: Writer, kind: str, status: Object) -> None:
+    """Writes the numbers of pods and the conditions."""
+    current = status.get("currentReplicas", 0)
+    desired = status.get("desiredReplicas", 0)
+    out.field(f"{kind} pods", f"{current} current / {desired} desired")
+    conditions = status.get("conditions")
+    if conditions:
+        rows = [texts.values(each, "type", "status", "reason", "message") for each in conditions]
         out.title("Conditions")
-        names = ("type", "status", "reason", "message")
-        rows = [tuple(texts.text(each.get(name)) for name in names) for each in conditions]
-        out.table(("Type", "Status", "Reason", "Message"), rows)
+        out.table(_CONDITION_HEAD, rows)
 
 
-def _metrics(wanted: list[texts.Object], found: list[texts.Object]) -> Iterator[tuple[str, str, str]]:
-    """Yields each metric's title, value and target."""
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def _write_metrics(about: Subject, out: Writer) -> None:
+    """Writes a line for each metric."""
+    out.field("Metrics", "( current / target )")
+    wanted = about.spec.get("metrics") or []
+    found = about.status.get("currentMetrics") or []
+    for title, current, target in _metrics(wanted, found):
+        out.field(title, f"{current} / {target}", 1)
+
+
+def _metrics(wanted: list[Object], found: list[Object]) -> Iterator[Metric]:
+    """Yields each metric of the spec with its current value."""
     for position, metric in enumerate(wanted):
         kind = texts.text(metric.get("type"))
+        # The type ContainerResource has its details in the field containerResource.
         key = kind[:1].lower() + kind[1:]
-        if not isinstance(metric.get(key), dict):
-            yield f'<unknown metric type "{kind}">', "<unknown>", "<unknown>"
+        details = metric.get(key)
+        if not isinstance(details, dict):
+            yield f'<unknown metric type "{kind}">', _UNKNOWN, _UNKNOWN
             continue
-        own = found[position].get(key) if position < len(found) else None
-        yield _metric(kind, metric[key], (own or {}).get("current") or {})
+        # The controller reports metrics in the order of the spec.
+        own = None
+        if position < len(found):
+            own = found[position].get(key)
+        current = (own or {}).get("current") or {}
+        yield _describe_metric(kind, details, current)
 
 
-def _metric(kind: str, metric: texts.Object, current: texts.Object) -> tuple[str, str, str]:
-    target, name = metric.get("target") or {}, (metric.get("metric") or {}).get("name", "")
-    average = target.get("averageValue") is not None
-    key = "averageValue" if average or kind == "Pods" else "value"
-    if kind == "External":
-        title = f'"{name}" (target {"average value" if average else "value"})'
-    elif kind == "Pods":
-        title = f'"{name}" on pods'
-    elif kind == "Object":
-        described: dict[str, Any] = metric.get("describedObject") or {}
-        of = f"{described.get('kind', '')}/{described.get('name', '')}"
-        title = f'"{name}" on {of} (target {"average value" if average else "value"})'
-    else:
-        return _resource(kind, metric, current)
-    return title, texts.text(current.get(key), "<unknown>"), texts.text(target.get(key))
-
-
-def _resource(kind: str, metric: texts.Object, current: texts.Object) -> tuple[str, str, str]:
+def _describe_metric(kind: str, metric: Object, current: Object) -> Metric:
+    """Describes a metric. Metrics of resources have other fields than those of other kinds."""
+    if kind not in {"External", "Pods", "Object"}:
+        return _describe_resource(kind, metric, current)
     target = metric.get("target") or {}
-    of = f' of container "{metric.get("container", "")}"' if kind == "ContainerResource" else ""
-    title = f"resource {metric.get('name', '')}{of} on pods"
-    average = texts.text(current.get("averageValue"), "<unknown>")
-    if target.get("averageValue") is not None:
-        return title, average, texts.text(target["averageValue"])
-    share, wanted = current.get("averageUtilization"), target.get("averageUtilization")
-    now = "<unknown>" if share is None else f"{share}% ({average})"
-    return f"{title}  (as a percentage of request)", now, "<auto>" if wanted is None else f"{wanted}%"
+    is_average = target.get("averageValue") is not None
+    key = "value"
+    if is_average or kind == "Pods":
+        key = "averageValue"
+    title = _metric_title(kind, metric, is_average=is_average)
+    return title, texts.text(current.get(key), _UNKNOWN), texts.text(target.get(key))
 
 
-def _behavior(out: text_writer.Writer, found: texts.Object | None) -> None:
-    if not found:
+def _metric_title(kind: str, metric: Object, *, is_average: bool) -> str:
+    """Returns a text such as `"requests" on pods`."""
+    identifier = metric.get("metric") or {}
+    name = identifier.get("name", "")
+    if kind == "Pods":
+        return f'"{name}" on pods'
+    target = "average value" if is_average else "value"
+    if kind == "External":
+        return f'"{name}" (target {target})'
+    described = metric.get("describedObject") or {}
+    of = f"{described.get('kind', '')}/{described.get('name', '')}"
+    return f'"{name}" on {of} (target {target})'
+
+
+def _describe_resource(kind: str, metric: Object, current: Object) -> Metric:
+    """Describes the usage of a resource such as cpu, by pods or by one of their containers."""
+    target = metric.get("target") or {}
+    title = _resource_title(kind, metric)
+    average = texts.text(current.get("averageValue"), _UNKNOWN)
+    average_target = target.get("averageValue")
+    if average_target is not None:
+        return title, average, texts.text(average_target)
+    share = current.get("averageUtilization")
+    now = _UNKNOWN
+    if share is not None:
+        now = f"{share}% ({average})"
+    wanted = target.get("averageUtilization")
+    wanted_text = "<auto>" if wanted is None else f"{wanted}%"
+    return f"{title}  (as a percentage of request)", now, wanted_text
+
+
+def _resource_title(kind: str, metric: Object) -> str:
+    """Returns a text such as `resource cpu on pods`."""
+    of = ""
+    if kind == "ContainerResource":
+        of = f' of container "{metric.get("container", "")}"'
+    return f"resource {metric.get('name', '')}{of} on pods"
+
+
+# --- behavior ---------------------------------------------------------------------------------------------------------
+
+
+def _write_behavior(out: Writer, behavior: Object | None) -> None:
+    """Writes how fast the autoscaler may scale."""
+    if not behavior:
         return
     out.title("Behavior")
-    for title, key in (("Scale Up", "scaleUp"), ("Scale Down", "scaleDown")):
-        rules = found.get(key)
-        if rules is None:
-            continue
-        out.title(title, 1)
-        if rules.get("stabilizationWindowSeconds") is not None:
-            out.row(f"Stabilization Window: {rules['stabilizationWindowSeconds']} seconds", level=2)
-        if rules.get("policies"):
-            out.row(f"Select Policy: {rules.get('selectPolicy') or 'Max'}", level=2)
-            out.row("Policies:", level=2)
-        for each in rules.get("policies") or ():
-            period = f"Period: {each.get('periodSeconds', 0)} seconds"
-            out.row(f"- Type: {each.get('type', '')}", f"Value: {each.get('value', 0)}", period, level=3)
+    for title, key in _RULES.items():
+        rules = behavior.get(key)
+        if rules is not None:
+            out.title(title, 1)
+            _write_scaling_rules(out, rules)
+
+
+def _write_scaling_rules(out: Writer, rules: Object) -> None:
+    """Writes how fast the autoscaler may scale in one direction."""
+    window = rules.get("stabilizationWindowSeconds")
+    if window is not None:
+        out.row(f"Stabilization Window: {window} seconds", level=2)
+    policies = rules.get("policies")
+    if not policies:
+        return
+    out.row(f"Select Policy: {rules.get('selectPolicy') or 'Max'}", level=2)
+    out.row("Policies:", level=2)
+    for policy in policies:
+        kind = f"- Type: {policy.get('type', '')}"
+        value = f"Value: {policy.get('value', 0)}"
+        period = f"Period: {policy.get('periodSeconds', 0)} seconds"
+        out.row(kind, value, period, level=3)

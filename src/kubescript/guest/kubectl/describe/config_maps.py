@@ -3,60 +3,74 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, text_writer, texts
+from kubescript.guest.kubectl.describe import texts
+from kubescript.guest.kubectl.describe.subject import Subject
+from kubescript.guest.kubectl.describe.text_writer import Writer
 from kubescript.wire import messages
 
 __all__ = ["config_map", "metadata", "secret", "service_account"]
 
+# A value with more characters is cut, with a note that kubectl_get_yaml has all of it.
 MAX_VALUE: Final = 2_000
-"""How many characters of a ConfigMap's value are shown."""
+# A mask ends with the size of the value that it stands for, such as `:12B»`.
 _MASKED_SIZE: Final = re.compile(r":(\d{1,9})B»\Z")
 
 
-def metadata(about: subject.Subject, out: text_writer.Writer) -> None:
+def metadata(about: Subject, out: Writer) -> None:
     """Writes name, namespace, labels and annotations."""
-    own = about.object.get("metadata") or {}
+    own = about.metadata
     out.field("Name", own.get("name"))
+    # A cluster-wide object has none.
     out.optional_field("Namespace", own.get("namespace"))
-    out.labels("Labels", own.get("labels"))
-    out.annotations("Annotations", own.get("annotations"))
+    out.labels_and_annotations(own)
 
 
-def config_map(about: subject.Subject, out: text_writer.Writer) -> None:
+def config_map(about: Subject, out: Writer) -> None:
     """Writes a ConfigMap, with long values cut."""
     metadata(about, out)
     out.verbatim("\nData\n====")
-    for key, value in sorted((about.object.get("data") or {}).items()):
+    for key, value in _items(about, "data"):
         out.verbatim(f"{key}:\n----\n{value[:MAX_VALUE]}")
         if len(value) > MAX_VALUE:
-            out.verbatim(messages.text("describe_cut", shown=MAX_VALUE, count=len(value)))
+            note = messages.text("describe_cut", shown=MAX_VALUE, count=len(value))
+            out.verbatim(note)
         out.verbatim("")
     out.verbatim("\nBinaryData\n====")
-    for key, value in sorted((about.object.get("binaryData") or {}).items()):
+    for key, value in _items(about, "binaryData"):
         out.verbatim(f"{key}: {_size(value)} bytes")
     out.verbatim("")
 
 
-def secret(about: subject.Subject, out: text_writer.Writer) -> None:
+def secret(about: Subject, out: Writer) -> None:
     """Writes a Secret's keys and the lengths of its values, if the operator allows Secrets."""
     metadata(about, out)
     out.verbatim("")
     out.field("Type", about.object.get("type"))
     out.verbatim("\nData\n====")
-    for key, value in sorted((about.object.get("data") or {}).items()):
+    for key, value in _items(about, "data"):
         out.field(key, f"{_size(value)} bytes")
+
+
+def _items(about: Subject, field: str) -> list[tuple[str, Any]]:
+    """Returns the keys and values of a map, sorted."""
+    found = about.object.get(field) or {}
+    return sorted(found.items())
 
 
 def _size(encoded: str) -> int:
     """Returns how many bytes a base64 text encodes; for a masked one, the figure in the mask."""
     masked = _MASKED_SIZE.search(encoded)
-    return int(masked[1]) if masked else len(encoded.rstrip("=")) * 3 // 4
+    if masked:
+        return int(masked[1])
+    # Base64 writes three bytes as four characters.
+    return len(encoded.rstrip("=")) * 3 // 4
 
 
-def service_account(about: subject.Subject, out: text_writer.Writer) -> None:
+def service_account(about: Subject, out: Writer) -> None:
     """Writes a ServiceAccount."""
     metadata(about, out)
-    pull = [texts.text(each.get("name")) for each in about.object.get("imagePullSecrets") or ()]
-    out.several("Image pull secrets", pull)
+    references = about.object.get("imagePullSecrets") or ()
+    names = [texts.text(each.get("name")) for each in references]
+    out.several("Image pull secrets", names)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import collections
-import functools
+from collections import Counter
+from collections.abc import Callable
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, template, text_writer, texts, volumes
+from kubescript.guest.kubectl.describe import subject, template, texts, volumes
+from kubescript.guest.kubectl.describe.subject import Subject
+from kubescript.guest.kubectl.describe.text_writer import Writer
+from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.kubectl.rows import cells
-from kubescript.wire import messages
 
 __all__ = ["conditions", "daemon_set", "deployment", "replica_set", "replication_controller", "stateful_set"]
 
@@ -19,170 +21,240 @@ _NODES: Final = {
     "Number of Nodes Scheduled with Available Pods": "numberAvailable",
     "Number of Nodes Misscheduled": "numberMisscheduled",
 }
+_HASH: Final = "pod-template-hash"
 
 
-def replica_set(about: subject.Subject, out: text_writer.Writer) -> None:
+def replica_set(about: Subject, out: Writer) -> None:
     """Writes a ReplicaSet."""
-    selector = cells.selector((about.object.get("spec") or {}).get("selector"))
-    _replicas(about, out, selector, selector or cells.NONE)
+    selector = cells.selector(about.spec.get("selector"))
+    _write_replicas(about, out, selector, selector or cells.NONE)
 
 
-def replication_controller(about: subject.Subject, out: text_writer.Writer) -> None:
+def replication_controller(about: Subject, out: Writer) -> None:
     """Writes a ReplicationController."""
-    labels = (about.object.get("spec") or {}).get("selector")
-    _replicas(about, out, texts.labels(labels) if labels else "", texts.labels(labels))
+    # It selects by a map of labels: it is older than the selectors with expressions.
+    labels = about.spec.get("selector")
+    shown = texts.labels(labels)
+    selector = shown if labels else ""
+    _write_replicas(about, out, selector, shown)
 
 
-def _replicas(about: subject.Subject, out: text_writer.Writer, selector: str, shown: str) -> None:
-    metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
-    out.field("Name", metadata.get("name"))
-    out.field("Namespace", metadata.get("namespace"))
+def _write_replicas(about: Subject, out: Writer, selector: str, shown: str) -> None:
+    """Writes a ReplicaSet or ReplicationController. `shown` is its selector as kubectl prints it."""
+    spec = about.spec
+    status = about.status
+    out.names(about.metadata)
     out.field("Selector", shown)
-    out.labels("Labels", metadata.get("labels"))
-    out.annotations("Annotations", metadata.get("annotations"))
-    if owner := texts.controller(about.object):
-        out.field("Controlled By", f"{owner.get('kind')}/{owner.get('name')}")
-    out.field("Replicas", f"{status.get('replicas', 0)} current / {spec.get('replicas', 1)} desired")
-    out.field("Pods Status", _pods(about, selector))
+    out.labels_and_annotations(about.metadata)
+    out.optional_field("Controlled By", texts.controller_name(about.object))
+    current = status.get("replicas", 0)
+    desired = spec.get("replicas", 1)
+    out.field("Replicas", f"{current} current / {desired} desired")
+    out.field("Pods Status", _count_pods(about, selector))
     template.template(out, spec.get("template"))
     conditions(out, status)
 
 
-def stateful_set(about: subject.Subject, out: text_writer.Writer) -> None:
+def stateful_set(about: Subject, out: Writer) -> None:
     """Writes a StatefulSet."""
-    metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
+    metadata = about.metadata
+    spec = about.spec
     selector = cells.selector(spec.get("selector"))
-    out.field("Name", metadata.get("name"))
-    out.field("Namespace", metadata.get("namespace"))
+    out.names(metadata)
     out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
     out.field("Selector", selector)
-    out.labels("Labels", metadata.get("labels"))
-    out.annotations("Annotations", metadata.get("annotations"))
-    out.field("Replicas", f"{spec.get('replicas', 1)} desired | {status.get('replicas', 0)} total")
-    strategy = spec.get("updateStrategy") or {}
-    out.field("Update Strategy", strategy.get("type"))
-    rolling = strategy.get("rollingUpdate") or {}
-    if rolling.get("partition") is not None:
-        out.field("Partition", rolling["partition"], 1)
-        out.optional_field("MaxUnavailable", rolling.get("maxUnavailable"), 1)
-    out.field("Pods Status", _pods(about, selector))
+    out.labels_and_annotations(metadata)
+    desired = spec.get("replicas", 1)
+    total = about.status.get("replicas", 0)
+    out.field("Replicas", f"{desired} desired | {total} total")
+    _write_update_strategy(out, spec.get("updateStrategy") or {})
+    out.field("Pods Status", _count_pods(about, selector))
     template.template(out, spec.get("template"))
     volumes.claim_templates(out, spec.get("volumeClaimTemplates"))
 
 
-def daemon_set(about: subject.Subject, out: text_writer.Writer) -> None:
+def _write_update_strategy(out: Writer, strategy: Object) -> None:
+    """Writes how a StatefulSet's pods are replaced."""
+    out.field("Update Strategy", strategy.get("type"))
+    rolling = strategy.get("rollingUpdate") or {}
+    partition = rolling.get("partition")
+    if partition is None:
+        return
+    out.field("Partition", partition, 1)
+    out.optional_field("MaxUnavailable", rolling.get("maxUnavailable"), 1)
+
+
+def daemon_set(about: Subject, out: Writer) -> None:
     """Writes a DaemonSet."""
-    metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
+    spec = about.spec
+    status = about.status
+    pod_template = spec.get("template") or {}
+    pod = pod_template.get("spec") or {}
     selector = cells.selector(spec.get("selector"))
-    pod = (spec.get("template") or {}).get("spec") or {}
-    out.field("Name", metadata.get("name"))
-    out.field("Namespace", metadata.get("namespace"))
+    out.names(about.metadata)
     out.field("Selector", selector)
     out.field("Node-Selector", texts.labels(pod.get("nodeSelector")))
-    out.labels("Labels", metadata.get("labels"))
-    out.annotations("Annotations", metadata.get("annotations"))
+    out.labels_and_annotations(about.metadata)
     for title, key in _NODES.items():
-        out.row(f"{title}: {status.get(key, 0)}")
-    out.field("Pods Status", _pods(about, selector))
+        count = status.get(key, 0)
+        out.row(f"{title}: {count}")
+    out.field("Pods Status", _count_pods(about, selector))
     template.template(out, spec.get("template"))
 
 
-def _pods(about: subject.Subject, selector: str) -> str:
+def _count_pods(about: Subject, selector: str) -> str:
     """Returns how many of the workload's own pods are in each phase."""
-    list_pods = about.k8s.coreV1().list_namespaced_pod
-    read = functools.partial(list_pods, about.namespace, label_selector=selector)
-    found = subject.together(about.k8s, {"pods": read})["pods"]
+    found = _list_selected(about, about.k8s.coreV1().list_namespaced_pod, selector)
     if isinstance(found, Exception):
-        return messages.text("describe_not_read", reason=subject.reason(found))
-    uid = (about.object.get("metadata") or {}).get("uid")
-    counts: collections.Counter[str] = collections.Counter()
-    for pod in found:
-        if (texts.controller(pod) or {}).get("uid") == uid:
-            counts[texts.text((pod.get("status") or {}).get("phase"))] += 1
-    running, waiting = counts["Running"], counts["Pending"]
-    return f"{running} Running / {waiting} Waiting / {counts['Succeeded']} Succeeded / {counts['Failed']} Failed"
+        return subject.describe_failure(found)
+    phases: Counter[str] = Counter()
+    for pod in _select_owned(about, found):
+        status = pod.get("status") or {}
+        phases[texts.text(status.get("phase"))] += 1
+    running = phases["Running"]
+    waiting = phases["Pending"]
+    succeeded = phases["Succeeded"]
+    failed = phases["Failed"]
+    return f"{running} Running / {waiting} Waiting / {succeeded} Succeeded / {failed} Failed"
 
 
-_HASH: Final = "pod-template-hash"
+def _list_selected(about: Subject, list_objects: Callable[..., Any], selector: str) -> Any:
+    """Returns the objects with these labels in the workload's namespace, or a failed call's ApiException."""
+
+    def read() -> Any:
+        return list_objects(about.namespace, label_selector=selector)
+
+    return subject.together(about.k8s, {"found": read})["found"]
 
 
-def deployment(about: subject.Subject, out: text_writer.Writer) -> None:
+def _select_owned(about: Subject, found: list[Object]) -> list[Object]:
+    """Returns the objects that the workload controls."""
+    # Another workload may have the same selector, so labels alone do not tell.
+    uid = about.metadata.get("uid")
+    return [each for each in found if _controller_uid(each) == uid]
+
+
+def _controller_uid(found: Object) -> Any:
+    """Returns the uid of an object's controller; None if it has none."""
+    owner = texts.controller(found)
+    if owner is None:
+        return None
+    return owner.get("uid")
+
+
+def deployment(about: Subject, out: Writer) -> None:
     """Writes a Deployment with its ReplicaSets."""
-    metadata, spec, status = (about.object.get(key) or {} for key in ("metadata", "spec", "status"))
-    out.field("Name", metadata.get("name"))
-    out.field("Namespace", metadata.get("namespace"))
+    metadata = about.metadata
+    spec = about.spec
+    out.names(metadata)
     out.field("CreationTimestamp", texts.time(metadata.get("creationTimestamp")))
-    out.labels("Labels", metadata.get("labels"))
-    out.annotations("Annotations", metadata.get("annotations"))
+    out.labels_and_annotations(metadata)
     out.field("Selector", cells.selector(spec.get("selector")))
-    out.field("Replicas", _replica_counts(spec, status))
+    out.field("Replicas", _replica_counts(spec, about.status))
     strategy = spec.get("strategy") or {}
     out.field("StrategyType", strategy.get("type"))
     out.field("MinReadySeconds", spec.get("minReadySeconds", 0))
-    if rolling := strategy.get("rollingUpdate"):
-        most, surge = texts.text(rolling.get("maxUnavailable")), texts.text(rolling.get("maxSurge"))
-        out.field("RollingUpdateStrategy", f"{most} max unavailable, {surge} max surge")
+    rolling = strategy.get("rollingUpdate")
+    if rolling:
+        unavailable = texts.text(rolling.get("maxUnavailable"))
+        surge = texts.text(rolling.get("maxSurge"))
+        out.field("RollingUpdateStrategy", f"{unavailable} max unavailable, {surge} max surge")
     template.template(out, spec.get("template"))
-    conditions(out, status)
-    _replica_sets(about, out)
+    conditions(out, about.status)
+    _write_replica_sets(about, out)
 
 
-def _replica_counts(spec: texts.Object, status: texts.Object) -> str:
-    updated, total = status.get("updatedReplicas", 0), status.get("replicas", 0)
-    available, unavailable = status.get("availableReplicas", 0), status.get("unavailableReplicas", 0)
-    return (
-        f"{spec.get('replicas', 1)} desired | {updated} updated | {total} total | {available} available | "
-        f"{unavailable} unavailable"
-    )
+def _replica_counts(spec: Object, status: Object) -> str:
+    """Returns how many pods are in which state, such as `3 desired | 3 updated`."""
+    # The API server leaves out counts of zero, and the default of `replicas` is 1.
+    counts = {
+        "desired": spec.get("replicas", 1),
+        "updated": status.get("updatedReplicas", 0),
+        "total": status.get("replicas", 0),
+        "available": status.get("availableReplicas", 0),
+        "unavailable": status.get("unavailableReplicas", 0),
+    }
+    return " | ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def conditions(out: text_writer.Writer, status: texts.Object) -> None:
+def conditions(out: Writer, status: Object) -> None:
     """Writes the conditions of a Deployment, ReplicaSet or ReplicationController."""
     found = status.get("conditions")
     if not found:
         return
     out.title("Conditions")
-    out.table(("Type", "Status", "Reason"), map(_condition, found))
+    out.table(("Type", "Status", "Reason"), map(_condition_row, found))
 
 
-def _condition(found: texts.Object) -> tuple[str, ...]:
-    return f"{found.get('type', '')} ", texts.text(found.get("status")), texts.text(found.get("reason"))
+def _condition_row(condition: Object) -> tuple[str, ...]:
+    """Returns the cells of a condition. A blank ends the first, as in kubectl."""
+    kind = condition.get("type", "")
+    status = texts.text(condition.get("status"))
+    reason = texts.text(condition.get("reason"))
+    return f"{kind} ", status, reason
 
 
-def _replica_sets(about: subject.Subject, out: text_writer.Writer) -> None:
+# --- a Deployment's ReplicaSets ---------------------------------------------------------------------------------------
+
+
+def _write_replica_sets(about: Subject, out: Writer) -> None:
     """Writes the ReplicaSets of earlier templates, and that of the current one."""
-    selector = cells.selector((about.object.get("spec") or {}).get("selector"))
-    list_sets = about.k8s.appsV1().list_namespaced_replica_set
-    read = functools.partial(list_sets, about.namespace, label_selector=selector)
-    found = subject.together(about.k8s, {"sets": read})["sets"]
+    selector = cells.selector(about.spec.get("selector"))
+    found = _list_selected(about, about.k8s.appsV1().list_namespaced_replica_set, selector)
     if isinstance(found, Exception):
-        out.field("ReplicaSets", messages.text("describe_not_read", reason=subject.reason(found)))
+        note = subject.describe_failure(found)
+        out.field("ReplicaSets", note)
         return
-    uid = (about.object.get("metadata") or {}).get("uid")
-    own = [each for each in found if (texts.controller(each) or {}).get("uid") == uid]
-    own.sort(key=lambda each: (texts.text(each["metadata"].get("creationTimestamp")), texts.name_of(each)))
+    own = sorted(_select_owned(about, found), key=_age_and_name)
+    if not own:
+        return
+    current = _find_current(about, own)
+    old = [_summarize(each) for each in own if each is not current]
+    out.field("OldReplicaSets", texts.join(old, between=", "))
+    out.field("NewReplicaSet", "<none>" if current is None else _summarize(current))
+
+
+def _age_and_name(replica_set: Object) -> tuple[str, str]:
+    """Returns the sort key of a ReplicaSet: the oldest comes first."""
+    created = replica_set["metadata"].get("creationTimestamp")
+    return texts.text(created), texts.name_of(replica_set)
+
+
+def _find_current(about: Subject, replica_sets: list[Object]) -> Object | None:
+    """Returns the ReplicaSet with the Deployment's own template."""
     wanted = _strip_template(about.object)
-    new = next((each for each in own if _strip_template(each) == wanted), None)
-    if own:
-        out.field(
-            "OldReplicaSets", texts.join([_write_replica_set(each) for each in own if each is not new], between=", ")
-        )
-        out.field("NewReplicaSet", "<none>" if new is None else _write_replica_set(new))
+    for each in replica_sets:
+        if _strip_template(each) == wanted:
+            return each
+    return None
 
 
-def _write_replica_set(found: texts.Object) -> str:
-    wanted, made = (found.get("spec") or {}).get("replicas", 1), (found.get("status") or {}).get("replicas", 0)
-    return f"{texts.name_of(found)} ({made}/{wanted} replicas created)"
+def _summarize(replica_set: Object) -> str:
+    """Returns a text such as `web-5d4f (2/3 replicas created)`."""
+    spec = replica_set.get("spec") or {}
+    status = replica_set.get("status") or {}
+    wanted = spec.get("replicas", 1)
+    created = status.get("replicas", 0)
+    return f"{texts.name_of(replica_set)} ({created}/{wanted} replicas created)"
 
 
-def _strip_template(found: texts.Object) -> Any:
+def _strip_template(found: Object) -> Any:
     """Returns an object's pod template without the label that differs between a Deployment's templates."""
-    return _drop_empty((found.get("spec") or {}).get("template") or {})
+    spec = found.get("spec") or {}
+    return _drop_empty(spec.get("template") or {})
 
 
 def _drop_empty(value: Any) -> Any:
     """Returns JSON without empty values, so that a missing list equals an empty one."""
-    if isinstance(value, dict):
-        kept = {key: _drop_empty(each) for key, each in value.items() if key != _HASH}
-        return {key: each for key, each in kept.items() if each not in (None, {}, [], "")}
-    return [_drop_empty(each) for each in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_drop_empty(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    found = {}
+    for key, each in value.items():
+        if key == _HASH:
+            continue
+        below = _drop_empty(each)
+        if below not in (None, {}, [], ""):
+            found[key] = below
+    return found

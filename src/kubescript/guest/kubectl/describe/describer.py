@@ -3,7 +3,6 @@ lets the kind's module write them."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,10 +22,11 @@ from kubescript.guest.kubectl.describe import (
     pod,
     roles,
     subject,
-    text_writer,
     texts,
     volume_claims,
 )
+from kubescript.guest.kubectl.describe.subject import Read, Reads, Subject
+from kubescript.guest.kubectl.describe.text_writer import Writer
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.calls import methods
 from kubescript.guest.sdk.objects import views
@@ -40,8 +40,8 @@ __all__ = ["Describe", "kubectl_describe"]
 class Describer:
     """How a kind is described."""
 
-    write: Callable[[subject.Subject, text_writer.Writer], None]
-    reads: subject.Reads = lambda _k8s, _name, _namespace: {}
+    write: Callable[[Subject, Writer], None]
+    reads: Reads = lambda _k8s, _name, _namespace: {}
     """Returns the calls that read related objects."""
     events: bool = True
     """Whether kubectl shows its events."""
@@ -77,7 +77,7 @@ _ANY: Final = Describer(generic.write)
 def kubectl_describe(k8s: client.K8s, resource: str, name: str, namespace: str | None = None) -> str:
     """Describes one object in detail, with its events."""
     try:
-        kind = _kind(k8s, resource)
+        kind = _find_kind(k8s, resource)
     except exceptions.NotFoundException:
         raise tool_kinds.explain_unsupported(k8s, resource) from None
     return _describe_by_name(k8s, kind, name, namespace or "default")
@@ -101,7 +101,8 @@ class Describe:
             subject, _, name = subject.partition("/")
         if not name:
             raise TypeError(f"k8s.describe: which {subject}? {_EXAMPLE}")
-        return _describe_by_name(self._k8s, _kind(self._k8s, subject), name, namespace)
+        kind = _find_kind(self._k8s, subject)
+        return _describe_by_name(self._k8s, kind, name, namespace)
 
     def __repr__(self) -> str:
         return f"{_EXAMPLE}: what kubectl describe tells, with the events"
@@ -122,11 +123,20 @@ class _Kind:
     @property
     def full_name(self) -> str:
         """Kind and group, such as Deployment.apps."""
-        return f"{self.kind}.{self.group}" if self.group else self.kind
+        if not self.group:
+            return self.kind
+        return f"{self.kind}.{self.group}"
 
     @property
     def describer(self) -> Describer:
+        """The describer of the kind; for a kind without a module of its own, that of all fields."""
         return _DESCRIBERS.get(self.full_name, _ANY)
+
+    def read_one(self, name: str, namespace: str) -> Any:
+        """Reads the object with this name. The namespace of a cluster-wide object is empty."""
+        if not namespace:
+            return self.read(name)
+        return self.read(name, namespace)
 
 
 def _describe_by_name(k8s: client.K8s, kind: _Kind, name: str, namespace: str | None) -> str:
@@ -134,107 +144,135 @@ def _describe_by_name(k8s: client.K8s, kind: _Kind, name: str, namespace: str | 
     if kind.namespaced and not namespace:
         raise TypeError(f"{kind.kind} lives in a namespace: {_EXAMPLE}")
     where = str(namespace) if kind.namespaced else ""
-    place = (name, where) if where else (name,)
-    reads = {"object": functools.partial(kind.read, *place), **_beside(k8s, kind, name, where)}
-    found = k8s.parallel(reads) if len(reads) > 1 else {"object": kind.read(*place)}
-    if isinstance(found["object"], Exception):
-        raise found["object"]
-    return _describe(k8s, kind, found.pop("object"), found)
+    reads = _related_reads(k8s, kind, name, where)
+    if not reads:
+        return _describe(k8s, kind, kind.read_one(name, where), {})
+    found = k8s.parallel({"object": lambda: kind.read_one(name, where), **reads})
+    view = found.pop("object")
+    if isinstance(view, Exception):
+        raise view
+    return _describe(k8s, kind, view, found)
 
 
 def _describe_view(k8s: client.K8s, view: views.View) -> str:
     """Describes an object that a script has read."""
     metadata = view.get("metadata") or {}
-    api_version, kind = texts.text(view.get("apiVersion")), texts.text(view.get("kind"))
-    if not kind or not metadata.get("name"):
+    api_version = texts.text(view.get("apiVersion"))
+    name = texts.text(view.get("kind"))
+    if not name or not metadata.get("name"):
         raise TypeError(f"k8s.describe: this is no object with kind and name; {_EXAMPLE}")
-    where = texts.text(metadata.get("namespace"))
-    own = _Kind(kind, api_version.rpartition("/")[0], bool(where), view.copy)
-    reads = _beside(k8s, own, metadata["name"], where)
+    namespace = texts.text(metadata.get("namespace"))
+    group = api_version.rpartition("/")[0]
+    kind = _Kind(name, group, bool(namespace), view.copy)
+    reads = _related_reads(k8s, kind, metadata["name"], namespace)
+    # With one cluster, the object can only be from that one.
     if k8s._contexts.several:
-        place = (metadata["name"], where) if where else (metadata["name"],)
-        reads["same"] = functools.partial(_kind(k8s, own.full_name).read, *place)
+        served = _find_kind(k8s, kind.full_name)
+        reads["same"] = lambda: served.read_one(metadata["name"], namespace)
     found = k8s.parallel(reads)
     _check_cluster(k8s, metadata, found.pop("same", view))
-    return _describe(k8s, own, view, found)
+    return _describe(k8s, kind, view, found)
 
 
 def _check_cluster(k8s: client.K8s, metadata: Mapping[str, Any], same: Any) -> None:
     """Raises TypeError for an object from another cluster, whose events are not in this one."""
     if isinstance(same, Exception) and not isinstance(same, exceptions.NotFoundException):
         raise same
-    if isinstance(same, Exception) or (same.get("metadata") or {}).get("uid") != metadata.get("uid"):
+    if isinstance(same, Exception) or _uid(same) != metadata.get("uid"):
         raise TypeError(
             f"k8s.describe: {k8s.name!r} does not have this object; for one of another cluster write "
             "k8s.context(name).describe(object)"
         )
 
 
-def _beside(k8s: client.K8s, kind: _Kind, name: str, namespace: str) -> dict[str, subject.Read]:
+def _uid(view: views.View) -> Any:
+    """Returns an object's uid."""
+    metadata = view.get("metadata") or {}
+    return metadata.get("uid")
+
+
+def _related_reads(k8s: client.K8s, kind: _Kind, name: str, namespace: str) -> dict[str, Read]:
     """Returns the calls that read related objects and events."""
     reads = kind.describer.reads(k8s, name, namespace)
     if kind.describer.events:
-        selector = _event_selector(kind, name)
-        if namespace:
-            listed = functools.partial(k8s.coreV1().list_namespaced_event, namespace)
-        else:
-            listed = functools.partial(k8s.coreV1().list_event_for_all_namespaces)
-        reads["events"] = functools.partial(listed, field_selector=selector)
+        reads["events"] = _read_events(k8s, kind, name, namespace)
     return reads
 
 
-def _event_selector(kind: _Kind, name: str) -> str:
+def _read_events(k8s: client.K8s, kind: _Kind, name: str, namespace: str) -> Read:
+    """Returns the call that reads the events about an object."""
+    core = k8s.coreV1()
     # The uid is compared later, because this call is made in parallel with that for the object.
-    return f"involvedObject.name={name},involvedObject.kind={kind.kind}"
+    selector = f"involvedObject.name={name},involvedObject.kind={kind.kind}"
+
+    def read() -> Any:
+        if namespace:
+            return core.list_namespaced_event(namespace, field_selector=selector)
+        return core.list_event_for_all_namespaces(field_selector=selector)
+
+    return read
 
 
-def _describe(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
+def _describe(k8s: client.K8s, kind: _Kind, view: views.View, related: dict[str, Any]) -> str:
     """Returns the text. Raises ToolError if the object does not have its kind's shape."""
     try:
-        return _write(k8s, kind, view, found)
+        return _write(k8s, kind, view, related)
     except tool_errors.SHAPE as error:
         raise tool_errors.of_shape("describe", error) from None
 
 
-def _write(k8s: client.K8s, kind: _Kind, view: views.View, found: dict[str, Any]) -> str:
+def _write(k8s: client.K8s, kind: _Kind, view: views.View, related: dict[str, Any]) -> str:
+    """Returns the text of an object and of what was read beside it."""
     described = lazy_json.whole(view._data)
+    # Items of a list lack their kind.
     described.setdefault("kind", kind.kind)
-    beside = {name: subject.plain(value) for name, value in found.items()}
-    about = subject.Subject(k8s, described, view._shape.metadata_rule, beside)
-    out = text_writer.Writer()
-    if about.metadata_rule:
+    beside = {name: subject.plain(answer) for name, answer in related.items()}
+    rule = view._shape.metadata_rule
+    about = Subject(k8s, described, rule, beside)
+    out = Writer()
+    if rule:
         config_maps.metadata(about, out)
-        out.field("Data", messages.text("describe_metadata_only", kind=kind.kind, rule=about.metadata_rule))
+        out.field("Data", messages.text("describe_metadata_only", kind=kind.kind, rule=rule))
     else:
         kind.describer.write(about, out)
     if kind.describer.events:
         _write_events(about, out)
+    # A mask in the text is remembered, so that the answer can explain it.
     return masks.note(out.text())
 
 
-def _write_events(about: subject.Subject, out: text_writer.Writer) -> None:
-    listed = about.beside["events"]
-    own = listed if isinstance(listed, Exception) else events.about(about.object, listed)
+def _write_events(about: Subject, out: Writer) -> None:
+    """Writes the events about the object, or why they could not be read."""
+    found = about.beside["events"]
+    if isinstance(found, Exception):
+        events.write(out, found)
+        return
+    own = events.about(about.object, found)
     events.write(out, own)
 
 
-def _kind(k8s: client.K8s, resource: str) -> _Kind:
+def _find_kind(k8s: client.K8s, resource: str) -> _Kind:
     """Returns the kind for any name that kubectl accepts: built-in kinds without a call, others by discovery."""
     known = tool_kinds.find_built_in(resource)
-    method = _reader(k8s, known) if known is not None else None
-    if known is not None and method is not None:
-        return _Kind(known.kind, known.group, method.name.startswith("read_namespaced_"), method)
-    served = k8s.dynamic().resource(resource)
-    return _Kind(served.kind, served.group, served.namespaced, served.get)
+    method = None
+    if known is not None:
+        method = _find_method(k8s, known)
+    if known is None or method is None:
+        served = k8s.dynamic().resource(resource)
+        return _Kind(served.kind, served.group, served.namespaced, served.get)
+    is_namespaced = method.name.startswith("read_namespaced_")
+    return _Kind(known.kind, known.group, is_namespaced, method)
 
 
-def _reader(k8s: client.K8s, kind: builtin_kinds.Kind) -> methods.Method | None:
+def _find_method(k8s: client.K8s, kind: builtin_kinds.Kind) -> methods.Method | None:
     """Returns the method that reads one object of a built-in kind."""
-    wanted = {f"read{names.fold(kind.kind)}", f"readnamespaced{names.fold(kind.kind)}"}
+    folded = names.fold(kind.kind)
+    wanted = {f"read{folded}", f"readnamespaced{folded}"}
     for api in operations.apis():
         if kind.version not in api.lower():
             continue
         for name in operations.operations(api):
+            # Several API groups have methods of the same name, such as read_namespaced_event.
             if names.fold(name) in wanted and operations.operation(api, name).returns == kind.model:
                 return getattr(k8s.api(api), name)  # type: ignore[no-any-return]
     return None

@@ -2,111 +2,139 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kubescript.guest.kubectl.describe import subject, text_writer, texts
+from kubescript.guest.kubectl.describe import subject, texts
+from kubescript.guest.kubectl.describe.subject import Read, Subject
+from kubescript.guest.kubectl.describe.text_writer import Writer
+from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.sdk import client
 from kubescript.wire import messages
 
 __all__ = ["reads", "write", "write_ingress"]
 
+_OTHER_ADDRESSES: Final = {"Desired LoadBalancer IP": "loadBalancerIP", "External Name": "externalName"}
+_POLICIES: Final = {
+    "External Traffic Policy": "externalTrafficPolicy",
+    "Internal Traffic Policy": "internalTrafficPolicy",
+}
+# As in kubectl: how many addresses of a port are shown. The others are counted.
+_SHOWN: Final = 3
+# The label by which an EndpointSlice names its Service.
+_LABEL: Final = "kubernetes.io/service-name"
 
-def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, subject.Read]:
+
+def reads(k8s: client.K8s, name: str, namespace: str) -> dict[str, Read]:
     """Returns the call that reads the Service's endpoints."""
     return {"slices": _read_slices(k8s, name, namespace)}
 
 
-def write(about: subject.Subject, out: text_writer.Writer) -> None:
+def write(about: Subject, out: Writer) -> None:
     """Writes a Service."""
-    metadata, spec = about.object.get("metadata") or {}, about.object.get("spec") or {}
-    out.field("Name", metadata.get("name"))
-    out.field("Namespace", metadata.get("namespace"))
-    out.labels("Labels", metadata.get("labels"))
-    out.annotations("Annotations", metadata.get("annotations"))
+    spec = about.spec
+    out.names(about.metadata)
+    out.labels_and_annotations(about.metadata)
     out.field("Selector", texts.labels(spec.get("selector")))
     out.field("Type", spec.get("type"))
-    _addresses(out, spec, about.object.get("status") or {})
-    found = about.beside.get("slices")
-    if not isinstance(found, Exception):
-        found = Addresses(about.get_list("slices"))
+    _write_addresses(out, spec, about.status)
+    endpoints = about.beside.get("slices")
+    if not isinstance(endpoints, Exception):
+        endpoints = Addresses(about.get_list("slices"))
     for port in spec.get("ports") or ():
-        _port(out, port, found)
+        _write_port(out, port, endpoints)
     out.field("Session Affinity", spec.get("sessionAffinity"))
-    _traffic(out, spec)
+    _write_traffic(out, spec)
 
 
-def _addresses(out: text_writer.Writer, spec: texts.Object, status: texts.Object) -> None:
+def _write_addresses(out: Writer, spec: Object, status: Object) -> None:
+    """Writes where clients inside and outside the cluster reach a Service."""
     out.optional_field("IP Family Policy", spec.get("ipFamilyPolicy"))
     out.field("IP Families", texts.join(spec.get("ipFamilies")))
     out.field("IP", spec.get("clusterIP"))
     out.field("IPs", texts.join(spec.get("clusterIPs")))
     out.optional_field("External IPs", texts.join(spec.get("externalIPs"), ""))
-    out.optional_field("Desired LoadBalancer IP", spec.get("loadBalancerIP"))
-    out.optional_field("External Name", spec.get("externalName"))
-    balancers = (status.get("loadBalancer") or {}).get("ingress") or ()
-    out.optional_field("LoadBalancer Ingress", ", ".join(map(_balancer, balancers)))
+    out.optional_fields(spec, _OTHER_ADDRESSES)
+    balancer = status.get("loadBalancer") or {}
+    ingress = map(_balancer_address, balancer.get("ingress") or ())
+    out.optional_field("LoadBalancer Ingress", ", ".join(ingress))
 
 
-def _balancer(found: texts.Object) -> str:
-    if not found.get("ip"):
+def _balancer_address(found: Object) -> str:
+    """Returns an address such as `10.0.0.1 (VIP)`, or a host's name."""
+    address = found.get("ip")
+    if not address:
         return texts.text(found.get("hostname"))
-    mode = f" ({found['ipMode']})" if found.get("ipMode") else ""
-    return f"{found['ip']}{mode}"
+    mode = found.get("ipMode")
+    if not mode:
+        return f"{address}"
+    return f"{address} ({mode})"
 
 
-def _port(out: text_writer.Writer, port: texts.Object, found: Addresses | Exception) -> None:
-    name, protocol = port.get("name") or "<unset>", texts.text(port.get("protocol"))
+def _write_port(out: Writer, port: Object, endpoints: Addresses | Exception) -> None:
+    """Writes a port of a Service with the addresses behind it."""
+    name = port.get("name") or "<unset>"
+    protocol = texts.text(port.get("protocol"))
+    target = texts.text(port.get("targetPort"), "0")
     out.row("Port:", name, f"{port.get('port', 0)}/{protocol}")
-    out.field("TargetPort", f"{texts.text(port.get('targetPort'), '0')}/{protocol}")
+    out.field("TargetPort", f"{target}/{protocol}")
     out.optional_field("AppProtocol", port.get("appProtocol"))
-    if port.get("nodePort"):
-        out.row("NodePort:", name, f"{port['nodePort']}/{protocol}")
-    if isinstance(found, Exception):
-        out.field("Endpoints", f"<error: {subject.reason(found)}>")
-    else:
-        out.field("Endpoints", found.text(texts.text(port.get("name"))))
+    node_port = port.get("nodePort")
+    if node_port:
+        out.row("NodePort:", name, f"{node_port}/{protocol}")
+    if isinstance(endpoints, Exception):
+        out.field("Endpoints", f"<error: {subject.reason(endpoints)}>")
+        return
+    own_name = texts.text(port.get("name"))
+    out.field("Endpoints", endpoints.text(own_name))
 
 
-def _traffic(out: text_writer.Writer, spec: texts.Object) -> None:
-    out.optional_field("External Traffic Policy", spec.get("externalTrafficPolicy"))
-    out.optional_field("Internal Traffic Policy", spec.get("internalTrafficPolicy"))
+def _write_traffic(out: Writer, spec: Object) -> None:
+    """Writes which traffic reaches which pods."""
+    out.optional_fields(spec, _POLICIES)
+    # A Service without such a port may have a 0.
     out.optional_field("HealthCheck NodePort", spec.get("healthCheckNodePort") or None)
-    out.optional_field("LoadBalancer Source Ranges", texts.join(spec.get("loadBalancerSourceRanges"), ""))
+    ranges = texts.join(spec.get("loadBalancerSourceRanges"), "")
+    out.optional_field("LoadBalancer Source Ranges", ranges)
     out.optional_field("Traffic Distribution", spec.get("trafficDistribution"))
 
 
-_SHOWN: Final = 3
-_LABEL: Final = "kubernetes.io/service-name"
+# --- endpoints --------------------------------------------------------------------------------------------------------
 
 
-def _read_slices(k8s: client.K8s, service: str, namespace: str) -> subject.Read:
+def _read_slices(k8s: client.K8s, service: str, namespace: str) -> Read:
     """Returns the call that reads a Service's EndpointSlices."""
-    slices = k8s.discoveryV1().list_namespaced_endpoint_slice
-    return functools.partial(slices, namespace, label_selector=f"{_LABEL}={service}")
+    list_slices = k8s.discoveryV1().list_namespaced_endpoint_slice
+    selector = f"{_LABEL}={service}"
+
+    def read() -> Any:
+        return list_slices(namespace, label_selector=selector)
+
+    return read
 
 
 class Addresses:
     """The ready addresses behind a Service, by port name."""
 
-    def __init__(self, slices: Sequence[texts.Object]) -> None:
+    def __init__(self, slices: Sequence[Object]) -> None:
         self._exist = bool(slices)
         self._first: dict[str, list[str]] = {}
         self._count: Counter[str] = Counter()
         for each in slices:
             self._add(each)
 
-    def _add(self, found: texts.Object) -> None:
+    def _add(self, found: Object) -> None:
+        """Adds the addresses of one EndpointSlice."""
         # Attack: a Service has 4,000 ports with 4,000 endpoints each, so only the addresses to be shown are written.
-        hosts = [endpoint["addresses"][0] for endpoint in found.get("endpoints") or () if _is_ready(endpoint)]
+        endpoints = found.get("endpoints") or ()
+        hosts = [endpoint["addresses"][0] for endpoint in endpoints if _is_ready(endpoint)]
         for port in found.get("ports") or [{}]:
             name = texts.text(port.get("name"))
             self._count[name] += len(hosts)
             first = self._first.setdefault(name, [])
-            first += [_address(host, port.get("port")) for host in hosts[: _SHOWN - len(first)]]
+            places = _SHOWN - len(first)
+            first += [_address(host, port.get("port")) for host in hosts[:places]]
 
     def text(self, port: str) -> str:
         """Returns the first addresses, and the number of others."""
@@ -114,121 +142,183 @@ class Addresses:
             return "<none>"
         text = ",".join(self._first.get(port, ()))
         more = self._count[port] - _SHOWN
-        return f"{text} + {more} more..." if more > 0 else text
+        if more <= 0:
+            return text
+        return f"{text} + {more} more..."
 
 
 def _address(host: str, port: int | None) -> str:
+    """Returns an address such as `10.0.0.1:80` or `[::1]:80`."""
     if port is None:  # a headless Service without ports
         return host
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    if ":" in host:
+        return f"[{host}]:{port}"
+    return f"{host}:{port}"
 
 
-def _is_ready(endpoint: texts.Object) -> bool:
-    ready = (endpoint.get("conditions") or {}).get("ready")
-    return bool(endpoint.get("addresses")) and ready is not False
+def _is_ready(endpoint: Object) -> bool:
+    conditions = endpoint.get("conditions") or {}
+    # An endpoint without this condition counts as ready.
+    if conditions.get("ready") is False:
+        return False
+    return bool(endpoint.get("addresses"))
 
 
+# --- Ingresses --------------------------------------------------------------------------------------------------------
+
+# How many Services are read, each with two calls. Attack: an Ingress has 4,000 paths to as many Services.
 _MAX_SERVICES: Final = 50
-"""How many Services are read, each with two calls. Attack: an Ingress has 4,000 paths to as many Services."""
+
+Services = dict[str, Any]
+"""`service/NAME` → the names of a Service's ports, `slices/NAME` → its addresses; or a failed call's ApiException."""
 
 
-def write_ingress(about: subject.Subject, out: text_writer.Writer) -> None:
+def write_ingress(about: Subject, out: Writer) -> None:
     """Writes an Ingress."""
-    metadata, spec = about.object.get("metadata") or {}, about.object.get("spec") or {}
-    behind = _read(about, spec)
+    metadata = about.metadata
+    spec = about.spec
+    services = _read_services(about)
     out.field("Name", metadata.get("name"))
     out.labels("Labels", metadata.get("labels"))
     out.field("Namespace", metadata.get("namespace"))
-    out.field("Address", _ingress_address(about.object.get("status") or {}))
+    out.field("Address", _ingress_address(about.status))
     out.field("Ingress Class", texts.text(spec.get("ingressClassName"), "<none>"))
-    default = _backend(spec["defaultBackend"], behind) if spec.get("defaultBackend") else "<default>"
+    default = "<default>"
+    if spec.get("defaultBackend"):
+        default = _describe_backend(spec["defaultBackend"], services)
     out.field("Default backend", default)
-    _tls(out, spec.get("tls"))
+    _write_tls(out, spec.get("tls"))
     out.title("Rules")
     out.table(("Host", "Path", "Backends"), [])
     rules = [rule for rule in spec.get("rules") or () if rule.get("http")]
     for rule in rules:
-        out.row(rule.get("host") or "*", "", level=1)
-        for path in rule["http"].get("paths") or ():
-            out.row("", f"{texts.text(path.get('path'))} ", _backend(path.get("backend") or {}, behind), level=2)
+        _write_rule(out, rule, services)
     if not rules:
         out.row("*", "*", default, level=1)
     out.annotations("Annotations", metadata.get("annotations"))
 
 
-def _read(about: subject.Subject, spec: texts.Object) -> dict[str, Any]:
+def _write_rule(out: Writer, rule: Object, services: Services) -> None:
+    """Writes the host of a rule, and below it the path and the backend of each of its paths."""
+    host = rule.get("host") or "*"
+    out.row(host, "", level=1)
+    for path in rule["http"].get("paths") or ():
+        text = texts.text(path.get("path"))
+        backend = _describe_backend(path.get("backend") or {}, services)
+        out.row("", f"{text} ", backend, level=2)
+
+
+def _read_services(about: Subject) -> Services:
     """Reads the Services of all backends and their endpoints in parallel."""
-    reads: dict[str, subject.Read] = {}
-    names = dict.fromkeys(texts.text(service.get("name")) for service in _services(spec))
-    for name in itertools.islice(names, _MAX_SERVICES):
-        reads[f"service/{name}"] = functools.partial(about.k8s.coreV1().read_namespaced_service, name, about.namespace)
+    reads: dict[str, Read] = {}
+    names = _service_names(about.spec)
+    for name in names[:_MAX_SERVICES]:
+        reads[f"service/{name}"] = _read_service(about, name)
         reads[f"slices/{name}"] = _read_slices(about.k8s, name, about.namespace)
     found = subject.together(about.k8s, reads)
+    return {key: _digest(key, answer) for key, answer in found.items()}
+
+
+def _service_names(spec: Object) -> list[str]:
+    """Returns the names of the Services of all backends, each once."""
+    names = [texts.text(service.get("name")) for service in _backend_services(spec)]
+    return list(dict.fromkeys(names))
+
+
+def _read_service(about: Subject, name: str) -> Read:
+    """Returns the call that reads a Service."""
+    read_service = about.k8s.coreV1().read_namespaced_service
+    namespace = about.namespace
+    return lambda: read_service(name, namespace)
+
+
+def _digest(key: str, answer: Any) -> Any:
+    """Returns what the backends need to know of an answer."""
     # Attack: an Ingress has 4,000 paths to 4,000 ports with 4,000 endpoints, so each Service is processed once, not per
     # path.
-    for name, each in found.items():
-        if not isinstance(each, Exception):
-            found[name] = Addresses(each) if name.startswith("slices/") else _port_names(each)
-    return found
+    if isinstance(answer, Exception):
+        return answer
+    if key.startswith("slices/"):
+        return Addresses(answer)
+    return _port_names(answer)
 
 
-def _port_names(service: texts.Object) -> dict[Any, str]:
+def _port_names(service: Object) -> dict[Any, str]:
     """Returns the names of a Service's ports by number and by name."""
-    ports = (service.get("spec") or {}).get("ports") or ()
+    spec = service.get("spec") or {}
     found: dict[Any, str] = {}
-    for each in ports:
-        name = texts.text(each.get("name"))
+    for port in spec.get("ports") or ():
+        name = texts.text(port.get("name"))
         if name:
             found[name] = name
-        found[each.get("port")] = name
+        found[port.get("port")] = name
     return found
 
 
-def _services(spec: texts.Object) -> Iterator[texts.Object]:
-    backends = [spec.get("defaultBackend")]
-    for rule in spec.get("rules") or ():
-        paths = (rule.get("http") or {}).get("paths") or ()
-        backends += [path.get("backend") for path in paths]
-    for backend in backends:
+def _backend_services(spec: Object) -> Iterator[Object]:
+    """Yields the references to Services of all backends."""
+    for backend in _backends(spec):
         if backend and backend.get("service"):
             yield backend["service"]
 
 
-def _backend(backend: texts.Object, behind: dict[str, Any]) -> str:
-    service, resource = backend.get("service"), backend.get("resource")
+def _backends(spec: Object) -> Iterator[Object | None]:
+    """Yields all backends of an Ingress; None where one is not set."""
+    yield spec.get("defaultBackend")
+    for rule in spec.get("rules") or ():
+        http = rule.get("http") or {}
+        for path in http.get("paths") or ():
+            yield path.get("backend")
+
+
+def _describe_backend(backend: Object, services: Services) -> str:
+    """Describes where an Ingress sends its requests: to a Service or to any other object."""
+    service = backend.get("service")
     if service:
-        return _behind(service, behind)
-    if resource:
-        group = texts.text(resource.get("apiGroup"), "<none>")
-        return f"APIGroup: {group}, Kind: {resource.get('kind')}, Name: {resource.get('name')}"
-    return ""
+        return _describe_service(service, services)
+    resource = backend.get("resource")
+    if not resource:
+        return ""
+    group = texts.text(resource.get("apiGroup"), "<none>")
+    return f"APIGroup: {group}, Kind: {resource.get('kind')}, Name: {resource.get('name')}"
 
 
-def _behind(service: texts.Object, behind: dict[str, Any]) -> str:
+def _describe_service(service: Object, services: Services) -> str:
+    """Returns a text such as `web:80 (10.0.0.1:8080,10.0.0.2:8080)`."""
     name = texts.text(service.get("name"))
-    wanted = service.get("port") or {}
-    title = f"{name}:{wanted.get('number') or texts.text(wanted.get('name'))}"
-    if f"service/{name}" not in behind:
+    port = service.get("port") or {}
+    title = f"{name}:{port.get('number') or texts.text(port.get('name'))}"
+    if f"service/{name}" not in services:
         unread = messages.text("describe_not_read", reason=f"more than {_MAX_SERVICES} Services")
         return f"{title} ({unread})"
-    slices, ports = behind[f"slices/{name}"], behind[f"service/{name}"]
-    for each in (slices, ports):
+    addresses = services[f"slices/{name}"]
+    port_names = services[f"service/{name}"]
+    for each in (addresses, port_names):
         if isinstance(each, Exception):
             return f"{title} (<error: {subject.reason(each)}>)"
-    port = ports.get(wanted.get("number") or wanted.get("name"), "")
-    return f"{title} ({slices.text(port)})"
+    port_name = port_names.get(port.get("number") or port.get("name"), "")
+    return f"{title} ({addresses.text(port_name)})"
 
 
-def _ingress_address(status: texts.Object) -> str:
-    found = (status.get("loadBalancer") or {}).get("ingress") or ()
-    return ",".join(sorted({texts.text(each.get("ip") or each.get("hostname")) for each in found} - {""}))
+def _ingress_address(status: Object) -> str:
+    """Returns the sorted addresses of an Ingress's load balancers."""
+    balancer = status.get("loadBalancer") or {}
+    addresses = set()
+    for each in balancer.get("ingress") or ():
+        address = each.get("ip") or each.get("hostname")
+        addresses.add(texts.text(address))
+    addresses.discard("")
+    return ",".join(sorted(addresses))
 
 
-def _tls(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
+def _write_tls(out: Writer, found: list[Object] | None) -> None:
+    """Writes which Secret has the certificate of which hosts."""
     if not found:
         return
     out.title("TLS")
     for each in found:
         hosts = texts.join(each.get("hosts"), "")
         secret = each.get("secretName")
-        out.row(f"{secret} terminates {hosts}" if secret else f"SNI routes {hosts}", level=1)
+        # Without a Secret, the load balancer passes the connection on by the host that the client names.
+        line = f"{secret} terminates {hosts}" if secret else f"SNI routes {hosts}"
+        out.row(line, level=1)

@@ -10,8 +10,9 @@ from kubescript.guest.kubectl.describe import texts
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import base_view, list_objects
 from kubescript.guest.sdk.values import exceptions, lazy_json
+from kubescript.wire import messages
 
-__all__ = ["Read", "Reads", "Subject", "plain", "reason", "together"]
+__all__ = ["Read", "Reads", "Subject", "describe_failure", "plain", "reason", "together"]
 
 Read = Callable[[], Any]
 """An API call to be made."""
@@ -31,28 +32,49 @@ class Subject:
     """Results of the related calls: an object, a list of objects, or a failed call's ApiException."""
 
     @property
-    def name(self) -> str:
-        """The object's name."""
-        return texts.name_of(self.object)
+    def metadata(self) -> Any:
+        """The object's metadata."""
+        return self.object.get("metadata") or {}
+
+    @property
+    def spec(self) -> Any:
+        """The object's spec."""
+        return self.object.get("spec") or {}
+
+    @property
+    def status(self) -> Any:
+        """The object's status."""
+        return self.object.get("status") or {}
 
     @property
     def namespace(self) -> str:
         """The object's namespace; empty for a cluster-wide object."""
-        return texts.text((self.object.get("metadata") or {}).get("namespace"))
+        return texts.text(self.metadata.get("namespace"))
 
     def get_list(self, name: str) -> list[texts.Object]:
         """Returns a related list; empty if reading it failed."""
         found = self.beside.get(name)
-        return found if isinstance(found, list) else []
+        if not isinstance(found, list):
+            return []
+        return found
 
 
 def together(k8s: client.K8s, reads: Mapping[str, Read]) -> dict[str, Any]:
     """Makes several calls in parallel. Returns plain data, or a failed call's ApiException."""
-    found = k8s.parallel(dict(reads)) if len(reads) > 1 else {name: _alone(read) for name, read in reads.items()}
+    found = _make_calls(k8s, reads)
     return {name: plain(value) for name, value in found.items()}
 
 
-def _alone(read: Read) -> Any:
+def _make_calls(k8s: client.K8s, reads: Mapping[str, Read]) -> dict[str, Any]:
+    """Makes several calls in parallel, and a single one directly."""
+    if len(reads) > 1:
+        answers: dict[str, Any] = k8s.parallel(dict(reads))
+        return answers
+    return {name: _attempt(read) for name, read in reads.items()}
+
+
+def _attempt(read: Read) -> Any:
+    """Makes one call. Returns its answer, or the ApiException of a failed call."""
     try:
         return read()
     except exceptions.ApiException as error:
@@ -68,6 +90,13 @@ def plain(value: Any) -> Any:
     return value
 
 
+def describe_failure(error: Exception) -> str:
+    """Returns a note in place of what could not be read."""
+    return messages.text("describe_not_read", reason=reason(error))
+
+
 def reason(error: Exception) -> str:
     """Returns why a call failed, in the server's words."""
-    return error.message if isinstance(error, exceptions.ApiException) else str(error)
+    if isinstance(error, exceptions.ApiException):
+        return error.message
+    return str(error)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from kubescript.guest.kubectl.describe import containers, text_writer, texts, volumes
+from kubescript.guest.kubectl.describe import containers, texts, volumes
+from kubescript.guest.kubectl.describe.text_writer import Writer
+from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.kubectl.rows import cells
 
 __all__ = ["placement", "template", "topology"]
 
 
-def template(out: text_writer.Writer, found: texts.Object | None) -> None:
+def template(out: Writer, found: Object | None) -> None:
     """Writes the template of a workload's pods."""
     out.title("Pod Template")
     if not found:
         out.row("<unset>", level=1)
         return
-    metadata, spec = found.get("metadata") or {}, found.get("spec") or {}
+    metadata = found.get("metadata") or {}
+    spec = found.get("spec") or {}
     out.labels("  Labels", metadata.get("labels"))
+    # A pod without annotations says so; kubectl leaves the line out of templates.
     if metadata.get("annotations"):
         out.annotations("  Annotations", metadata["annotations"])
     out.optional_field("Service Account", spec.get("serviceAccountName"), 1)
@@ -28,31 +32,52 @@ def template(out: text_writer.Writer, found: texts.Object | None) -> None:
     placement(out, spec, "  ")
 
 
-def topology(out: text_writer.Writer, spec: texts.Object, space: str = "") -> None:
+def topology(out: Writer, spec: Object, space: str = "") -> None:
     """Writes the constraints that spread pods over zones or nodes."""
     constraints = spec.get("topologySpreadConstraints")
     if not constraints:
         return
-    written = []
-    for each in sorted(constraints, key=lambda one: texts.text(one.get("topologyKey"))):
-        selector = cells.selector(each.get("labelSelector")) or cells.NONE
-        of = f" for selector {selector}" if each.get("labelSelector") is not None else ""
-        when = f"{each.get('whenUnsatisfiable', '')} when max skew {each.get('maxSkew', 0)} is exceeded{of}"
-        written.append(f"{each.get('topologyKey', '')}:{when}")
+    by_key = sorted(constraints, key=lambda each: texts.text(each.get("topologyKey")))
+    written = [_describe_constraint(each) for each in by_key]
     out.several(f"{space}Topology Spread Constraints", written)
 
 
-def placement(out: text_writer.Writer, spec: texts.Object, space: str = "") -> None:
+def _describe_constraint(constraint: Object) -> str:
+    """Returns a text such as `zone:DoNotSchedule when max skew 1 is exceeded for selector app=web`."""
+    labels = constraint.get("labelSelector")
+    selector = cells.selector(labels) or cells.NONE
+    key = constraint.get("topologyKey", "")
+    action = constraint.get("whenUnsatisfiable", "")
+    text = f"{key}:{action} when max skew {constraint.get('maxSkew', 0)} is exceeded"
+    if labels is None:
+        return text
+    return f"{text} for selector {selector}"
+
+
+def placement(out: Writer, spec: Object, space: str = "") -> None:
     """Writes which nodes the pods may run on."""
     out.labels(f"{space}Node-Selectors", spec.get("nodeSelector"))
-    tolerations = sorted(spec.get("tolerations") or (), key=lambda each: texts.text(each.get("key")))
-    out.several(f"{space}Tolerations", map(_toleration, tolerations))
+    tolerations = spec.get("tolerations") or ()
+    written = [_describe_toleration(each) for each in sorted(tolerations, key=_toleration_key)]
+    out.several(f"{space}Tolerations", written)
 
 
-def _toleration(found: texts.Object) -> str:
-    key, value, effect = (texts.text(found.get(name)) for name in ("key", "value", "effect"))
-    written = key + (f"={value}" if value else "") + (f":{effect}" if effect else "")
-    if found.get("operator") == "Exists" and not value:
-        written = f"{written} op=Exists".strip()
-    seconds = found.get("tolerationSeconds")
-    return written if seconds is None else f"{written} for {seconds}s"
+def _toleration_key(toleration: Object) -> str:
+    key = toleration.get("key")
+    return texts.text(key)
+
+
+def _describe_toleration(toleration: Object) -> str:
+    """Returns a text such as `gpu=true:NoSchedule` or `op=Exists for 300s`."""
+    text, value, effect = texts.values(toleration, "key", "value", "effect")
+    if value:
+        text += f"={value}"
+    if effect:
+        text += f":{effect}"
+    if toleration.get("operator") == "Exists" and not value:
+        # A toleration of all taints has neither key nor effect.
+        text = f"{text} op=Exists".strip()
+    seconds = toleration.get("tolerationSeconds")
+    if seconds is None:
+        return text
+    return f"{text} for {seconds}s"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.kubectl.describe import text_writer, texts
+from kubescript.guest.kubectl.describe import texts
+from kubescript.guest.kubectl.describe.subject import Subject
+from kubescript.guest.kubectl.describe.text_writer import Writer
+from kubescript.guest.kubectl.describe.texts import Object
 from kubescript.guest.kubectl.rows import cells
 
-__all__ = ["claim_fields", "claim_templates", "source", "volumes"]
+__all__ = ["claim", "claim_templates", "phase", "source", "volumes"]
 
 
 class Kind(NamedTuple):
@@ -143,128 +146,210 @@ _DOWNWARD: Final = "DownwardAPI (a volume populated by information about the pod
 _EPHEMERAL: Final = "EphemeralVolume (an inline specification for a volume that gets created and deleted with the pod)"
 
 
-def volumes(out: text_writer.Writer, found: list[texts.Object] | None, space: str = "") -> None:
+def volumes(out: Writer, found: list[Object] | None, space: str = "") -> None:
     """Writes a pod's volumes, or with `space` a template's."""
     if not found:
         out.field(f"{space}Volumes", "<none>")
         return
     out.title(f"{space}Volumes")
+    # As in kubectl, a template's volumes are indented by one blank more.
+    indent = " " if space else ""
     for volume in found:
-        out.title(f"{' ' if space else ''}{volume.get('name', '')}", 1)
+        out.title(f"{indent}{volume.get('name', '')}", 1)
         source(out, volume)
 
 
-def source(out: text_writer.Writer, volume: texts.Object) -> None:
+def source(out: Writer, volume: Object) -> None:
     """Writes a volume's source."""
-    for key, write in _OF_THEIR_OWN.items():
-        if volume.get(key) is not None:
-            write(out, volume[key])
+    for key, write in _WRITERS.items():
+        details = volume.get(key)
+        if details is not None:
+            write(out, details)
             return
     for key, kind in _KINDS.items():
-        if volume.get(key) is not None:
+        details = volume.get(key)
+        if details is not None:
             out.field("Type", kind.title, 2)
-            _fields(out, kind, volume[key])
+            _write_fields(out, kind, details)
             return
-    # A kind of volume that this list does not contain.
-    kinds = [key for key, value in volume.items() if isinstance(value, dict)]
-    out.row(kinds[0] if kinds and "name" in volume else "<unknown>", level=1 if "name" in volume else 2)
+    _write_unknown(out, volume)
 
 
-def _fields(out: text_writer.Writer, kind: Kind, found: texts.Object) -> None:
+def _write_unknown(out: Writer, volume: Object) -> None:
+    """Writes a kind of volume that this module does not contain."""
+    # The source of a PersistentVolume has no name: it stands beside fields of the volume's spec.
+    if "name" not in volume:
+        out.row("<unknown>", level=2)
+        return
+    for key, value in volume.items():
+        if isinstance(value, dict):
+            out.row(key, level=1)
+            return
+    out.row("<unknown>", level=1)
+
+
+def _write_fields(out: Writer, kind: Kind, found: Object) -> None:
+    """Writes the fields of a volume's source, in kubectl's order."""
     for name, key, absent in kind.fields:
         value = found.get(key)
+        # kubectl prints the reference as Go prints a struct.
         if key == "secretRef" and isinstance(value, dict):
             value = value.get("name")
         if key == "targetWWNs":
             value = texts.join(value, "", ", ")
-        out.field(name, absent if value is None else value, 2)
+        if value is None:
+            value = absent
+        out.field(name, value, 2)
 
 
-def _csi(out: text_writer.Writer, csi: texts.Object) -> None:
+def _write_csi(out: Writer, csi: Object) -> None:
+    """Writes a volume of a storage driver."""
     out.field("Type", _CSI, 2)
     out.field("Driver", csi.get("driver"), 2)
     out.field("FSType", csi.get("fsType"), 2)
     out.optional_field("VolumeHandle", csi.get("volumeHandle"), 2)
-    out.field("ReadOnly", bool(csi.get("readOnly")), 2)
+    read_only = bool(csi.get("readOnly"))
+    out.field("ReadOnly", read_only, 2)
     out.labels("VolumeAttributes", csi.get("volumeAttributes"), 2)
 
 
-def _write_projected(out: text_writer.Writer, projected: texts.Object) -> None:
+def _write_projected(out: Writer, projected: Object) -> None:
+    """Writes a volume that shows several objects in one directory."""
     out.field("Type", _PROJECTED, 2)
     for each in projected.get("sources") or ():
-        for key, name in (("secret", "SecretName"), ("configMap", "ConfigMapName")):
-            if (found := each.get(key)) is not None:
-                out.field(name, found.get("name"), 2)
-                out.field("Optional", bool(found.get("optional")), 2)
+        _write_projected_object(out, "SecretName", each.get("secret"))
+        _write_projected_object(out, "ConfigMapName", each.get("configMap"))
         if each.get("downwardAPI") is not None:
             out.field("DownwardAPI", True, 2)
-        if (token := each.get("serviceAccountToken")) is not None:
+        token = each.get("serviceAccountToken")
+        if token is not None:
             out.field("TokenExpirationSeconds", token.get("expirationSeconds"), 2)
 
 
-def _downward(out: text_writer.Writer, downward: texts.Object) -> None:
+def _write_projected_object(out: Writer, title: str, found: Object | None) -> None:
+    """Writes a Secret or ConfigMap in a projected volume."""
+    if found is None:
+        return
+    name = found.get("name")
+    optional = bool(found.get("optional"))
+    out.field(title, name, 2)
+    out.field("Optional", optional, 2)
+
+
+def _write_downward(out: Writer, downward: Object) -> None:
+    """Writes which fields of the pod its files contain."""
     out.field("Type", _DOWNWARD, 2)
     out.title("Items", 2)
     for item in downward.get("items") or ():
-        field, resource = item.get("fieldRef"), item.get("resourceFieldRef")
-        told = field.get("fieldPath") if field else (resource or {}).get("resource")
-        out.row(f"{texts.text(told)} -> {texts.text(item.get('path'))}", level=3)
+        shown = _downward_field(item)
+        path = texts.text(item.get("path"))
+        out.row(f"{shown} -> {path}", level=3)
 
 
-def _ephemeral(out: text_writer.Writer, ephemeral: texts.Object) -> None:
+def _downward_field(item: Object) -> str:
+    """Returns a field of the pod such as `metadata.labels`, or a resource such as `limits.cpu`."""
+    field = item.get("fieldRef")
+    if field:
+        return texts.text(field.get("fieldPath"))
+    resource = item.get("resourceFieldRef") or {}
+    return texts.text(resource.get("resource"))
+
+
+def _write_ephemeral(out: Writer, ephemeral: Object) -> None:
+    """Writes a volume with a claim that lives as long as the pod."""
     out.field("Type", _EPHEMERAL, 2)
-    if (template := ephemeral.get("volumeClaimTemplate")) is not None:
-        claim_fields(out, template, level=2)
+    template = ephemeral.get("volumeClaimTemplate")
+    if template is None:
+        return
+    metadata = template.get("metadata") or {}
+    storage_class = cells.storage_class(template)
+    out.field("StorageClass", storage_class, 2)
+    _write_volume(out, template, 2)
+    out.labels("Annotations", metadata.get("annotations"), 2)
+    _write_capacity(out, template, 2)
 
 
-_OF_THEIR_OWN: Final = {
-    "csi": _csi,
+_WRITERS: Final = {
+    "csi": _write_csi,
     "projected": _write_projected,
-    "downwardAPI": _downward,
-    "ephemeral": _ephemeral,
+    "downwardAPI": _write_downward,
+    "ephemeral": _write_ephemeral,
 }
+"""Kinds of volumes that need more than a list of fields, by their key."""
 
 
-def claim_fields(out: text_writer.Writer, found: texts.Object, level: int = 0, *, whole: bool = False) -> None:
-    """Writes a claim; for a template, only the fields that a template has."""
-    metadata, spec, status = (found.get(key) or {} for key in ("metadata", "spec", "status"))
-    if whole:
-        out.field("Name", metadata.get("name"))
-        out.field("Namespace", metadata.get("namespace"))
-    out.field("StorageClass", cells.storage_class(found), level)
-    if whole:
-        going = metadata.get("deletionTimestamp")
-        out.field("Status", f"Terminating (lasts {texts.since(going)})" if going else status.get("phase"))
+# --- claims -----------------------------------------------------------------------------------------------------------
+
+
+def claim(out: Writer, about: Subject) -> None:
+    """Writes a PersistentVolumeClaim."""
+    metadata = about.metadata
+    out.names(metadata)
+    out.field("StorageClass", cells.storage_class(about.object))
+    out.field("Status", phase(metadata, about.status))
+    _write_volume(out, about.object, 0)
+    out.annotations("Annotations", metadata.get("annotations"))
+    out.field("Finalizers", metadata.get("finalizers") or [])
+    _write_capacity(out, about.object, 0)
+
+
+def phase(metadata: Object, status: Object) -> Any:
+    """Returns the phase of a claim or a PersistentVolume, or since when it is being deleted."""
+    deleted = metadata.get("deletionTimestamp")
+    if not deleted:
+        return status.get("phase")
+    return f"Terminating (lasts {texts.since(deleted)})"
+
+
+def _write_volume(out: Writer, found: Object, level: int) -> None:
+    """Writes the volume of a claim, and the claim's labels."""
+    metadata = found.get("metadata") or {}
+    spec = found.get("spec") or {}
     out.field("Volume", spec.get("volumeName"), level)
     out.labels("Labels", metadata.get("labels"), level)
-    if whole:
-        out.annotations("Annotations", metadata.get("annotations"))
-        out.field("Finalizers", metadata.get("finalizers") or [])
-    else:
-        out.labels("Annotations", metadata.get("annotations"), level)
-    bound = bool(spec.get("volumeName"))
-    out.field("Capacity", (status.get("capacity") or {}).get("storage", "0") if bound else "", level)
-    out.field("Access Modes", cells.access_modes(status.get("accessModes")) if bound else "", level)
+
+
+def _write_capacity(out: Writer, found: Object, level: int) -> None:
+    """Writes what a claim has got, and what it is filled with."""
+    spec = found.get("spec") or {}
+    status = found.get("status") or {}
+    capacity = ""
+    modes = ""
+    # An unbound claim has neither.
+    if spec.get("volumeName"):
+        amounts = status.get("capacity") or {}
+        capacity = amounts.get("storage", "0")
+        modes = cells.access_modes(status.get("accessModes"))
+    out.field("Capacity", capacity, level)
+    out.field("Access Modes", modes, level)
     out.optional_field("VolumeMode", spec.get("volumeMode"), level)
-    if source := spec.get("dataSource"):
+    source = spec.get("dataSource")
+    if source:
         out.title("DataSource", level)
         out.optional_field("APIGroup", source.get("apiGroup"), level + 1)
         out.field("Kind", source.get("kind"), level + 1)
         out.field("Name", source.get("name"), level + 1)
 
 
-def claim_templates(out: text_writer.Writer, found: list[texts.Object] | None) -> None:
+def claim_templates(out: Writer, found: list[Object] | None) -> None:
     """Writes the claims that a StatefulSet creates for each pod."""
     if not found:
         out.field("Volume Claims", "<none>")
         return
     out.title("Volume Claims")
     for template in found:
-        metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
-        requests = (spec.get("resources") or {}).get("requests") or {}
-        out.field("Name", metadata.get("name"), 1)
-        out.field("StorageClass", cells.storage_class(template), 1)
-        out.labels("Labels", metadata.get("labels"), 1)
-        out.labels("Annotations", metadata.get("annotations"), 1)
-        out.field("Capacity", requests.get("storage", "<default>"), 1)
-        out.field("Access Modes", spec.get("accessModes") or [], 1)
+        _write_claim_template(out, template)
+
+
+def _write_claim_template(out: Writer, template: Object) -> None:
+    """Writes one claim that a StatefulSet creates for each pod."""
+    metadata = template.get("metadata") or {}
+    spec = template.get("spec") or {}
+    resources = spec.get("resources") or {}
+    requests = resources.get("requests") or {}
+    out.field("Name", metadata.get("name"), 1)
+    out.field("StorageClass", cells.storage_class(template), 1)
+    out.labels("Labels", metadata.get("labels"), 1)
+    out.labels("Annotations", metadata.get("annotations"), 1)
+    out.field("Capacity", requests.get("storage", "<default>"), 1)
+    out.field("Access Modes", spec.get("accessModes") or [], 1)

@@ -37,19 +37,27 @@ _ROLE: Final = "node-role.kubernetes.io/"
 _OPERATORS: Final = {"In": "in", "NotIn": "notin"}
 
 
+Json = Mapping[str, Any]
+
+
 def at(data: Any, path: str, default: Any = None) -> Any:
     """Returns the value at a path such as "spec.nodeName", or `default` if a step is absent or null."""
     for key in path.split("."):
-        if not isinstance(data, dict) or data.get(key) is None:
+        if not isinstance(data, dict):
             return default
-        data = data[key]
+        data = data.get(key)
+        if data is None:
+            return default
     return data
 
 
 def elements(data: Any, path: str) -> list[Any]:
     """Returns the list at a path; empty if there is none."""
     found = at(data, path)
-    return found if isinstance(found, list) else []
+    # A file may contain any value in place of a list.
+    if not isinstance(found, list):
+        return []
+    return found
 
 
 def line(text: object) -> str:
@@ -61,9 +69,12 @@ def since(moment: Any) -> str:
     """Returns the time since a moment in kubectl's format."""
     elapsed = ages.age(moment)
     seconds = int(elapsed.total_seconds())
+    # As in kubectl: clocks differ, so a second in the future is now.
     if seconds < -1:
         return "<invalid>"
-    return "0s" if seconds < 0 else str(elapsed)
+    if seconds < 0:
+        return "0s"
+    return str(elapsed)
 
 
 def name(obj: Any) -> Any:
@@ -78,51 +89,72 @@ def age(obj: Any) -> str:
 
 def access_modes(modes: Any) -> str:
     """Returns access modes in kubectl's abbreviations and order."""
-    return ",".join(short for mode, short in _MODES.items() if mode in (modes or ()))
+    if not modes:
+        return ""
+    shorts = [short for mode, short in _MODES.items() if mode in modes]
+    return ",".join(shorts)
 
 
 def storage_class(obj: Any) -> str:
     """Returns the storage class of a claim or volume; empty if it has none."""
     annotations = at(obj, "metadata.annotations", {})
-    return str(annotations.get(_BETA_CLASS, at(obj, "spec.storageClassName", "")))
+    # As in kubectl, the annotation comes first: it is what the field was before it was stable.
+    name = annotations.get(_BETA_CLASS, at(obj, "spec.storageClassName", ""))
+    return str(name)
 
 
 def node_roles(node: Any) -> list[str]:
     """Returns the roles of a node, sorted."""
     found = at(node, "metadata.labels", {})
-    named = {key.removeprefix(_ROLE) for key in found if key.startswith(_ROLE)}
-    return sorted({*named, found.get("kubernetes.io/role", "")} - {""})
+    roles = {key.removeprefix(_ROLE) for key in found if key.startswith(_ROLE)}
+    roles.add(found.get("kubernetes.io/role", ""))
+    roles.discard("")
+    return sorted(roles)
 
 
 def labels(found: Any) -> str:
     """Returns a map as sorted pairs."""
-    pairs = sorted(f"{key}={value}" for key, value in found.items()) if isinstance(found, Mapping) else []
+    if not isinstance(found, Mapping):
+        return NONE
+    pairs = sorted(f"{key}={value}" for key, value in found.items())
     return ",".join(pairs) or NONE
 
 
 def selector(found: Any) -> str:
     """Returns a label selector in the syntax of queries; empty if it has no requirements."""
-    equal = [(key, f"{key}={value}") for key, value in at(found, "matchLabels", {}).items()]
-    others = [(str(each.get("key")), _requirement(each)) for each in elements(found, "matchExpressions")]
+    labels = at(found, "matchLabels", {})
+    expressions = elements(found, "matchExpressions")
+    requirements = [(key, f"{key}={value}") for key, value in labels.items()]
+    requirements += [(str(each.get("key")), _requirement(each)) for each in expressions]
     # Sorted by key alone: among requirements for the same key, labels come first and expressions keep their order.
-    return ",".join(text for _, text in sorted([*equal, *others], key=lambda each: each[0]))
+    requirements.sort(key=lambda each: each[0])
+    return ",".join(text for _, text in requirements)
 
 
-def _requirement(expression: Mapping[str, Any]) -> str:
-    key, operator = expression.get("key"), expression.get("operator", "")
+def _requirement(expression: Json) -> str:
+    """Returns an expression such as `tier in (front,web)`, `!gpu` or `gpu`."""
+    key = expression.get("key")
+    operator = expression.get("operator", "")
     if operator in _OPERATORS:
-        return f"{key} {_OPERATORS[operator]} ({','.join(sorted(elements(expression, 'values')))})"
-    return f"!{key}" if operator == "DoesNotExist" else str(key)
+        word = _OPERATORS[operator]
+        values = sorted(elements(expression, "values"))
+        return f"{key} {word} ({','.join(values)})"
+    if operator == "DoesNotExist":
+        return f"!{key}"
+    return str(key)
 
 
 def containers(template: Any) -> tuple[str, str]:
     """Returns the names and images of the containers of a pod or pod template."""
     found = elements(template, "spec.containers")
-    return ",".join(each.get("name", "") for each in found), ",".join(each.get("image", "") for each in found)
+    names = [each.get("name", "") for each in found]
+    images = [each.get("image", "") for each in found]
+    return ",".join(names), ",".join(images)
 
 
 def condition(data: Any, kind: str) -> str:
     """Returns a condition's status: "True", "False", "Unknown", or empty if there is no such condition."""
-    return next(
-        (str(each.get("status")) for each in elements(data, "status.conditions") if each.get("type") == kind), ""
-    )
+    for each in elements(data, "status.conditions"):
+        if each.get("type") == kind:
+            return str(each.get("status"))
+    return ""

@@ -22,16 +22,28 @@ class Column(NamedTuple):
     wide: bool = False
 
 
+Cells = Callable[[Json], list[Any]]
+"""Returns the cells of an object."""
+
+
 class Printer(NamedTuple):
     """The columns of one kind, and a function from an object to its cells."""
 
     columns: tuple[Column, ...]
-    cells: Callable[[Json], list[Any]]
+    cells: Cells
 
 
-def _printer(names: str, function: Callable[[Json], list[Any]]) -> Printer:
+def _printer(names: str, print_cells: Cells) -> Printer:
     """Returns a printer. `names` are separated by commas; a star marks a wide column."""
-    return Printer(tuple(Column(each.rstrip("*"), each.endswith("*")) for each in names.split(",")), function)
+    titles = names.split(",")
+    columns = tuple(map(_column, titles))
+    return Printer(columns, print_cells)
+
+
+def _column(name: str) -> Column:
+    """Returns a column; a star marks a wide one."""
+    is_wide = name.endswith("*")
+    return Column(name.rstrip("*"), is_wide)
 
 
 _WORKLOAD: Final = "Containers*,Images*,Selector*"
@@ -87,7 +99,9 @@ def of_model(model: str) -> Printer:
 def of_objects(objects: Sequence[Json]) -> Printer:
     """Returns the printer for custom resources without their definition; it shows a condition Ready if any object has
     it."""
-    return _WITH_READY if any(_has_ready(each) for each in objects) else _ANY
+    if any(map(_has_ready, objects)):
+        return _WITH_READY
+    return _ANY
 
 
 def _has_ready(obj: Json) -> bool:
@@ -100,30 +114,50 @@ def _has_ready(obj: Json) -> bool:
 
 def of_definition(definition: Json, version: str) -> Printer:
     """Returns the printer that a CustomResourceDefinition describes."""
-    served: Json = next(
-        (each for each in cells.elements(definition, "spec.versions") if each.get("name") == version), {}
-    )
-    found = [each for each in cells.elements(served, "additionalPrinterColumns") if each.get("jsonPath")]
-    if not found:
+    served = _find_version(definition, version)
+    found = cells.elements(served, "additionalPrinterColumns")
+    custom = [each for each in found if each.get("jsonPath")]
+    if not custom:
         return _ANY
-    wide = tuple(Column(str(each.get("name")), bool(each.get("priority"))) for each in found)
-    return Printer((Column("Name"), *wide), lambda obj: [object_cells.of_any(obj)[0], *_custom(obj, found)])
+
+    def print_cells(obj: Json) -> list[Any]:
+        values = [_custom_cell(obj, each) for each in custom]
+        return [cells.name(obj), *values]
+
+    columns = map(_custom_column, custom)
+    return Printer((Column("Name"), *columns), print_cells)
 
 
-def _custom(obj: Json, columns: list[Json]) -> list[Any]:
-    return [_cell(_first(obj, each["jsonPath"]), each.get("type")) for each in columns]
+def _find_version(definition: Json, version: str) -> Json:
+    """Returns a version of a definition; empty if there is none of this name."""
+    for each in cells.elements(definition, "spec.versions"):
+        if each.get("name") == version:
+            return each  # type: ignore[no-any-return]
+    return {}
 
 
-def _cell(value: Any, kind: Any) -> Any:
-    """Returns a value as the API server prints it for this type; None if the type does not match."""
+def _custom_column(column: Json) -> Column:
+    # As in kubectl, a column of any lower priority is printed in wide tables only.
+    is_wide = bool(column.get("priority"))
+    return Column(str(column.get("name")), is_wide)
+
+
+def _custom_cell(obj: Json, column: Json) -> Any:
+    """Returns a value as the API server prints it for its column's type; None if the type does not match."""
+    value = _find_first(obj, column["jsonPath"])
+    kind = column.get("type")
     if value is None:
         return None
+    if kind == "date" and not isinstance(value, str):
+        return "<invalid>"
     if kind == "date":
-        return cells.since(value) if isinstance(value, str) else "<invalid>"
+        return cells.since(value)
     if kind == "string" and not isinstance(value, str):
         return lazy_json.encode(value).decode()
     # type() instead of isinstance(), because a boolean is not a number.
-    return value if type(value) in _TYPES.get(str(kind), (str,)) else None
+    if type(value) not in _TYPES.get(str(kind), (str,)):
+        return None
+    return value
 
 
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {"integer": (int,), "number": (int, float), "boolean": (bool,)}
@@ -134,30 +168,55 @@ _STEP: Final = re.compile(
     r"""\.(?P<key>(?:[\w/-]|\\.)+)|\[(?:'(?P<quoted>[^']*)'|(?P<index>-?\d+|\*)"""
     r"""|\?\(@\.(?P<field>\w+)\s*==\s*["'](?P<text>[^"']*)["']\))\]"""
 )
+# A longer path is cut, since each step is looked up in each object.
 _LONGEST_PATH: Final = 500
 
 
-def _first(obj: Any, path: str) -> Any:
+def _find_first(obj: Any, path: str) -> Any:
     """Returns the first value at a JSON path in the forms that definitions use; None if there is none."""
-    found, at = [obj], 0
-    while at < min(len(path), _LONGEST_PATH):
-        step = _STEP.match(path, at)
+    found = [obj]
+    position = 0
+    end = min(len(path), _LONGEST_PATH)
+    while position < end:
+        step = _STEP.match(path, position)
         if step is None:
             return None
-        found = [each for value in found for each in _below(value, step)]
-        at = step.end()
-    return found[0] if found else None
+        found = [each for value in found for each in _take_step(value, step)]
+        position = step.end()
+    if not found:
+        return None
+    return found[0]
 
 
-def _below(value: Any, step: re.Match[str]) -> list[Any]:
-    key = step["key"].replace("\\", "") if step["key"] else step["quoted"]
+def _take_step(value: Any, step: re.Match[str]) -> list[Any]:
+    """Returns the values one step below a value."""
+    key = _key(step)
     if key is not None:
-        return [value[key]] if isinstance(value, dict) and key in value else []
+        if isinstance(value, dict) and key in value:
+            return [value[key]]
+        return []
     if not isinstance(value, list):
         return []
     if step["field"]:
-        return [each for each in value if isinstance(each, dict) and each.get(step["field"]) == step["text"]]
+        return [each for each in value if _matches(each, step)]
     if step["index"] == "*":
         return value
     place = int(step["index"])
+    # A slice, since there may be no such element.
     return value[place:][:1]
+
+
+def _key(step: re.Match[str]) -> str | None:
+    """Returns the key of a step into a map; None for a step into a list."""
+    key = step["key"]
+    if not key:
+        return step["quoted"]
+    # A backslash precedes a dot that belongs to the key.
+    return key.replace("\\", "")
+
+
+def _matches(element: Any, step: re.Match[str]) -> bool:
+    """Says whether an element of a list has the field of a filter such as `[?(@.type=="Ready")]`."""
+    if not isinstance(element, dict):
+        return False
+    return bool(element.get(step["field"]) == step["text"])

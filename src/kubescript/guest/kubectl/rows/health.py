@@ -11,37 +11,58 @@ from kubescript.guest.sdk.values import lazy_json
 
 __all__ = ["HEALTHY_PODS", "is_ready", "node_troubles", "pod_state"]
 
+Object = Mapping[str, Any]
+
 HEALTHY_PODS: Final = frozenset({"Running", "Completed", "Succeeded"})
 """States of healthy pods."""
 
 
-def is_ready(found: Mapping[str, Any]) -> bool:
+def is_ready(found: Object) -> bool:
     """Says whether the condition Ready of a node or a pod is true."""
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in _conditions(found))
+    return "Ready" in _true_conditions(found)
 
 
-def node_troubles(nodes: Iterable[Mapping[str, Any]]) -> list[str]:
+def node_troubles(nodes: Iterable[Object]) -> list[str]:
     """Returns problems such as `node-c2 NotReady`, `node-c1 DiskPressure`, `node-d1 SchedulingDisabled`."""
     found = []
     for node in nodes:
-        troubles = [] if is_ready(node) else ["NotReady"]
-        others = [each["type"] for each in _conditions(node) if each["type"] != "Ready" and each["status"] == "True"]
-        troubles += others
-        if (node.get("spec") or {}).get("unschedulable"):
-            troubles.append("SchedulingDisabled")
+        troubles = _node_words(node)
         if troubles:
-            found.append(f"{node['metadata']['name']} {','.join(troubles)}")
+            words = ",".join(troubles)
+            found.append(f"{node['metadata']['name']} {words}")
     return found
 
 
-def pod_state(pod: Mapping[str, Any]) -> str:
+def _node_words(node: Object) -> list[str]:
+    """Returns a node's problems; empty if it has none."""
+    true = _true_conditions(node)
+    words = []
+    if "Ready" not in true:
+        words.append("NotReady")
+    # All other conditions of a node are problems, such as DiskPressure.
+    words += [kind for kind in true if kind != "Ready"]
+    spec = node.get("spec") or {}
+    if spec.get("unschedulable"):
+        words.append("SchedulingDisabled")
+    return words
+
+
+def pod_state(pod: Object) -> str:
     """Returns the state as in kubectl's STATUS column, but NotReady for a running pod that is not ready."""
-    state = pod_cells.status(lazy_json.whole(base_view.unwrap(pod)))
+    data = lazy_json.whole(base_view.unwrap(pod))
+    state = pod_cells.status(data)
+    # kubectl's STATUS does not tell this; its column READY does.
     if state == "Running" and not is_ready(pod):
         return "NotReady"
     return state
 
 
-def _conditions(found: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    status: Mapping[str, Any] = found.get("status") or {}
-    return status.get("conditions") or ()
+def _true_conditions(found: Object) -> list[str]:
+    """Returns the types of the conditions that are true."""
+    status = found.get("status") or {}
+    true = []
+    for each in status.get("conditions") or ():
+        kind = each["type"]
+        if each["status"] == "True":
+            true.append(kind)
+    return true

@@ -3,30 +3,34 @@ columns.py."""
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from kubescript.guest.kubectl import tool_kinds
 from kubescript.guest.kubectl.rows import cells, columns
+from kubescript.guest.kubectl.rows.columns import Column, Printer
+from kubescript.guest.kubectl.tool_kinds import Kind
 from kubescript.guest.sdk import client
 from kubescript.guest.sdk.objects import base_view, list_objects, schemas
 from kubescript.guest.sdk.values import exceptions, lazy_json
-from kubescript.wire import exchanges
+from kubescript.wire.exchanges import Accept, Call
 
 __all__ = ["Listing", "Row", "Scope", "read", "strip"]
 
+# From this many objects on, a kind is listed namespace by namespace, in parallel.
 LARGE: Final = 500
-"""From how many objects on a kind is listed namespace by namespace, in parallel."""
 MOST_NAMESPACES: Final = 100
 _DEFINITIONS: Final = ("apis", "apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+
+Parameter = tuple[str, str]
+"""A parameter of a request: its name and its value."""
 
 
 class Scope(NamedTuple):
     """The requested objects."""
 
-    kind: tool_kinds.Kind
+    kind: Kind
     namespace: str | None
     """None means all namespaces."""
     name: str | None = None
@@ -42,14 +46,22 @@ class Scope(NamedTuple):
         """Whether it is a single object; one name in all namespaces may match several."""
         return self.name is not None and not self.every_namespace
 
-    def call(self, accept: exchanges.Accept, *query: tuple[str, str]) -> exchanges.Call:
+    def call(self, accept: Accept, *query: Parameter) -> Call:
         """Returns the request for them."""
-        selected = (("labelSelector", self.selector),) if self.selector else ()
         if self.single:
-            return exchanges.Call("GET", self.kind.path(self.namespace, self.name), query, accept=accept)
+            path = self.kind.path(self.namespace, self.name)
+            return Call("GET", path, query, accept=accept)
+        path = self.kind.path(self.namespace)
+        return Call("GET", path, (*self._selectors(), *query), accept=accept)
+
+    def _selectors(self) -> list[Parameter]:
+        """Returns the parameters that select objects of a list."""
+        selectors = []
+        if self.selector:
+            selectors.append(("labelSelector", self.selector))
         if self.name is not None:
-            selected = (*selected, ("fieldSelector", f"metadata.name={self.name}"))
-        return exchanges.Call("GET", self.kind.path(self.namespace), (*selected, *query), accept=accept)
+            selectors.append(("fieldSelector", f"metadata.name={self.name}"))
+        return selectors
 
 
 class Row(NamedTuple):
@@ -61,13 +73,15 @@ class Row(NamedTuple):
 
     def cell(self, place: int) -> Any:
         """Returns the cell in a column; None if the row is too short."""
-        return self.cells[place] if place < len(self.cells) else None
+        if place >= len(self.cells):
+            return None
+        return self.cells[place]
 
 
 class Listing(NamedTuple):
     """Rows, and their columns."""
 
-    columns: list[columns.Column]
+    columns: list[Column]
     rows: list[Row]
     metadata_rule: str = ""
     """The policy's rule that serves this kind without its data; empty if it is served in full."""
@@ -104,11 +118,18 @@ _table: Final = msgspec.json.Decoder(_Table).decode
 
 def read(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
     """Reads the rows from the cluster. `named` requests name and namespace in addition to the cells."""
-    if scope.every_namespace and (namespaces := _split(k8s, scope)):
-        works = [functools.partial(_read, k8s, scope._replace(namespace=each)) for each in namespaces]
-        parts: list[Listing] = k8s.parallel(works, return_exceptions=False)
-        return parts[0]._replace(rows=[row for part in parts for row in part.rows])
-    return _read(k8s, scope, named=named or scope.every_namespace)
+    if not scope.every_namespace:
+        return _read_list(k8s, scope, named=named)
+    namespaces = _split(k8s, scope)
+    if not namespaces:
+        return _read_list(k8s, scope, named=True)
+
+    def read_namespace(namespace: str) -> Listing:
+        return _read_list(k8s, scope._replace(namespace=namespace), named=False)
+
+    parts: list[Listing] = k8s.parallel(read_namespace, namespaces, return_exceptions=False)
+    rows = [row for part in parts for row in part.rows]
+    return parts[0]._replace(rows=rows)
 
 
 def _split(k8s: client.K8s, scope: Scope) -> list[str]:
@@ -119,50 +140,72 @@ def _split(k8s: client.K8s, scope: Scope) -> list[str]:
     if scope.selector or scope.name or not scope.kind.model:
         return []
     try:
-        first, reply = k8s._session.fetch(scope.call("names", ("limit", "1")), schemas.OBJECT)
-        # A snapshot of only some namespaces warns about it, and rejects requests for the others.
-        if "warning" in reply.headers or (first.metadata.get("remainingItemCount") or 0) < LARGE:
+        if not _is_large(k8s, scope):
             return []
-        names = sorted(each.metadata.name for each in k8s.coreV1().list_namespace())
+        namespaces = k8s.coreV1().list_namespace()
+        names = sorted(each.metadata.name for each in namespaces)
     except exceptions.ApiException:
+        # The caller may list the objects, but not the namespaces.
         return []
-    return names if len(names) <= MOST_NAMESPACES else []
+    if len(names) > MOST_NAMESPACES:
+        return []
+    return names
 
 
-def _read(k8s: client.K8s, scope: Scope, *, named: bool = False) -> Listing:
+def _is_large(k8s: client.K8s, scope: Scope) -> bool:
+    """Says whether there are so many objects that one list is slow. The first page tells how many there are."""
+    first, reply = k8s._session.fetch(scope.call("names", ("limit", "1")), schemas.OBJECT)
+    # A snapshot of only some namespaces warns about it, and rejects requests for the others.
+    if "warning" in reply.headers:
+        return False
+    remaining = first.metadata.get("remainingItemCount") or 0
+    return bool(remaining >= LARGE)
+
+
+def _read_list(k8s: client.K8s, scope: Scope, *, named: bool) -> Listing:
+    """Reads the rows in one call, and prints them if the answer is no Table."""
     include = "Metadata" if named else "None"
-    answer, reply = k8s._session.fetch(scope.call("table", ("includeObject", include)), schemas.OBJECT)
-    if not isinstance(answer, list_objects.ListObject) and answer.get("kind") == "Table":
-        return _tabular(base_view.unwrap(answer), scope)
-    found = answer if isinstance(answer, list_objects.ListObject) else [answer]
-    objects = [strip(each) for each in found]
-    printer = columns.of_model("" if reply.metadata_rule else scope.kind.model)
-    if not scope.kind.model:
-        printer = _custom(k8s, scope.kind) or columns.of_objects(objects)
-    rows = [_row(printer, each) for each in objects]
+    call = scope.call("table", ("includeObject", include))
+    answer, reply = k8s._session.fetch(call, schemas.OBJECT)
+    if isinstance(answer, list_objects.ListObject):
+        objects = [strip(each) for each in answer]
+    elif answer.get("kind") == "Table":
+        return _read_table(base_view.unwrap(answer), scope)
+    else:
+        objects = [strip(answer)]
+    printer = _find_printer(k8s, scope.kind, objects, reply.metadata_rule)
+    rows = [_print_row(printer, each) for each in objects]
     return Listing(list(printer.columns), rows, reply.metadata_rule)
 
 
 def strip(view: Any) -> dict[str, Any]:
     """Returns a view's plain data."""
     # Masks in it are only shown, never compared, so the answer needs no note about them.
-    found: dict[str, Any] = lazy_json.whole(base_view.unwrap(view))
+    data = base_view.unwrap(view)
+    found: dict[str, Any] = lazy_json.whole(data)
     return found
 
 
-def _tabular(answer: dict[str, Any], scope: Scope) -> Listing:
+def _read_table(answer: dict[str, Any], scope: Scope) -> Listing:
+    """Returns the rows of the API server's Table."""
     table = _table(lazy_json.encode(answer))
-    shown = [columns.Column(each.name, each.priority > 0) for each in table.columnDefinitions]
-    return Listing(shown, [_of_table(each, scope) for each in table.rows or ()])
+    shown = [Column(each.name, each.priority > 0) for each in table.columnDefinitions]
+    rows = [_table_row(each, scope) for each in table.rows or ()]
+    return Listing(shown, rows)
 
 
-def _of_table(row: _Row, scope: Scope) -> Row:
-    about = row.object.metadata if row.object else _Metadata("", scope.namespace or "")
-    return Row(about.name, about.namespace, row.cells)
+def _table_row(row: _Row, scope: Scope) -> Row:
+    """Returns a row of the API server's Table."""
+    if row.object is None:
+        return Row("", scope.namespace or "", row.cells)
+    metadata = row.object.metadata
+    return Row(metadata.name, metadata.namespace, row.cells)
 
 
-def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
-    name, namespace = cells.at(obj, "metadata.name", ""), cells.at(obj, "metadata.namespace", "")
+def _print_row(printer: Printer, obj: dict[str, Any]) -> Row:
+    """Returns the row of an object that no API server has printed."""
+    name = cells.at(obj, "metadata.name", "")
+    namespace = cells.at(obj, "metadata.namespace", "")
     try:
         found = printer.cells(obj)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -171,10 +214,20 @@ def _row(printer: columns.Printer, obj: dict[str, Any]) -> Row:
     return Row(name, namespace, found)
 
 
-def _custom(k8s: client.K8s, kind: tool_kinds.Kind) -> columns.Printer | None:
+def _find_printer(k8s: client.K8s, kind: Kind, objects: list[dict[str, Any]], metadata_rule: str) -> Printer:
+    """Returns the printer of a kind; one for name and age if only the metadata of its objects is served."""
+    if not kind.model:
+        return _read_printer(k8s, kind) or columns.of_objects(objects)
+    if metadata_rule:
+        return columns.of_model("")
+    return columns.of_model(kind.model)
+
+
+def _read_printer(k8s: client.K8s, kind: Kind) -> Printer | None:
     """Returns a custom resource's printer; None if its definition cannot be read."""
+    call = Call("GET", (*_DEFINITIONS, kind.full_name))
     try:
-        definition, _ = k8s._session.fetch(exchanges.Call("GET", (*_DEFINITIONS, kind.full_name)), schemas.OBJECT)
+        definition, _ = k8s._session.fetch(call, schemas.OBJECT)
     except exceptions.ApiException:
         return None
     return columns.of_definition(strip(definition), kind.version)

@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
+# As in kubectl: further hosts are only counted.
 _MOST_HOSTS: Final = 3
 
 
@@ -47,10 +48,11 @@ def of_node(obj: Json) -> list[Any]:
     kernel = info.get("kernelVersion") or "<unknown>"
     if info.get("architecture"):
         kernel += f" ({info['architecture']})"
+    roles = ",".join(cells.node_roles(obj))
     return [
         cells.name(obj),
         _node_state(obj),
-        ",".join(cells.node_roles(obj)) or cells.NONE,
+        roles or cells.NONE,
         cells.age(obj),
         info.get("kubeletVersion", ""),
         _address(obj, "InternalIP"),
@@ -63,29 +65,35 @@ def of_node(obj: Json) -> list[Any]:
 
 def of_namespace(obj: Json) -> list[Any]:
     """Returns the cells of a Namespace."""
-    return [cells.name(obj), cells.at(obj, "status.phase", ""), cells.age(obj)]
+    phase = cells.at(obj, "status.phase", "")
+    return [cells.name(obj), phase, cells.age(obj)]
 
 
 def of_config_map(obj: Json) -> list[Any]:
     """Returns the cells of a ConfigMap."""
-    return [cells.name(obj), len(cells.at(obj, "data", {})) + len(cells.at(obj, "binaryData", {})), cells.age(obj)]
+    texts = cells.at(obj, "data", {})
+    binaries = cells.at(obj, "binaryData", {})
+    count = len(texts) + len(binaries)
+    return [cells.name(obj), count, cells.age(obj)]
 
 
 def of_secret(obj: Json) -> list[Any]:
     """Returns the cells of a Secret that is served in full."""
-    return [cells.name(obj), cells.at(obj, "type", ""), len(cells.at(obj, "data", {})), cells.age(obj)]
+    kind = cells.at(obj, "type", "")
+    count = len(cells.at(obj, "data", {}))
+    return [cells.name(obj), kind, count, cells.age(obj)]
 
 
 def of_volume(obj: Json) -> list[Any]:
     """Returns the cells of a PersistentVolume."""
-    claim = cells.at(obj, "spec.claimRef")
+    modes = cells.elements(obj, "spec.accessModes")
     return [
         cells.name(obj),
         cells.at(obj, "spec.capacity.storage", "0"),
-        cells.access_modes(cells.elements(obj, "spec.accessModes")),
+        cells.access_modes(modes),
         cells.at(obj, "spec.persistentVolumeReclaimPolicy", ""),
         _phase(obj),
-        f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
+        _claim(obj),
         cells.storage_class(obj),
         cells.at(obj, "spec.volumeAttributesClassName", cells.UNSET),
         cells.at(obj, "status.reason", ""),
@@ -97,12 +105,18 @@ def of_volume(obj: Json) -> list[Any]:
 def of_claim(obj: Json) -> list[Any]:
     """Returns the cells of a PersistentVolumeClaim."""
     volume = cells.at(obj, "spec.volumeName", "")
+    capacity = ""
+    modes = ""
+    # An unbound claim has neither.
+    if volume:
+        capacity = cells.at(obj, "status.capacity.storage", "0")
+        modes = cells.access_modes(cells.elements(obj, "status.accessModes"))
     return [
         cells.name(obj),
         _phase(obj),
         volume,
-        cells.at(obj, "status.capacity.storage", "0") if volume else "",
-        cells.access_modes(cells.elements(obj, "status.accessModes")) if volume else "",
+        capacity,
+        modes,
         cells.storage_class(obj),
         cells.at(obj, "spec.volumeAttributesClassName", cells.UNSET),
         cells.age(obj),
@@ -112,13 +126,14 @@ def of_claim(obj: Json) -> list[Any]:
 
 def of_service(obj: Json) -> list[Any]:
     """Returns the cells of a Service."""
-    own = cells.elements(obj, "spec.clusterIPs")
+    addresses = cells.elements(obj, "spec.clusterIPs")
+    ports = map(_port, cells.elements(obj, "spec.ports"))
     return [
         cells.name(obj),
         cells.at(obj, "spec.type", ""),
-        own[0] if own else cells.NONE,
+        addresses[0] if addresses else cells.NONE,
         _external(obj),
-        ",".join(_port(each) for each in cells.elements(obj, "spec.ports")) or cells.NONE,
+        ",".join(ports) or cells.NONE,
         cells.age(obj),
         cells.labels(cells.at(obj, "spec.selector")),
     ]
@@ -126,12 +141,14 @@ def of_service(obj: Json) -> list[Any]:
 
 def of_ingress(obj: Json) -> list[Any]:
     """Returns the cells of an Ingress."""
+    # An Ingress does not say its ports. kubectl prints the usual ones.
+    has_tls = bool(cells.elements(obj, "spec.tls"))
     return [
         cells.name(obj),
         cells.at(obj, "spec.ingressClassName", cells.NONE),
         _hosts(cells.elements(obj, "spec.rules")),
         ",".join(_balancers(obj)),
-        "80, 443" if cells.elements(obj, "spec.tls") else "80",
+        "80, 443" if has_tls else "80",
         cells.age(obj),
     ]
 
@@ -141,80 +158,136 @@ def of_event(obj: Json) -> list[Any]:
     first = cells.since(cells.at(obj, "firstTimestamp") or cells.at(obj, "eventTime"))
     last = cells.at(obj, "series.lastObservedTime") or cells.at(obj, "lastTimestamp")
     about = cells.at(obj, "involvedObject", {})
-    name = about.get("name")
+    count = cells.at(obj, "series.count") or cells.at(obj, "count")
     return [
         cells.since(last) if last else first,
         cells.at(obj, "type", ""),
         cells.at(obj, "reason", ""),
-        about.get("kind", "").lower() + (f"/{name}" if name else ""),
+        _object_cell(about),
         about.get("fieldPath", ""),
         _source(obj),
         cells.at(obj, "message", "").strip(),
         first,
-        cells.at(obj, "series.count") or cells.at(obj, "count") or 1,
+        count or 1,
         cells.name(obj),
     ]
+
+
+def _object_cell(about: Json) -> str:
+    """Returns the object of an event, such as `pod/web-0`."""
+    kind: str = about.get("kind", "").lower()
+    name = about.get("name")
+    if not name:
+        return kind
+    return f"{kind}/{name}"
 
 
 def of_binding(obj: Json) -> list[Any]:
     """Returns the cells of a ClusterRoleBinding."""
     role = cells.at(obj, "roleRef", {})
     subjects = cells.elements(obj, "subjects")
-    accounts = [
-        f"{each.get('namespace', '')}/{each.get('name')}" for each in subjects if each.get("kind") == "ServiceAccount"
-    ]
+    accounts = [each for each in subjects if each.get("kind") == "ServiceAccount"]
+    account_names = [f"{each.get('namespace', '')}/{each.get('name')}" for each in accounts]
     return [
         cells.name(obj),
         f"{role.get('kind', '')}/{role.get('name', '')}",
         cells.age(obj),
-        ", ".join(each["name"] for each in subjects if each.get("kind") == "User"),
-        ", ".join(each["name"] for each in subjects if each.get("kind") == "Group"),
-        ", ".join(accounts),
+        _subject_names(subjects, "User"),
+        _subject_names(subjects, "Group"),
+        ", ".join(account_names),
     ]
 
 
+def _subject_names(subjects: list[Json], kind: str) -> str:
+    """Returns the names of the users, or of the groups, of a binding."""
+    names = [each["name"] for each in subjects if each.get("kind") == kind]
+    return ", ".join(names)
+
+
 def _phase(obj: Json) -> str:
-    return "Terminating" if cells.at(obj, "metadata.deletionTimestamp") else str(cells.at(obj, "status.phase", ""))
+    """Returns the phase of a volume or claim."""
+    if cells.at(obj, "metadata.deletionTimestamp"):
+        return "Terminating"
+    phase = cells.at(obj, "status.phase", "")
+    return str(phase)
+
+
+def _claim(volume: Json) -> str:
+    """Returns the claim that a volume is bound to; empty if it is free."""
+    claim = cells.at(volume, "spec.claimRef")
+    if not claim:
+        return ""
+    return f"{claim.get('namespace', '')}/{claim.get('name', '')}"
 
 
 def _node_state(node: Json) -> str:
+    """Returns whether a node is ready, and whether it takes new pods."""
     ready = cells.condition(node, "Ready")
-    state = "Unknown" if not ready else "Ready" if ready == "True" else "NotReady"
-    return f"{state},SchedulingDisabled" if cells.at(node, "spec.unschedulable") else state
+    state = "NotReady"
+    if ready == "True":
+        state = "Ready"
+    elif not ready:
+        state = "Unknown"
+    if cells.at(node, "spec.unschedulable"):
+        return f"{state},SchedulingDisabled"
+    return state
 
 
-def _address(node: Json, kind: str) -> str:
-    found = (each.get("address", "") for each in cells.elements(node, "status.addresses") if each.get("type") == kind)
-    return next(found, cells.NONE)
+def _address(node: Json, kind: str) -> Any:
+    """Returns a node's first address of this type."""
+    for each in cells.elements(node, "status.addresses"):
+        if each.get("type") == kind:
+            return each.get("address", "")
+    return cells.NONE
 
 
 def _balancers(obj: Json) -> list[str]:
-    found = cells.elements(obj, "status.loadBalancer.ingress")
-    return sorted({each.get("ip") or each.get("hostname") or "" for each in found} - {""})
+    """Returns the sorted addresses of the load balancers in front of a Service or Ingress."""
+    addresses = set()
+    for each in cells.elements(obj, "status.loadBalancer.ingress"):
+        address = each.get("ip") or each.get("hostname")
+        if address:
+            addresses.add(address)
+    return sorted(addresses)
 
 
 def _external(service: Json) -> str:
-    kind, given = cells.at(service, "spec.type"), cells.elements(service, "spec.externalIPs")
+    """Returns the addresses of a Service outside the cluster."""
+    kind = cells.at(service, "spec.type")
     if kind == "ExternalName":
-        return str(cells.at(service, "spec.externalName", ""))
+        name = cells.at(service, "spec.externalName", "")
+        return str(name)
+    addresses = cells.elements(service, "spec.externalIPs")
     if kind == "LoadBalancer":
-        return ",".join([*_balancers(service), *given]) or "<pending>"
-    return ",".join(given) or cells.NONE
+        addresses = [*_balancers(service), *addresses]
+        # A load balancer without an address is still being made.
+        return ",".join(addresses) or "<pending>"
+    return ",".join(addresses) or cells.NONE
 
 
 def _port(port: Json) -> str:
-    outside = f":{port['nodePort']}" if port.get("nodePort") else ""
-    return f"{port.get('port')}{outside}/{port.get('protocol')}"
+    """Returns a port such as `80/TCP`, with its node port `80:30080/TCP`."""
+    number = f"{port.get('port')}"
+    node_port = port.get("nodePort")
+    if node_port:
+        number += f":{node_port}"
+    return f"{number}/{port.get('protocol')}"
 
 
 def _hosts(rules: list[Json]) -> str:
+    """Returns the first hosts of an Ingress; a star if its rules are for all hosts."""
     hosts = [each["host"] for each in rules if each.get("host")]
+    if not hosts:
+        return "*"
+    text = ",".join(hosts[:_MOST_HOSTS])
     # kubectl counts the rules after the third host, including those without a host.
-    more = f" + {len(rules) - _MOST_HOSTS} more..." if _rules_follow(rules) else ""
-    return ",".join(hosts[:_MOST_HOSTS]) + more if hosts else "*"
+    if not _rules_follow(rules):
+        return text
+    return f"{text} + {len(rules) - _MOST_HOSTS} more..."
 
 
 def _rules_follow(rules: list[Json]) -> bool:
+    """Says whether there is a rule after the one with the third host."""
     seen = 0
     for each in rules:
         if seen == _MOST_HOSTS:
@@ -224,6 +297,10 @@ def _rules_follow(rules: list[Json]) -> bool:
 
 
 def _source(event: Json) -> str:
+    """Returns the component that has reported an event, and its host."""
+    # Events of the older API have a source, those of the newer one the other two fields.
     component = cells.at(event, "source.component") or cells.at(event, "reportingComponent", "")
     host = cells.at(event, "source.host") or cells.at(event, "reportingInstance", "")
-    return f"{component}, {host}" if host else str(component)
+    if not host:
+        return str(component)
+    return f"{component}, {host}"

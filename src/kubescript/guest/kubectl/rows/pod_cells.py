@@ -26,30 +26,38 @@ class _Containers(NamedTuple):
 
 def cells_of(pod: Json) -> list[Any]:
     """Returns the cells of a pod's row."""
-    found = _containers(pod)
-    restarts = str(found.restarts)
-    if found.restarts and found.last_restart:
-        restarts = f"{found.restarts} ({cells.since(found.last_restart)} ago)"
+    found = _summarize(pod)
     wanted = len(cells.elements(pod, "spec.containers")) + len(_sidecars(pod))
     return [
-        cells.at(pod, "metadata.name"),
+        cells.name(pod),
         f"{found.ready}/{wanted}",
         _explain_end(pod, found.reason),
-        restarts,
-        cells.since(cells.at(pod, "metadata.creationTimestamp")),
-        *_wide(pod),
+        _restarts_cell(found),
+        cells.age(pod),
+        *_wide_cells(pod),
     ]
 
 
 def status(pod: Json) -> str:
     """Returns a pod's STATUS, such as CrashLoopBackOff or Init:0/1."""
-    return _explain_end(pod, _containers(pod).reason)
+    found = _summarize(pod)
+    return _explain_end(pod, found.reason)
 
 
-def _wide(pod: Json) -> list[Any]:
+def _restarts_cell(found: _Containers) -> str:
+    """Returns a count such as `12 (5m ago)`."""
+    if not found.restarts or not found.last_restart:
+        return str(found.restarts)
+    elapsed = cells.since(found.last_restart)
+    return f"{found.restarts} ({elapsed} ago)"
+
+
+def _wide_cells(pod: Json) -> list[Any]:
+    """Returns the cells that only `output="wide"` shows."""
     addresses = cells.elements(pod, "status.podIPs")
+    address = addresses[0].get("ip") if addresses else None
     return [
-        (addresses[0].get("ip") if addresses else None) or cells.NONE,
+        address or cells.NONE,
         cells.at(pod, "spec.nodeName", cells.NONE),
         cells.at(pod, "status.nominatedNodeName", cells.NONE),
         _gates(pod),
@@ -57,11 +65,15 @@ def _wide(pod: Json) -> list[Any]:
 
 
 def _gates(pod: Json) -> str:
+    """Returns how many of the readiness gates are met, such as `1/2`."""
     gates = [each.get("conditionType", "") for each in cells.elements(pod, "spec.readinessGates")]
+    if not gates:
+        return cells.NONE
+    conditions = cells.elements(pod, "status.conditions")
     # Attack: a pod has 10,000 gates and as many conditions.
-    true = {each.get("type") for each in cells.elements(pod, "status.conditions") if each.get("status") == "True"}
+    true = {each.get("type") for each in conditions if each.get("status") == "True"}
     met = sum(each in true for each in gates)
-    return f"{met}/{len(gates)}" if gates else cells.NONE
+    return f"{met}/{len(gates)}"
 
 
 def _explain_end(pod: Json, reason: str) -> str:
@@ -70,34 +82,40 @@ def _explain_end(pod: Json, reason: str) -> str:
         return reason
     if cells.at(pod, "status.reason") == "NodeLost":
         return "Unknown"
-    return reason if cells.at(pod, "status.phase") in _FINAL_PHASES else "Terminating"
+    if cells.at(pod, "status.phase") in _FINAL_PHASES:
+        return reason
+    return "Terminating"
 
 
-def _containers(pod: Json) -> _Containers:
-    before = _init_containers(pod, _first_reason(pod))
+def _summarize(pod: Json) -> _Containers:
+    """Returns the summary of a pod's containers, with the reason of the first that explains its state."""
+    before = _read_init_containers(pod, _pod_reason(pod))
+    # A restarted init container of a pod that was initialized before does not explain its state.
     if before.stuck and cells.condition(pod, "Initialized") != "True":
         return before
-    return _main_containers(pod, before)
+    return _read_main_containers(pod, before)
 
 
-def _first_reason(pod: Json) -> str:
+def _pod_reason(pod: Json) -> str:
+    """Returns the reason of the pod itself, such as Evicted, or its phase."""
     reason = cells.at(pod, "status.reason") or cells.at(pod, "status.phase", "")
     for each in cells.elements(pod, "status.conditions"):
         if each.get("type") == "PodScheduled" and each.get("reason") == "SchedulingGated":
-            reason = "SchedulingGated"
+            return "SchedulingGated"
     return str(reason)
 
 
 def _sidecars(pod: Json) -> set[str]:
     """Returns the names of the init containers that run alongside the others."""
     found = cells.elements(pod, "spec.initContainers")
-    return {each.get("name", "") for each in found if each.get("restartPolicy") == "Always"}
+    sidecars = [each for each in found if each.get("restartPolicy") == "Always"]
+    return {each.get("name", "") for each in sidecars}
 
 
-def _init_containers(pod: Json, reason: str) -> _Containers:
+def _read_init_containers(pod: Json, reason: str) -> _Containers:
     """Reads the init containers up to the first that has not succeeded. Counts all restarts if one is stuck, or else
     those of sidecars."""
-    sidecars, total = _sidecars(pod), len(cells.elements(pod, "spec.initContainers"))
+    sidecars = _sidecars(pod)
     seen: list[Json] = []
     ready = 0
     for index, each in enumerate(cells.elements(pod, "status.initContainerStatuses")):
@@ -107,56 +125,79 @@ def _init_containers(pod: Json, reason: str) -> _Containers:
         if each.get("name") in sidecars and each.get("started"):
             ready += bool(each.get("ready"))
             continue
-        return _Containers(f"Init:{_why(each) or f'{index}/{total}'}", ready, _restarts(seen), _last(seen), stuck=True)
+        total = len(cells.elements(pod, "spec.initContainers"))
+        why = _explain_init(each) or f"{index}/{total}"
+        return _Containers(f"Init:{why}", ready, _count_restarts(seen), _find_last_end(seen), stuck=True)
     kept = [each for each in seen if each.get("name") in sidecars]
-    return _Containers(reason, ready, _restarts(kept), _last(kept))
+    return _Containers(reason, ready, _count_restarts(kept), _find_last_end(kept))
 
 
-def _why(container: Json) -> str:
+def _explain_init(container: Json) -> str:
     """Returns why an init container waits or failed; empty while it runs."""
-    if (ended := cells.at(container, "state.terminated")) is not None:
-        return _end(ended)
+    ended = cells.at(container, "state.terminated")
+    if ended is not None:
+        return _termination_reason(ended)
     waiting = cells.at(container, "state.waiting.reason", "")
-    return "" if waiting == "PodInitializing" else str(waiting)
+    # A container with this reason waits for those before it.
+    if waiting == "PodInitializing":
+        return ""
+    return str(waiting)
 
 
-def _end(ended: Json) -> str:
+def _termination_reason(ended: Json) -> str:
+    """Returns why a container ended, such as `Error`, `Signal:9` or `ExitCode:1`."""
     if ended.get("reason"):
         return str(ended["reason"])
-    return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode', 0)}"
+    if ended.get("signal"):
+        return f"Signal:{ended['signal']}"
+    return f"ExitCode:{ended.get('exitCode', 0)}"
 
 
-def _main_containers(pod: Json, before: _Containers) -> _Containers:
+def _read_main_containers(pod: Json, before: _Containers) -> _Containers:
+    """Adds the main containers to the summary of the init containers before them."""
     statuses = cells.elements(pod, "status.containerStatuses")
-    sidecars = _sidecars(pod)
-    inits = [each for each in cells.elements(pod, "status.initContainerStatuses") if each.get("name") in sidecars]
-    reason, failure, ready = before.reason, "", 0
+    reason = before.reason
+    failure = ""
+    ready = 0
+    # As in kubectl, the reason of the first container counts most, so it is read last.
     for each in reversed(statuses):
+        waiting = cells.at(each, "state.waiting.reason")
         ended = cells.at(each, "state.terminated")
-        if waiting := cells.at(each, "state.waiting.reason"):
+        if waiting:
             reason = waiting
         elif ended is not None:
-            reason = _end(ended)
-            failure = reason if ended.get("exitCode") else failure
+            reason = _termination_reason(ended)
+            if ended.get("exitCode"):
+                failure = reason
+        # As in kubectl, a container counts as ready only while it runs.
         elif each.get("ready") and cells.at(each, "state.running") is not None:
             ready += 1
     if reason == "Completed":
         reason = _beside_completed(pod, failure, running=ready > 0)
-    everyone = [*inits, *statuses]
-    return _Containers(reason, before.ready + ready, _restarts(everyone), _last(everyone))
+    sidecars = _sidecars(pod)
+    inits = cells.elements(pod, "status.initContainerStatuses")
+    everyone = [each for each in inits if each.get("name") in sidecars]
+    everyone += statuses
+    return _Containers(reason, before.ready + ready, _count_restarts(everyone), _find_last_end(everyone))
 
 
 def _beside_completed(pod: Json, failure: str, *, running: bool) -> str:
     """Returns the reason for a pod with a completed container."""
     if running and cells.condition(pod, "Ready") == "True":
         return "Running"
-    return failure or ("NotReady" if running else "Completed")
+    if failure:
+        return failure
+    return "NotReady" if running else "Completed"
 
 
-def _restarts(statuses: list[Json]) -> int:
+def _count_restarts(statuses: list[Json]) -> int:
+    """Returns how often the containers were restarted, all together."""
     return sum(each.get("restartCount", 0) for each in statuses)
 
 
-def _last(statuses: list[Json]) -> str:
+def _find_last_end(statuses: list[Json]) -> str:
+    """Returns when one of the containers ended for the last time; empty if none was restarted."""
+    ends = [cells.at(each, "lastState.terminated.finishedAt", "") for each in statuses]
+    stamps = map(str, ends)
     # RFC 3339 texts in UTC sort chronologically.
-    return max((str(cells.at(each, "lastState.terminated.finishedAt", "")) for each in statuses), default="")
+    return max(stamps, default="")

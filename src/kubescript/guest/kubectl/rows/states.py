@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from kubescript.guest.kubectl.rows import listing
+from kubescript.guest.kubectl.rows.listing import Listing, Row
 
 __all__ = ["Choice", "choose"]
 
@@ -24,8 +24,8 @@ Cells = Mapping[str, Any]
 class Choice(NamedTuple):
     """The rows that fit in an answer, and those left out."""
 
-    rows: list[listing.Row]
-    hidden: list[listing.Row]
+    rows: list[Row]
+    hidden: list[Row]
     unusual: int | None = None
     """The number of hidden unhealthy rows; None if the columns do not show it."""
 
@@ -37,63 +37,94 @@ class _Rule(NamedTuple):
     broken: Callable[[Cells], bool]
 
 
-def choose(found: listing.Listing, model: str, limit: int) -> Choice:
+def choose(found: Listing, model: str, limit: int) -> Choice:
     """Returns all rows in order; if there are more than `limit`, the unhealthy ones first."""
     if len(found.rows) <= limit:
         return Choice(found.rows, [])
-    marks = _marks(found, model)
+    marks = _mark_broken(found, model)
     if marks is None:
         return Choice(found.rows[:limit], found.rows[limit:])
-    broken = [row for row, mark in zip(found.rows, marks, strict=True) if mark]
-    others = [row for row, mark in zip(found.rows, marks, strict=True) if not mark]
-    ordered = [*broken, *others]
-    return Choice(ordered[:limit], ordered[limit:], max(0, len(broken) - limit))
+    broken: list[Row] = []
+    others: list[Row] = []
+    for row, is_broken in zip(found.rows, marks, strict=True):
+        if is_broken:
+            broken.append(row)
+        else:
+            others.append(row)
+    ordered = broken + others
+    unusual = max(0, len(broken) - limit)
+    return Choice(ordered[:limit], ordered[limit:], unusual)
 
 
-def _marks(found: listing.Listing, model: str) -> list[bool] | None:
+def _mark_broken(found: Listing, model: str) -> list[bool] | None:
     """Returns whether each row is unhealthy; None if the columns do not show it."""
+    # Of two columns with one title, the first counts: a CRD may repeat a title.
     titles: dict[str, int] = {}
     for place, column in enumerate(found.columns):
         titles.setdefault(column.name, place)
-    rows = [{title: row.cell(place) for title, place in titles.items()} for row in found.rows]
+    rows = [_cells_by_title(row, titles) for row in found.rows]
     rule = _RULES.get(model)
     if rule and rule.title in titles:
         return [rule.broken(row) for row in rows]
     if "Ready" in titles and not model:
         return [row["Ready"] in _NOT_READY for row in rows]
-    return _rare(rows) if "Status" in titles else None
+    if "Status" in titles:
+        return _mark_rare(rows)
+    return None
 
 
-def _rare(rows: Sequence[Cells]) -> list[bool]:
+def _cells_by_title(row: Row, titles: Mapping[str, int]) -> Cells:
+    """Returns a row's cells by column title."""
+    return {title: row.cell(place) for title, place in titles.items()}
+
+
+def _mark_rare(rows: Sequence[Cells]) -> list[bool]:
+    """Returns whether each row has another state than most."""
     states = [str(row["Status"]) for row in rows]
     [(usual, _)] = Counter(states).most_common(1)
     return [state != usual for state in states]
 
 
-def _pod(row: Cells) -> bool:
-    return row["Status"] not in _ENDED_WELL and (row["Status"] != "Running" or _partly_ready(row))
+def _is_broken_pod(row: Cells) -> bool:
+    status = row["Status"]
+    if status in _ENDED_WELL:
+        return False
+    return status != "Running" or _is_partly_ready(row)
 
 
-def _partly_ready(row: Cells) -> bool:
-    share = _SHARE.fullmatch(str(row.get("Ready")))
-    return share is not None and int(share[1]) < int(share[2])
+def _is_partly_ready(row: Cells) -> bool:
+    """Says whether the column Ready is a share such as `1/2`."""
+    ready = str(row.get("Ready"))
+    share = _SHARE.fullmatch(ready)
+    if share is None:
+        return False
+    return int(share[1]) < int(share[2])
 
 
-def _below_desired(row: Cells) -> bool:
-    numbers = [str(row.get(title)) for title in ("Ready", "Desired")]
-    return all(map(_NUMBER.fullmatch, numbers)) and int(numbers[0]) < int(numbers[1])
+def _is_below_desired(row: Cells) -> bool:
+    """Says whether fewer objects are ready than desired."""
+    ready = str(row.get("Ready"))
+    desired = str(row.get("Desired"))
+    if not (_NUMBER.fullmatch(ready) and _NUMBER.fullmatch(desired)):
+        return False
+    return int(ready) < int(desired)
 
 
 def _other_than(*states: str) -> _Rule:
-    return _Rule("Status", lambda row: row["Status"] not in states)
+    """Returns the rule of a kind of which these states are healthy."""
+
+    def is_other(row: Cells) -> bool:
+        return row["Status"] not in states
+
+    return _Rule("Status", is_other)
 
 
 _RULES: Final[Mapping[str, _Rule]] = {
-    "V1Pod": _Rule("Status", _pod),
-    "V1Deployment": _Rule("Ready", _partly_ready),
-    "V1StatefulSet": _Rule("Ready", _partly_ready),
-    "V1DaemonSet": _Rule("Ready", _below_desired),
-    "V1ReplicaSet": _Rule("Ready", _below_desired),
+    "V1Pod": _Rule("Status", _is_broken_pod),
+    "V1Deployment": _Rule("Ready", _is_partly_ready),
+    "V1StatefulSet": _Rule("Ready", _is_partly_ready),
+    "V1DaemonSet": _Rule("Ready", _is_below_desired),
+    "V1ReplicaSet": _Rule("Ready", _is_below_desired),
     "V1Node": _other_than("Ready"),
     "V1Namespace": _other_than("Active"),
     "V1PersistentVolume": _other_than("Available", "Bound"),

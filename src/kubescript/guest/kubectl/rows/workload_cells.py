@@ -19,7 +19,9 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
+_UNKNOWN: Final = "<unknown>"
 _JOB_STATES: Final = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
+# As in kubectl: further metrics are only counted.
 _MOST_METRICS: Final = 2
 _METRICS: Final = {
     "External": "external",
@@ -35,11 +37,11 @@ def of_deployment(obj: Json) -> list[Any]:
     """Returns the cells of a Deployment."""
     return [
         cells.name(obj),
-        _ready(obj),
+        _ready_share(obj),
         cells.at(obj, "status.updatedReplicas", 0),
         cells.at(obj, "status.availableReplicas", 0),
         cells.age(obj),
-        *_template(obj),
+        *_containers(obj),
         cells.selector(cells.at(obj, "spec.selector")),
     ]
 
@@ -52,14 +54,19 @@ def of_replica_set(obj: Json) -> list[Any]:
         cells.at(obj, "status.replicas", 0),
         cells.at(obj, "status.readyReplicas", 0),
         cells.age(obj),
-        *_template(obj),
+        *_containers(obj),
         _selector(obj),
     ]
 
 
 def of_stateful_set(obj: Json) -> list[Any]:
     """Returns the cells of a StatefulSet."""
-    return [cells.name(obj), _ready(obj), cells.age(obj), *_template(obj)]
+    return [
+        cells.name(obj),
+        _ready_share(obj),
+        cells.age(obj),
+        *_containers(obj),
+    ]
 
 
 def of_daemon_set(obj: Json) -> list[Any]:
@@ -73,7 +80,7 @@ def of_daemon_set(obj: Json) -> list[Any]:
         cells.at(obj, "status.numberAvailable", 0),
         cells.labels(cells.at(obj, "spec.template.spec.nodeSelector")),
         cells.age(obj),
-        *_template(obj),
+        *_containers(obj),
         _selector(obj),
     ]
 
@@ -86,14 +93,15 @@ def of_job(obj: Json) -> list[Any]:
         _completions(obj),
         _duration(obj),
         cells.age(obj),
-        *_template(obj),
+        *_containers(obj),
         _selector(obj),
     ]
 
 
 def of_cron_job(obj: Json) -> list[Any]:
     """Returns the cells of a CronJob."""
-    last, suspended = cells.at(obj, "status.lastScheduleTime"), cells.at(obj, "spec.suspend")
+    last = cells.at(obj, "status.lastScheduleTime")
+    suspended = cells.at(obj, "spec.suspend")
     job = cells.at(obj, "spec.jobTemplate", {})
     return [
         cells.name(obj),
@@ -103,7 +111,7 @@ def of_cron_job(obj: Json) -> list[Any]:
         len(cells.elements(obj, "status.active")),
         cells.since(last) if last else cells.NONE,
         cells.age(obj),
-        *_template(job),
+        *_containers(job),
         _selector(job),
     ]
 
@@ -122,75 +130,109 @@ def of_autoscaler(obj: Json) -> list[Any]:
     ]
 
 
-def _template(obj: Json) -> tuple[str, str]:
-    return cells.containers(cells.at(obj, "spec.template"))
+def _containers(obj: Json) -> tuple[str, str]:
+    """Returns the names and images of the containers in a workload's template."""
+    template = cells.at(obj, "spec.template")
+    return cells.containers(template)
 
 
 def _selector(obj: Json) -> str:
-    return cells.selector(cells.at(obj, "spec.selector")) or cells.NONE
+    """Returns a workload's selector."""
+    selector = cells.at(obj, "spec.selector")
+    return cells.selector(selector) or cells.NONE
 
 
-def _ready(obj: Json) -> str:
-    return f"{cells.at(obj, 'status.readyReplicas', 0)}/{cells.at(obj, 'spec.replicas', 0)}"
+def _ready_share(obj: Json) -> str:
+    """Returns how many of the wanted pods are ready, such as `2/3`."""
+    ready = cells.at(obj, "status.readyReplicas", 0)
+    wanted = cells.at(obj, "spec.replicas", 0)
+    return f"{ready}/{wanted}"
 
 
 def _job_state(job: Json) -> str:
+    """Returns kubectl's word for a job's state."""
     if cells.condition(job, "Complete") == "True":
         return "Complete"
     if cells.condition(job, "Failed") == "True":
         return "Failed"
     if cells.at(job, "metadata.deletionTimestamp"):
         return "Terminating"
-    return next((each for each in _JOB_STATES if cells.condition(job, each) == "True"), "Running")
+    for state in _JOB_STATES:
+        if cells.condition(job, state) == "True":
+            return state
+    return "Running"
 
 
 def _completions(job: Json) -> str:
-    done, wanted = cells.at(job, "status.succeeded", 0), cells.at(job, "spec.completions")
+    """Returns how many pods have succeeded, such as `1/3`."""
+    succeeded = cells.at(job, "status.succeeded", 0)
+    wanted = cells.at(job, "spec.completions")
     if wanted is not None:
-        return f"{done}/{wanted}"
+        return f"{succeeded}/{wanted}"
+    # A job with a work queue: one pod's success is enough, and several may run.
     parallel = cells.at(job, "spec.parallelism", 0)
-    return f"{done}/1 of {parallel}" if parallel > 1 else f"{done}/1"
+    if parallel > 1:
+        return f"{succeeded}/1 of {parallel}"
+    return f"{succeeded}/1"
 
 
 def _duration(job: Json) -> str:
-    start, end = (timestamps.parse_time(cells.at(job, path)) for path in ("status.startTime", "status.completionTime"))
+    """Returns how long a job has run; empty if it has not begun."""
+    start = timestamps.parse_time(cells.at(job, "status.startTime"))
+    end = timestamps.parse_time(cells.at(job, "status.completionTime"))
     if not isinstance(start, datetime.datetime):
         return ""
-    end = end if isinstance(end, datetime.datetime) else datetime.datetime.now(datetime.UTC)
-    return str(ages.Age.of(end - start))
+    if not isinstance(end, datetime.datetime):
+        end = datetime.datetime.now(datetime.UTC)
+    elapsed = ages.Age.of(end - start)
+    return str(elapsed)
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
 
 
 def _targets(autoscaler: Json) -> str:
-    wanted = cells.elements(autoscaler, "spec.metrics")
-    if not wanted:
+    """Returns the first metrics of an autoscaler, and the number of others."""
+    metrics = cells.elements(autoscaler, "spec.metrics")
+    if not metrics:
         return cells.NONE
     current = cells.elements(autoscaler, "status.currentMetrics")
-    found = [_metric(each, current[index] if index < len(current) else {}) for index, each in enumerate(wanted)]
-    more = f" + {len(found) - _MOST_METRICS} more..." if len(found) > _MOST_METRICS else ""
-    return ", ".join(found[:_MOST_METRICS]) + more
+    found = []
+    for position, metric in enumerate(metrics):
+        # The controller reports metrics in the order of the spec. A new autoscaler has none.
+        own = current[position] if position < len(current) else {}
+        found.append(_describe_metric(metric, own))
+    text = ", ".join(found[:_MOST_METRICS])
+    more = len(found) - _MOST_METRICS
+    if more <= 0:
+        return text
+    return f"{text} + {more} more..."
 
 
-def _metric(wanted: Json, current: Json) -> str:
-    """Returns a metric's current value and target."""
-    field = _METRICS.get(wanted.get("type", ""))
+def _describe_metric(metric: Json, current: Json) -> str:
+    """Returns a metric's current value and target, such as `cpu: 5%/80%`."""
+    field = _METRICS.get(metric.get("type", ""))
     if field is None:
         return "<unknown type>"
-    name = cells.at(wanted, f"{field}.name")
+    target = cells.at(metric, f"{field}.target", {})
+    values = cells.at(current, f"{field}.current", {})
+    # Only metrics of resources have a name here.
+    name = cells.at(metric, f"{field}.name")
     title = f"{name}: " if name else ""
-
-    def now(value: str) -> str:
-        return str(cells.at(current, f"{field}.current.{value}", "<unknown>"))
-
-    target = cells.at(wanted, f"{field}.target", {})
     if "averageValue" in target:
+        average = cells.at(values, "averageValue", _UNKNOWN)
         kind = " (avg)" if field in ("external", "object") else ""
-        return f"{title}{now('averageValue')}/{target['averageValue']}{kind}"
+        return f"{title}{average}/{target['averageValue']}{kind}"
     if not title:
-        return f"{now('value')}/{target.get('value', '0')}"
-    share = target.get("averageUtilization")
-    known = now("averageUtilization")
-    return f"{title}{_percent(known)}/{'<auto>' if share is None else f'{share}%'}"
+        value = cells.at(values, "value", _UNKNOWN)
+        return f"{value}/{target.get('value', '0')}"
+    share = cells.at(values, "averageUtilization")
+    wanted = target.get("averageUtilization")
+    return f"{title}{_percent(share, _UNKNOWN)}/{_percent(wanted, '<auto>')}"
 
 
-def _percent(known: str) -> str:
-    return known if known.startswith("<") else f"{known}%"
+def _percent(share: Any, absent: str) -> str:
+    """Returns a percentage; `absent` if it is not known."""
+    if share is None:
+        return absent
+    return f"{share}%"

@@ -90,10 +90,12 @@ def script(call: tools.Call, text: str) -> str:
 
 
 @contextlib.contextmanager
-def later(*steps: Callable[[], None], pause: float = 0.5) -> Iterator[None]:
-    """Does the steps one after the other while a call waits."""
+def later(*steps: Callable[[], None], pause: float = 0.5, once: Callable[[], bool] | None = None) -> Iterator[None]:
+    """Does the steps one after the other while a call waits: after a pause each, or all `once` its write is seen."""
 
     def run() -> None:
+        if once is not None:
+            patience.until(once)
         for step in steps:
             time.sleep(pause)
             step()
@@ -468,17 +470,28 @@ def test_a_wait_that_is_over_says_how_far_it_is_and_can_be_taken_up_again(
     assert tools.text(again) == "deployment default/web has 4 replicas already, so nothing was sent; ready 4/4"
 
 
-def test_a_wait_ends_when_the_object_is_deleted(call: tools.Call, writer: Writer, web: Object) -> None:
+def test_a_wait_ends_when_the_object_is_deleted(
+    scratch: ControlPlane, call: tools.Call, writer: Writer, web: Object
+) -> None:
     """It says so, and does not wait until its time is over."""
-    with later(lambda: writer.delete(web, now=True)):
+
+    def is_scaled() -> bool:
+        return bool(stored(scratch, "deployment web")["spec"]["replicas"] == 4)
+
+    with later(lambda: writer.delete(web, now=True), once=is_scaled):
         told = call("kubectl_scale_deployment", deploymentName="web", replicas=4, wait=True, timeout=30)
     assert clients.text(told) == "Error: deployment default/web was deleted meanwhile"
 
 
 def test_an_hpa_is_followed_until_its_replicas_are_within_the_bounds(
-    call: tools.Call, writer: Writer, web: Object
+    scratch: ControlPlane, call: tools.Call, writer: Writer, web: Object
 ) -> None:
     """And says why it does not scale, where its controller says so."""
+
+    def has_bounds(least: int, most: int) -> bool:
+        spec = stored(scratch, "hpa web")["spec"]
+        return bool((spec["minReplicas"], spec["maxReplicas"]) == (least, most))
+
     inactive = {
         "type": "ScalingActive",
         "status": "False",
@@ -486,10 +499,11 @@ def test_an_hpa_is_followed_until_its_replicas_are_within_the_bounds(
         "message": "no metrics",
     }
     status = {"currentReplicas": 3, "desiredReplicas": 3, "conditions": [inactive]}
-    with later(lambda: writer.write_status(autoscaler("web"), status), pause=0.3):
-        told = script(call, "kubectl_edit_hpa('web', 4, wait=True, timeout=2)")
-    assert "Not finished after 2 s: replicas now: 3 (no metrics). It goes on" in told
-    with later(lambda: writer.write_status(autoscaler("web"), {"currentReplicas": 4, "desiredReplicas": 4})):
+    with later(lambda: writer.write_status(autoscaler("web"), status), once=lambda: has_bounds(4, 5)):
+        told = script(call, "kubectl_edit_hpa('web', 4, wait=True, timeout=8)")
+    assert "Not finished after 8 s: replicas now: 3 (no metrics). It goes on" in told
+    reached = {"currentReplicas": 4, "desiredReplicas": 4}
+    with later(lambda: writer.write_status(autoscaler("web"), reached), once=lambda: has_bounds(4, 9)):
         followed = call("kubectl_edit_hpa", hpaName="web", minReplicas=4, maxReplicas=9, wait=True)
     assert tools.text(followed) == "hpa default/web: bounds 4-5 → 4-9; replicas now: 4"
 

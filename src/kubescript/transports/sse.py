@@ -1,7 +1,7 @@
 """The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
 
-The SDK's transport does the work. The stream also gets the other events in the contract of such servers: `connected`
-after `endpoint`, which Go's SDK expects first, and `ping` where the SDK sends a comment.
+The SDK's transport does the work. The stream also gets the other events in the contract of such servers: `connected`,
+and `ping` where the SDK sends a comment.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class LegacySse:
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Takes one message for a stream. Raises Busy."""
-        given = urllib.parse.parse_qs(scope["query_string"].decode("latin-1"))
+        query = scope["query_string"].decode("latin-1")
+        given = urllib.parse.parse_qs(query)
         named = given.get("sessionId") or given.get("session_id") or [""]
         session = named[0]
         if len(named) != 1 or session not in self._sessions:
@@ -147,7 +148,8 @@ class _Stream:
 
     def _rewrite(self, body: bytes) -> bytes:
         if body.startswith(_PING):
-            return _event("ping", json.dumps({"timestamp": int(time.time() * 1000)}))
+            now_ms = int(time.time() * 1000)
+            return _event("ping", json.dumps({"timestamp": now_ms}))
         if self.session:
             return body
         found = _ENDPOINT.search(body)
@@ -156,6 +158,7 @@ class _Stream:
         self._sessions[self.session] = contextlib.ExitStack()
         endpoint = f"{_PATH}?sessionId={self.session}"
         connected = json.dumps({"sessionId": self.session, "messageEndpoint": endpoint})
+        # Go's SDK expects `endpoint` first.
         return _event("endpoint", endpoint) + _event("connected", connected)
 
 

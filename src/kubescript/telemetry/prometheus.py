@@ -74,6 +74,7 @@ class Metrics:
         elif done.cut:
             self._limits.labels("limit.output").inc()
         self._waited.observe(done.waited_ms / 1000)
+        # A script that was refused has not run, and would pass for a very fast one.
         if done.usage.wall_ms:
             self._seconds.observe(done.usage.wall_ms / 1000)
             self._cpu.inc(done.usage.cpu_ms / 1000)

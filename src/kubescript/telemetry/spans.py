@@ -82,10 +82,12 @@ def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> 
         "kubescript.k8s.resource": resource,
         "kubescript.policy.verdict": record.verdict,
     }
-    if record.call is not None:
-        attributes["http.request.method"] = record.call.method
-        if record.call.namespace and mask_namespace is not None:
-            attributes["k8s.namespace.name"] = mask_namespace(record.call.namespace)
+    call = record.call
+    if call is not None:
+        attributes["http.request.method"] = call.method
+        if call.namespace and mask_namespace is not None:
+            # A script may have invented it.
+            attributes["k8s.namespace.name"] = mask_namespace(call.namespace)
     if record.status:
         attributes["http.response.status_code"] = record.status
         attributes["http.response.body.size"] = record.bytes

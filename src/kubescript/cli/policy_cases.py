@@ -205,10 +205,11 @@ def _parse(asked: Asked) -> request.Request:
     path = tuple(map(urllib.parse.unquote, parts))
     in_path = urllib.parse.parse_qsl(address.query, keep_blank_values=True)
     query = (*in_path, *asked.query.items())
-    default: _ContentType = "application/json"
-    if asked.method == "PATCH":
-        default = "application/strategic-merge-patch+json"
-    content_type = _TYPES[asked.content_type or default]
+    media_type = asked.content_type
+    if media_type is None:
+        is_patch = asked.method == "PATCH"
+        media_type = "application/strategic-merge-patch+json" if is_patch else "application/json"
+    content_type = _TYPES[media_type]
     body = msgspec.Raw(_encode(asked.body))
     call = exchanges.Call(asked.method, path, query, body, content_type)
     return requests.canonical(request.parse(call))

@@ -292,5 +292,7 @@ def _read_items(
 
 def _config_error(name: tree.Name, why: str, code: str = "cluster.config") -> errors.ClusterError:
     path = "/".join(name)
-    file = ascii(path)[1:-1]  # a file name may contain bytes that are not text
+    # A file name may contain bytes that are not text.
+    quoted = ascii(path)
+    file = quoted[1:-1]
     return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code=code)

@@ -216,7 +216,9 @@ def _unpack(path: Path) -> Path:
 def file_error(file: tree.Name, why: str) -> errors.ClusterError:
     """Returns the error for a snapshot's file that cannot be served."""
     path = "/".join(file)
-    name = ascii(path)[1:-1]  # a file name may contain bytes that are not text
+    # A file name may contain bytes that are not text.
+    quoted = ascii(path)
+    name = quoted[1:-1]
     return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")
 
 

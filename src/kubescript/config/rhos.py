@@ -105,7 +105,8 @@ def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> 
     given = security.get(key)
     if given is None:
         return []
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+    are_texts = isinstance(given, list) and all(isinstance(name, str) for name in given)
+    if not are_texts:
         raise errors.ConfigError(f"setting `{_SECURITY}.{key}`: expected a list of texts")
     suffix = ":*" if any_port else ""
     wild = [name for name in given if "*" in name.removesuffix(suffix)]

@@ -63,7 +63,8 @@ class Metrics:
         depth = client.Gauge("kubescript_queue_depth", "Scripts that wait for a place.", registry=own)
         depth.set_function(lambda: load().waiting)
         about = client.Gauge("kubescript_info", "The running version.", ["version"], registry=own)
-        about.labels(kubescript.__version__).set(1)
+        running = about.labels(kubescript.__version__)
+        running.set(1)
 
     def observe(self, done: evaluation.Evaluation) -> None:
         """Counts one evaluation."""

@@ -24,8 +24,10 @@ _MaskNamespace = Callable[[str], str] | None
 
 def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespace: _MaskNamespace) -> None:
     """Makes the spans of one evaluation. `mask_namespace` masks the names of namespaces; None omits them."""
-    began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
-    script = tracer.start_span("script", done.parent, attributes=_script_attributes(done), start_time=began)
+    wall_s = done.usage.wall_ms / 1000
+    began = _nanoseconds(done.ended - wall_s)
+    attributes = _script_attributes(done)
+    script = tracer.start_span("script", done.parent, attributes=attributes, start_time=began)
     if done.code != "ok":
         script.set_attribute("error.type", labels.code(done.code))
         script.set_status(trace.StatusCode.ERROR)

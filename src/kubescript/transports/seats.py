@@ -239,13 +239,16 @@ class Seats:
 
 
 def _key(caller: user.User | None, route: str) -> _Key:
-    own = caller.key if caller is not None else _NOBODY
-    return own, route
+    if caller is None:
+        return _NOBODY, route
+    return caller.key, route
 
 
 def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
     """Returns the settings narrowed to this caller. Raises AuthError when the caller may not use this endpoint."""
-    own = access_rules.narrow(settings, caller) if caller is not None else settings
+    own = settings
+    if caller is not None:
+        own = access_rules.narrow(settings, caller)
     if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own

@@ -79,8 +79,11 @@ class LegacySse:
         counted.enter_context(part.budget.holding(part.size))
         self._sessions[session].close()
         self._sessions[session] = counted
-        scope[keys.SESSION] = hashlib.sha256(session.encode()).hexdigest()[:16]
-        scope["query_string"] = b"session_id=" + session.encode()
+        handle = session.encode()
+        digest = hashlib.sha256(handle).hexdigest()
+        # A name, not the handle: with that, another client could join the session.
+        scope[keys.SESSION] = digest[:16]
+        scope["query_string"] = b"session_id=" + handle
         # The stream may end while the message waits for it; by then the client has its 202.
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._transport.handle_post_message(scope, receive, send)

@@ -162,7 +162,8 @@ def of_plans(context: click.Context, flags: dict[str, object]) -> str:
     words = as_words(context, flags, _NOT_FOR_PLANS)
     if not words:
         return ""
-    return f" {shlex.join(words)}"
+    line = shlex.join(words)
+    return f" {line}"
 
 
 def as_words(context: click.Context, flags: dict[str, object], left_out: frozenset[str] = frozenset()) -> list[str]:

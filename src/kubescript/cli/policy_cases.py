@@ -123,7 +123,8 @@ def is_audit(file: Path) -> bool:
 def read(file: Path) -> list[Case]:
     """Reads the cases of a file. Raises ConfigError."""
     try:
-        documents = yaml_objects.documents(_content(file))
+        content = _content(file)
+        documents = yaml_objects.documents(content)
         cases = documents[0] if documents else []
         return msgspec.convert(cases, list[Case])
     except ValueError as error:  # raised by msgspec too

@@ -22,7 +22,8 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
         raise errors.AuthError("you may not use this server: none of its [[access]] rules fits you", code="auth.access")
     updates: dict[str, object] = {"access": ()}
     if rule.toolsets is not None:
-        updates["toolsets"] = tuple(name for name in settings.toolsets if name in rule.toolsets)
+        kept = [name for name in settings.toolsets if name in rule.toolsets]
+        updates["toolsets"] = tuple(kept)
     updates |= _contexts(settings, rule.contexts)
     chosen = settings.model_copy(update=updates)
     if rule.writes is None:
@@ -32,20 +33,24 @@ def narrow(settings: config.Settings, caller: user.User) -> config.Settings:
 
 def scopes(settings: config.Settings) -> frozenset[str]:
     """Returns the scopes that some rule or setting requires."""
-    of_rules = (rule.scopes for rule in settings.access)
-    return frozenset(settings.auth.scopes).union(*of_rules)
+    needed = set(settings.auth.scopes)
+    for rule in settings.access:
+        needed.update(rule.scopes)
+    return frozenset(needed)
 
 
 def reduce(settings: config.Settings, caller: user.User) -> user.User:
-    """Returns the caller without the scopes that no rule or setting requires. Attack: a user gets token after token
-    with other scopes, to be a new caller each time, with new limits."""
-    return replace(caller, scopes=caller.scopes & scopes(settings))
+    """Returns the caller without the scopes that no rule or setting requires."""
+    # Attack: a user gets token after token with other scopes, to be a new caller each time, with new limits.
+    needed = scopes(settings)
+    return replace(caller, scopes=caller.scopes & needed)
 
 
 def _fits(rule: config.Access, caller: user.User) -> bool:
-    if rule.users and not matches((caller.name,), rule.users):
-        return False
-    if rule.groups and not matches(caller.groups, rule.groups):
+    """Says whether the rule is for this caller; what it does not name, it does not restrict."""
+    is_user = not rule.users or matches((caller.name,), rule.users)
+    is_member = not rule.groups or matches(caller.groups, rule.groups)
+    if not is_user or not is_member:
         return False
     return caller.scopes.issuperset(rule.scopes)
 
@@ -60,16 +65,22 @@ def _contexts(settings: config.Settings, names: Sequence[str] | None) -> dict[st
     if names is None:
         return {}
     kept = {name: own for name, own in settings.contexts.items() if name in names}
+    # Without any `contexts`, the settings would mean one cluster: the server's own.
     if not kept:
         raise errors.AuthError("you may use none of this server's clusters", code="auth.access")
-    context = settings.context if settings.context in kept else None
-    return {"contexts": kept, "context": context}
+    default = settings.context
+    if default not in kept:
+        default = None
+    return {"contexts": kept, "context": default}
 
 
 def _lower(settings: config.Settings, most: config.Mode) -> config.Settings:
     """Returns the settings with no cluster's mode above `most`, and with an `openstack` that writes only if it is
     `direct`."""
     mode = config.lower(settings.mode, most)
+    updates = settings.lower_commands(most)
+    updates["contexts"] = settings.lower_contexts(most)
+    updates["writes"] = mode
     # `read_only` is evaluated together with `writes`, so it must match the mode.
-    updates = {"contexts": settings.lower_contexts(most), "writes": mode, "read_only": mode == "off"}
-    return settings.model_copy(update=updates | settings.lower_commands(most))
+    updates["read_only"] = mode == "off"
+    return settings.model_copy(update=updates)

@@ -1,12 +1,12 @@
 """Identifies the callers of all requests by a bearer token or a certificate. `transports` calls it.
 
-Each token is verified in only one way: a JWT that names the issuer is never passed to another party, so that no weaker
-method accepts what a stronger one has refused.
+Each token is verified in only one way.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +18,8 @@ from kubescript.cluster import base
 
 __all__ = ["Authenticator"]
 
+# Keycloak's tokens with a hundred roles have 6,000 characters.
 _MAX_TOKEN: Final = 16_384
-"""Characters; Keycloak's tokens with a hundred roles have 6,000."""
 _MAX_TLS_NAMES: Final = 100
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 500
@@ -38,55 +38,72 @@ class Authenticator:
         Raises ConfigError."""
         auth = settings.auth
         self._settings = auth
-        named = auth.audience or tuple(audience)
-        self._file = tokens_file.TokensFile(auth.tokens_file) if auth.tokens_file is not None else None
+        self._audience = auth.audience or tuple(audience)
         self._tokens = {digest.removeprefix("sha256:"): name for name, digest in auth.tokens.items()}
-        needs_provider = bool(auth.issuer) or auth.introspection is not None
-        self._source = provider.Provider(auth) if needs_provider else None
+        self._file = None
+        if auth.tokens_file is not None:
+            self._file = tokens_file.TokensFile(auth.tokens_file)
+        self._source = None
+        if auth.issuer or auth.introspection is not None:
+            self._source = provider.Provider(auth)
         self._jwts = None
         if auth.issuer is not None and self._source is not None:
-            self._jwts = jwts.Verifier(auth, named, self._source)
-        self._audience = named
+            self._jwts = jwts.Verifier(auth, self._audience, self._source)
         ways: list[Callable[[str], user.Credential]] = []
         if auth.introspection is not None:
             ways.append(self._introspect)
         if auth.token_review:
-            ways.append(token_review.TokenReview(cluster, auth.audience).verify)
+            reviewer = token_review.TokenReview(cluster, auth.audience)
+            ways.append(reviewer.verify)
         self._opaque = opaque.Opaque(ways)
         self._keys = opaque.Questions()
 
     async def bearer(self, token: str) -> user.Credential:
         """Returns the credential of a token. Raises AuthError."""
-        is_plain = token.isascii() and token.isprintable()
-        if not token or len(token) > _MAX_TOKEN or not is_plain:
+        if not token or len(token) > _MAX_TOKEN:
             raise errors.AuthError("the token is not valid")
+        if not token.isascii() or not token.isprintable():
+            raise errors.AuthError("the token is not valid")
+        found = await self._find(token)
+        return self._check(found)
+
+    async def _find(self, token: str) -> user.Credential:
+        """Returns the credential of a token, from the only method that is responsible for it. Raises AuthError."""
         listed = self._find_listed(token)
         if listed is not None:
-            return self._check(user.Credential(listed, None, token))
-        if self._jwts is not None and jwts.issuer_of(token) == self._jwts.issuer:
-            if self._jwts.wants_keys(token):
-                await self._keys.ask(self._jwts.fetch_keys)
-            return self._check(self._jwts.verify(token))
-        return self._check(await self._opaque.find(token))
+            return user.Credential(listed, None, token)
+        verifier = self._jwts
+        # A JWT that names the issuer goes to no other method, so that no weaker one accepts what this one refuses.
+        if verifier is None or jwts.issuer_of(token) != verifier.issuer:
+            return await self._opaque.find(token)
+        if verifier.wants_keys(token):
+            await self._keys.ask(verifier.fetch_keys)
+        return verifier.verify(token)
 
     def _find_listed(self, token: str) -> user.User | None:
         """Returns the user of a static token in the file or the settings."""
-        found = self._file.find(token) if self._file is not None else None
-        if found is not None:
-            return found
-        name = self._tokens.get(hashlib.sha256(token.encode()).hexdigest())
-        return user.User(name, "tokens", name) if name is not None else None
+        if self._file is not None:
+            found = self._file.find(token)
+            if found is not None:
+                return found
+        digest = hashlib.sha256(token.encode()).hexdigest()
+        name = self._tokens.get(digest)
+        if name is None:
+            return None
+        return user.User(name, "tokens", name)
 
     def certificate(self, shown: Mapping[str, Any]) -> user.Credential:
         """Returns the user that a certificate names: the common name, and the organizations as groups, as Kubernetes
         reads it. TLS has verified the certificate; `shown` is what `ssl.SSLSocket.getpeercert` returns. Raises
         AuthError."""
-        pairs = [pair for part in shown["subject"] for pair in part]
+        pairs = list(itertools.chain.from_iterable(shown["subject"]))
         names = [value for key, value in pairs if key == "commonName"]
         if len(names) != 1 or not names[0] or len(pairs) > _MAX_TLS_NAMES:
             raise errors.AuthError("the certificate does not name one user")
-        groups = {value for key, value in pairs if key == "organizationName"}
-        found = user.User(names[0], "client_ca_file", names[0], tuple(sorted(groups)))
+        (name,) = names
+        organizations = {value for key, value in pairs if key == "organizationName"}
+        groups = tuple(sorted(organizations))
+        found = user.User(name, "client_ca_file", name, groups)
         # Attack: a client keeps a connection alive after the certificate with which it began has expired.
         expires = ssl.cert_time_to_seconds(shown["notAfter"])
         return self._check(user.Credential(found, expires))
@@ -94,12 +111,15 @@ class Authenticator:
     def _check(self, found: user.Credential) -> user.Credential:
         """Returns the credential. Raises AuthError if it has expired, or is a token that can have scopes but lacks a
         required one."""
-        _check_names(found.user)
+        caller = found.user
+        _check_names(caller)
         if found.expires is not None and found.expires + claims.LEEWAY_S <= time.time():
             raise errors.AuthError("the token has expired")
-        has_scopes = found.user.issuer not in {"tokens", "tokens_file", "token_review", "client_ca_file"}
-        if has_scopes and not found.user.scopes.issuperset(self._settings.scopes):
-            raise errors.AuthError(f"the token lacks a scope of {' '.join(self._settings.scopes)}", code="auth.scope")
+        # Only tokens of an identity provider can have scopes.
+        has_scopes = caller.issuer not in {"tokens", "tokens_file", "token_review", "client_ca_file"}
+        if has_scopes and not caller.scopes.issuperset(self._settings.scopes):
+            needed = " ".join(self._settings.scopes)
+            raise errors.AuthError(f"the token lacks a scope of {needed}", code="auth.scope")
         return found
 
     def close(self) -> None:
@@ -108,24 +128,30 @@ class Authenticator:
             self._source.close()
 
     def _introspect(self, token: str) -> user.Credential:
+        """Returns the credential of a token that the introspection endpoint calls active. Raises AuthError."""
+        endpoint = self._settings.introspection
         assert self._source is not None
-        assert self._settings.introspection is not None
+        assert endpoint is not None
         found = self._source.introspect(token)
         _check_audience(found, self._audience)
         issuer = found.get("iss")
         if not isinstance(issuer, str):
-            issuer = self._settings.introspection.url
+            issuer = endpoint.url
         return claims.credential(found, self._settings, issuer, token)
 
 
 def _check_names(found: user.User) -> None:
     """Raises AuthError for names that headers, records or rules cannot hold, whatever their source."""
     names = (found.name, *found.groups)
-    are_usable = (0 < len(name) <= _MAX_NAME and name.isprintable() for name in names)
-    if len(names) > _MAX_GROUPS or not all(are_usable):
+    if len(names) > _MAX_GROUPS or not all(map(_is_usable, names)):
         raise errors.AuthError(
             "the names of the user and the groups cannot be used: too many, too long, or not printable"
         )
+
+
+def _is_usable(name: str) -> bool:
+    has_room = 0 < len(name) <= _MAX_NAME
+    return has_room and name.isprintable()
 
 
 def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
@@ -133,10 +159,14 @@ def _check_audience(found: Mapping[str, Any], wanted: Sequence[str]) -> None:
     audience = found.get("aud", ())
     if isinstance(audience, str):
         audience = [audience]
-    named = filter(_is_text, audience) if isinstance(audience, list | tuple) else ()
+    if not isinstance(audience, list | tuple):
+        audience = ()
+    # A list or an object among the names could not be looked up in the set.
+    named = filter(_is_text, audience)
     if set(wanted).isdisjoint(named):
+        expected = " or ".join(wanted)
         raise errors.AuthError(
-            "the token is for another audience", remedy=f"its aud must name {' or '.join(wanted)} (auth.audience)"
+            "the token is for another audience", remedy=f"its aud must name {expected} (auth.audience)"
         )
 
 

@@ -14,12 +14,13 @@ __all__ = ["LEEWAY_S", "credential"]
 
 LEEWAY_S: Final = 10.0
 """Seconds by which clocks may differ."""
+# Seconds; above this, floats cannot represent every whole number.
 _END_OF_TIME: Final = 1 << 53
-"""Seconds; above this, floats cannot represent every whole number."""
 _KIND: Final = "typ"
+# Attack: a caller sends a Keycloak ID, refresh, offline or logout token, which has the header of an access token, or
+# which introspection calls active.
 _KINDS: Final = frozenset({"bearer", "dpop"})
-"""Keycloak's values of the claim `typ` in access tokens. Attack: a caller sends a Keycloak ID, refresh, offline or
-logout token, which has the header of an access token, or which introspection calls active."""
+"""Keycloak's values of the claim `typ` in access tokens."""
 _USE: Final = "token_use"
 """The claim in which Cognito writes `access` or `id`, and Ory Hydra `access_token` or `refresh_token`."""
 _OF_OTHERS: Final = frozenset({"events", "at_hash", "c_hash"})
@@ -64,19 +65,22 @@ def _check_kind(claims: Mapping[str, Any]) -> None:
     use = claims.get(_USE, "access")
     has_kind = isinstance(kind, str) and kind.lower() in _KINDS
     has_use = isinstance(use, str) and use.startswith("access")
-    if not has_kind or not has_use or not _OF_OTHERS.isdisjoint(claims):
-        raise errors.AuthError("the token is not an access token", remedy="send the access token of the login")
+    has_other_purpose = not _OF_OTHERS.isdisjoint(claims)
+    if has_kind and has_use and not has_other_purpose:
+        return
+    raise errors.AuthError("the token is not an access token", remedy="send the access token of the login")
 
 
 def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and value != ""
 
 
 def _groups(value: object) -> tuple[str, ...]:
-    """Returns the groups. Raises AuthError when they cannot be read: a rule must not mistake one caller for another."""
+    """Returns the groups. Raises AuthError when they cannot be read."""
     groups = [value] if isinstance(value, str) else value
     if groups is None:
         return ()
+    # A rule must not mistake a caller whose groups cannot be read for one without groups.
     if not isinstance(groups, list) or not all(map(_is_name, groups)):
         raise errors.AuthError(
             "the groups in the token cannot be read",
@@ -87,12 +91,13 @@ def _groups(value: object) -> tuple[str, ...]:
 
 def _scopes(claims: Mapping[str, Any]) -> frozenset[str]:
     """Returns the scopes, in the format of RFC 9068 (`scope`), or of Microsoft's and Okta's tokens (`scp`)."""
-    value = claims.get("scope", claims.get("scp", ""))
+    fallback = claims.get("scp", "")
+    value = claims.get("scope", fallback)
     if isinstance(value, str):
-        return frozenset(value.split())
-    if isinstance(value, list):
-        return frozenset(scope for scope in value if isinstance(scope, str))
-    return frozenset()
+        value = value.split()
+    if not isinstance(value, list):
+        return frozenset()
+    return frozenset(scope for scope in value if isinstance(scope, str))
 
 
 def _time(claims: Mapping[str, Any], name: str) -> float | None:
@@ -100,6 +105,7 @@ def _time(claims: Mapping[str, Any], name: str) -> float | None:
     value = claims.get(name)
     if value is None:
         return None
+    # Python counts True as the number 1.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value < _END_OF_TIME:
         raise errors.AuthError("the time in the token cannot be read")

@@ -11,10 +11,11 @@ from kubescript.auth import claims, keys, provider, user
 
 __all__ = ["Verifier", "issuer_of"]
 
+# RFC 9068 requires `at+jwt`; Keycloak, Entra ID and Okta write `JWT` by default, and some providers omit it.
+# Attack: a caller sends a logout token (`logout+jwt`), a security event or a proof (`dpop+jwt`) that the same provider
+# signed for the same audience.
 _TYPES: Final = frozenset({"", "jwt", "at+jwt"})
-"""The values of the header `typ` in access tokens: RFC 9068 requires `at+jwt`; Keycloak, Entra ID and Okta write `JWT`
-by default, and some providers omit it. Attack: a caller sends a logout token (`logout+jwt`), a security event or a
-proof (`dpop+jwt`) that the same provider signed for the same audience."""
+"""The values of the header `typ` in access tokens."""
 _MEDIA_TYPE: Final = "application/"
 """A prefix that RFC 7515 lets issuers omit."""
 
@@ -71,8 +72,9 @@ class Verifier:
         return claims.credential(found, self._settings, self.issuer, token)
 
 
+# Attack: a caller sends a header or claims in an unforeseen format, for which PyJWT raises other exceptions.
 _UNREADABLE: Final = (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError)
-"""Attack: a caller sends a header or claims in an unforeseen format, for which PyJWT raises other exceptions."""
+"""What PyJWT raises for an unreadable token."""
 
 
 def issuer_of(token: str) -> str:
@@ -90,7 +92,11 @@ def issuer_of(token: str) -> str:
 def _is_access_token(token: str) -> bool:
     """Says whether a token's header calls it an access token, or gives no type."""
     kind = _header(token).get("typ", "")
-    return isinstance(kind, str) and kind.lower().removeprefix(_MEDIA_TYPE) in _TYPES
+    if not isinstance(kind, str):
+        return False
+    # Media types are case-insensitive (RFC 2045).
+    plain = kind.lower().removeprefix(_MEDIA_TYPE)
+    return plain in _TYPES
 
 
 def _key_id(token: str) -> str:

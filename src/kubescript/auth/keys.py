@@ -1,5 +1,5 @@
 """The published keys of an issuer. They are fetched again every five minutes, and when a token names an unknown key,
-but then at most every few seconds: callers cannot cause a request to the provider for each call.
+but then at most every few seconds.
 
 While the provider is unavailable, the last keys stay valid for an hour.
 """
@@ -17,15 +17,17 @@ from kubescript import errors
 
 __all__ = ["ALGORITHMS", "Keys"]
 
+# Attack: a caller uses `none`, or HS256 with the public key as its secret.
 ALGORITHMS: Final = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
 )  # fmt: skip
-"""Algorithms for signatures. Attack: a caller uses `none`, or HS256 with the public key as its secret."""
+"""Algorithms for signatures."""
 
 _FRESH_S: Final = 300.0
 """Seconds after which keys are fetched again."""
 _KEPT_S: Final = 3_600.0
 """Seconds for which keys stay valid while the provider is unavailable."""
+# Attack: a caller names unknown keys, to cause a request to the provider for each of its calls.
 _COOLDOWN_S: Final = 5.0
 """Seconds after a fetch before an unknown key can cause another."""
 
@@ -39,16 +41,21 @@ class Keys:
         self._lock = threading.Lock()
         """Held while the keys are being fetched."""
         self._keys: Mapping[str, jwt.PyJWK] = {}
-        self._fetched = self._asked = float("-inf")
-        """When keys last arrived, and when they were last requested."""
+        self._fetched = float("-inf")
+        """When keys last arrived."""
+        self._asked = float("-inf")
+        """When they were last requested."""
 
     def get(self, key_id: str) -> jwt.PyJWK | None:
         """Returns a key at once; None if it is unknown. Old keys are fetched again in the background."""
         age = time.monotonic() - self._fetched
         if age > _KEPT_S:
             return None
-        if age > _FRESH_S and self._may_ask() and not self._lock.locked():
-            threading.Thread(target=self._renew, name="kubescript-keys", daemon=True).start()
+        is_being_fetched = self._lock.locked()
+        if age > _FRESH_S and self._may_ask() and not is_being_fetched:
+            # No request waits for a renewal: the last keys are still valid.
+            renewal = threading.Thread(target=self._renew, name="kubescript-keys", daemon=True)
+            renewal.start()
         return self._keys.get(key_id)
 
     def wants(self, key_id: str) -> bool:
@@ -72,7 +79,8 @@ class Keys:
         return time.monotonic() - self._fetched <= _KEPT_S
 
     def _may_ask(self) -> bool:
-        return time.monotonic() - self._asked >= _COOLDOWN_S
+        since_asked = time.monotonic() - self._asked
+        return since_asked >= _COOLDOWN_S
 
     def _renew(self) -> None:
         try:

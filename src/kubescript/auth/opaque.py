@@ -1,21 +1,15 @@
 """Caches the validation of opaque tokens: an endpoint or a cluster is asked about each, and the answer stays valid for
-a while.
-
-Attack: a client sends random tokens, each of which would cause a question. Unknown tokens have separate threads, a
-separate queue and a limit of questions per minute, so that known callers are checked in time and the endpoint is not
-flooded.
-"""
+a while."""
 
 from __future__ import annotations
 
 import collections
-import functools
 import hashlib
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, TypeVar
+from typing import Final, TypeVar, TypeVarTuple
 
 import anyio
 import anyio.to_thread
@@ -27,8 +21,9 @@ __all__ = ["KNOWN_S", "Opaque", "Questions"]
 
 KNOWN_S: Final = 30.0
 """Seconds for which an answer about an opaque token is valid, and so until a revoked token is refused."""
+# Attack: a client sends one wrong token again and again.
 _REFUSED_S: Final = 5.0
-"""Seconds for which a refusal is valid. Attack: a client sends one wrong token again and again."""
+"""Seconds for which a refusal is valid."""
 _MAX_KNOWN: Final = 2_000
 """Answers that are kept of good tokens, and as many of refused ones."""
 _THREADS: Final = 8
@@ -41,6 +36,7 @@ _PER_MINUTE: Final = 600
 _MINUTE_S: Final = 60.0
 
 _T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 _Answer = user.Credential | errors.AuthError
 _Kind = TypeVar("_Kind", user.Credential, errors.AuthError)
 
@@ -54,11 +50,12 @@ class Questions:
         self._open = 0
         self._begun: collections.deque[float] | None = None
         if per_minute is not None:
-            self._begun = collections.deque([float("-inf")] * per_minute, per_minute)
+            long_ago = [float("-inf")] * per_minute
+            self._begun = collections.deque(long_ago, per_minute)
 
-    async def ask(self, question: Callable[[], _T]) -> _T:
-        """Returns the result of `question`. Raises AuthError when there are too many questions, and any exception of
-        `question`."""
+    async def ask(self, question: Callable[[*_Arguments], _T], *about: *_Arguments) -> _T:
+        """Returns the result of `question`, called with `about`. Raises AuthError when there are too many questions,
+        and any exception of `question`."""
         if self._open >= _THREADS + _QUEUE:
             raise _busy()
         if self._begun is not None:
@@ -68,7 +65,7 @@ class Questions:
             self._begun.append(now)
         self._open += 1
         try:
-            return await anyio.to_thread.run_sync(question, limiter=self._threads, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(question, *about, limiter=self._threads, abandon_on_cancel=True)
         finally:
             self._open -= 1
 
@@ -84,7 +81,11 @@ class Opaque:
         """Good tokens, each with the end of its validity; then it is checked again, ahead of unknown tokens."""
         self._refused: OrderedDict[str, tuple[float, errors.AuthError]] = OrderedDict()
         self._under_way: dict[str, anyio.Event] = {}
-        self._known, self._strangers = Questions(), Questions(_PER_MINUTE)
+        self._known = Questions()
+        # Attack: a client sends random tokens, each of which causes a question. Unknown tokens have separate threads, a
+        # separate queue and a limit of questions per minute, so that known callers are checked in time and the endpoint
+        # is not flooded.
+        self._strangers = Questions(_PER_MINUTE)
 
     async def find(self, token: str) -> user.Credential:
         """Returns the credential of a token. Raises AuthError."""
@@ -95,7 +96,8 @@ class Opaque:
                 continue
             self._under_way[key] = anyio.Event()
             try:
-                self._remember(key, await self._ask(key, token))
+                answer = await self._ask(key, token)
+                self._remember(key, answer)
             finally:
                 self._under_way.pop(key).set()
         if isinstance(found, errors.AuthError):
@@ -107,18 +109,21 @@ class Opaque:
         refusal = errors.AuthError("the token is not valid")
         for way in self._ways:
             try:
-                return await questions.ask(functools.partial(way, token))
+                return await questions.ask(way, token)
             except errors.AuthError as error:
                 # A provider that is unavailable may know the token, and clients discard refused tokens.
-                refusal = refusal if refusal.code == "auth.unavailable" else error
+                if refusal.code != "auth.unavailable":
+                    refusal = error
         return refusal
 
     def _recall(self, key: str) -> _Answer | None:
         """Returns the answer that is still valid."""
-        answers: list[tuple[float, _Answer] | None] = [self._good.get(key), self._refused.get(key)]
-        for kept in answers:
-            if kept is not None and time.monotonic() < kept[0]:
-                return kept[1]
+        good = self._good.get(key)
+        if good is not None and _is_valid(good):
+            return good[1]
+        refused = self._refused.get(key)
+        if refused is not None and _is_valid(refused):
+            return refused[1]
         return None
 
     def _remember(self, key: str, answer: _Answer) -> None:
@@ -126,11 +131,17 @@ class Opaque:
         if isinstance(answer, user.Credential):
             self._refused.pop(key, None)
             # Without the token, which every request brings again. Attack: a client sends 2,000 tokens of 16 KiB.
-            _put(self._good, key, (now + self._known_s, replace(answer, token="")))
+            kept = replace(answer, token="")
+            _put(self._good, key, (now + self._known_s, kept))
             return
         if answer.code != "auth.unavailable":
             self._good.pop(key, None)
         _put(self._refused, key, (now + _REFUSED_S, answer))
+
+
+def _is_valid(answer: tuple[float, _Answer]) -> bool:
+    until, _ = answer
+    return time.monotonic() < until
 
 
 def _put(answers: OrderedDict[str, tuple[float, _Kind]], key: str, answer: tuple[float, _Kind]) -> None:
@@ -138,21 +149,26 @@ def _put(answers: OrderedDict[str, tuple[float, _Kind]], key: str, answer: tuple
     answers[key] = answer
     answers.move_to_end(key)
     if len(answers) > _MAX_KNOWN:
-        del answers[_find_oldest(answers)]
+        oldest = _find_oldest(answers)
+        del answers[oldest]
 
 
 def _find_oldest(answers: Mapping[str, tuple[float, _Answer]]) -> str:
     """Returns the key of the oldest answer about the person with the most answers."""
     # Attack: one user sends 2,000 good tokens, which would displace those of all others.
-    counts = collections.Counter(map(_find_person, answers.values()))
+    people = {key: _find_person(answer) for key, answer in answers.items()}
+    counts = collections.Counter(people.values())
     most = max(counts, key=counts.__getitem__)
-    theirs = (key for key, answer in answers.items() if _find_person(answer) == most)
+    theirs = (key for key, person in people.items() if person == most)
     return next(theirs)
 
 
 def _find_person(answer: tuple[float, _Answer]) -> str:
+    """Returns the name of the user whom an answer is about; empty for a refusal."""
     _, found = answer
-    return found.user.name if isinstance(found, user.Credential) else ""
+    if isinstance(found, user.Credential):
+        return found.user.name
+    return ""
 
 
 def _busy() -> errors.AuthError:

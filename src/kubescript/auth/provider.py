@@ -33,19 +33,24 @@ class Provider:
         self.tls = tls_context(settings.ca_file)
         self._client = httpx2.Client(verify=self.tls, timeout=_TIMEOUT_S, follow_redirects=False)
         self._secret = ""
-        if settings.introspection is not None:
-            self._secret = _text(settings.introspection.client_secret_file).strip()
+        endpoint = settings.introspection
+        if endpoint is not None:
+            self._secret = _text(endpoint.client_secret_file).strip()
 
     def keys(self, issuer: str) -> Mapping[str, Any]:
         """Returns the issuer's key set (RFC 7517). Raises AuthError when it cannot be fetched."""
-        return self._json(self._client.build_request("GET", self._keys_url(issuer)))
+        url = self._keys_url(issuer)
+        request = self._client.build_request("GET", url)
+        return self._json(request)
 
     def _keys_url(self, issuer: str) -> str:
         """Returns the URL of the issuer's keys. Raises AuthError if the metadata lacks it."""
         base = issuer.rstrip("/")
         for path in _METADATA:
-            metadata = self._json(self._client.build_request("GET", f"{base}/{path}"), needed=False)
-            url, named = metadata.get("jwks_uri"), str(metadata.get("issuer", ""))
+            request = self._client.build_request("GET", f"{base}/{path}")
+            metadata = self._json(request, needed=False)
+            url = metadata.get("jwks_uri")
+            named = str(metadata.get("issuer", ""))
             # Attack: a proxy or a wrong setting leads to another issuer's metadata.
             if isinstance(url, str) and named.rstrip("/") == base:
                 return url
@@ -75,15 +80,19 @@ class Provider:
 
     def _json(self, asked: httpx2.Request, *, needed: bool = True) -> Mapping[str, Any]:
         """Returns the object in the answer to a request; an empty one if there is none and it is not `needed`."""
+        found = None
+        host = asked.url.host
         try:
             status, body = self._send(asked)
-            found = json.loads(body) if status == HTTPStatus.OK else None
+            if status == HTTPStatus.OK:
+                found = json.loads(body)
         except (httpx2.HTTPError, ValueError, RecursionError) as error:
-            raise _unavailable(f"{type(error).__name__} at {asked.url.host}") from None
+            kind = type(error).__name__
+            raise _unavailable(f"{kind} at {host}") from None
         if isinstance(found, dict):
             return found
         if needed:
-            raise _unavailable(f"{asked.url.host} answers {status}")
+            raise _unavailable(f"{host} answers {status}")
         return {}
 
     def _send(self, asked: httpx2.Request) -> tuple[int, bytes]:
@@ -104,7 +113,7 @@ def tls_context(ca_file: Path | None) -> ssl.SSLContext:
     """Returns a context that verifies servers with these CAs, or the system's. Raises ConfigError."""
     # Only the setting is used: REQUESTS_CA_BUNDLE and SSL_CERT_FILE never are.
     try:
-        return ssl.create_default_context(cafile=str(ca_file) if ca_file is not None else None)
+        return ssl.create_default_context(cafile=ca_file)
     except (OSError, ValueError):
         raise errors.ConfigError(f"the CAs in {ca_file} (auth.ca_file) cannot be read") from None
 
@@ -121,4 +130,5 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.ConfigError(f"cannot read {path}: {type(error).__name__}") from None
+        kind = type(error).__name__
+        raise errors.ConfigError(f"cannot read {path}: {kind}") from None

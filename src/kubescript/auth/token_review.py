@@ -54,21 +54,23 @@ class TokenReview:
     def verify(self, token: str) -> user.Credential:
         """Returns the credential of a token. Raises AuthError."""
         status = self._ask(token).status
-        if not status.authenticated or not status.user.username:
+        account = status.user
+        if not status.authenticated or not account.username:
             raise errors.AuthError("the cluster does not know the token")
         # An API server that does not support audiences returns none.
-        if self._audience and not set(self._audience).intersection(status.audiences):
+        if self._audience and set(self._audience).isdisjoint(status.audiences):
             raise errors.AuthError("the token is for another audience")
-        account = status.user
-        groups = tuple(sorted(set(account.groups)))
-        found = user.User(account.username, "token_review", account.uid or account.username, groups)
+        groups = sorted(set(account.groups))
+        subject = account.uid or account.username
+        found = user.User(account.username, "token_review", subject, tuple(groups))
         return user.Credential(found, None, token)
 
     def _ask(self, token: str) -> _Review:
         spec: dict[str, Any] = {"token": token}
         if self._audience:
             spec["audiences"] = list(self._audience)
-        body = msgspec.json.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec})
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
+        body = msgspec.json.encode(review)
         call = request.Request(
             "POST", _PATH, (), "create", True, "authentication.k8s.io", "v1", "tokenreviews", body=body
         )

@@ -20,12 +20,13 @@ __all__ = ["TokensFile", "check"]
 log = logging.getLogger(__name__)
 
 _DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})")
+# Short tokens can eventually be guessed, although the rate of guesses is limited.
 _SHORTEST: Final = 16
-"""Minimum characters of a token: short ones can eventually be guessed, although the rate of guesses is limited."""
+"""Minimum characters of a token."""
 _LOOK_S: Final = 1.0
+# Attack: a caller keeps a token that was removed from the file in the same edit that broke it.
 _KEPT_S: Final = 60.0
-"""Seconds for which the last tokens stay valid while the file cannot be read. Attack: a caller keeps a token that was
-removed from the file in the same edit that broke it."""
+"""Seconds for which the last tokens stay valid while the file cannot be read."""
 
 
 class TokensFile:
@@ -44,7 +45,8 @@ class TokensFile:
     def find(self, token: str) -> user.User | None:
         """Returns the user of a token; None for an unknown token."""
         self._refresh()
-        if time.monotonic() > self._read_at + _KEPT_S:
+        age = time.monotonic() - self._read_at
+        if age > _KEPT_S:
             return None
         return self._users.get(_digest(token))
 
@@ -57,11 +59,11 @@ class TokensFile:
             try:
                 version = _version(self._path)
                 if version != self._version:
-                    self._users, self._version = _read(self._path), version
+                    self._users = _read(self._path)
+                    self._version = version
                 self._read_at = now
-            except (
-                errors.ConfigError
-            ) as error:  # it may be half written: until it is complete, the last tokens stay valid
+            except errors.ConfigError as error:
+                # It may be half written. Until it is complete, the last tokens stay valid.
                 log.warning("%s; the tokens of before count", error.message, extra={"event": "auth.tokens_file"})
 
 
@@ -73,37 +75,52 @@ def check(path: Path) -> None:
 def _read(path: Path) -> dict[str, user.User]:
     """Returns the users by the digests of their tokens. Raises ConfigError."""
     try:
-        rows = list(csv.reader(path.read_text("utf-8").splitlines()))
+        lines = path.read_text("utf-8").splitlines()
+        rows = list(csv.reader(lines))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise errors.ConfigError(f"cannot read the tokens in {path}: {type(error).__name__}") from None
     users: dict[str, user.User] = {}
     for number, row in enumerate(rows, 1):
         if not row or row[0].lstrip().startswith("#"):
             continue
-        key, found = _user(row, f"{path}, line {number}")
+        where = f"{path}, line {number}"
+        key, found = _user(row, where)
         if key in users:
-            raise errors.ConfigError(f"{path}, line {number}: this token is there twice")
+            raise errors.ConfigError(f"{where}: this token is there twice")
         users[key] = found
     return users
 
 
 def _user(row: list[str], where: str) -> tuple[str, user.User]:
+    """Returns the digest of a row's token, and its user. Raises ConfigError."""
     cells = [cell.strip() for cell in row]
+    # The uid and the groups may be left out.
     token, name, uid, listed, *_ = (*cells, "", "", "", "")
     if not name or not name.isprintable():
         raise errors.ConfigError(f'{where}: expected token,user,uid,"group1,group2"')
+    key = _key(token, where)
+    groups = {group.strip() for group in listed.split(",")}
+    groups.discard("")
+    subject = uid or name
+    found = user.User(name, "tokens_file", subject, tuple(sorted(groups)))
+    return key, found
+
+
+def _key(token: str, where: str) -> str:
+    """Returns the digest of a token, which the file may give in its place. Raises ConfigError."""
     digest = _DIGEST.fullmatch(token)
-    if digest is None and len(token) < _SHORTEST:
+    if digest is not None:
+        return digest.group(1)
+    if len(token) < _SHORTEST:
         raise errors.ConfigError(
             f"{where}: a token has at least {_SHORTEST} characters; `openssl rand -hex 32` makes one"
         )
-    key = digest.group(1) if digest is not None else _digest(token)
-    groups = {group.strip() for group in listed.split(",")} - {""}
-    return key, user.User(name, "tokens_file", uid or name, tuple(sorted(groups)))
+    return _digest(token)
 
 
 def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    data = token.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(data).hexdigest()
 
 
 def _version(path: Path) -> tuple[int, int, int]:
@@ -116,4 +133,5 @@ def _version(path: Path) -> tuple[int, int, int]:
 
 
 def _is_readable_by_all(path: Path) -> bool:
-    return bool(path.stat().st_mode & stat.S_IROTH)
+    mode = path.stat().st_mode
+    return bool(mode & stat.S_IROTH)

@@ -25,8 +25,8 @@ class User:
 
     @property
     def label(self) -> str:
-        """The user's name as written in approvals and plans. Attack: a user has a name with commas, which would read as
-        several."""
+        """The user's name as written in approvals and plans."""
+        # Attack: a user has a name with commas, which would read as several.
         name = self.name.replace("%", "%25").replace(",", "%2C")
         return f"user {name}"
 
@@ -39,8 +39,8 @@ class User:
 
     @property
     def person(self) -> str:
-        """A text that identifies the person to whom limits apply. Attack: a user gets token after token with other
-        scopes, to be a new caller each time."""
+        """A text that identifies the person to whom limits apply."""
+        # Attack: a user gets token after token with other scopes, to be a new caller each time.
         return _digest(self.issuer, self.subject, self.name)
 
 
@@ -56,12 +56,14 @@ class Credential:
 
     def valid_token(self) -> str:
         """Returns the token, or an empty text when it has expired."""
-        has_expired = self.expires is not None and time.time() >= self.expires
-        return "" if has_expired else self.token
+        if self.expires is not None and time.time() >= self.expires:
+            return ""
+        return self.token
 
 
 def _digest(*parts: str) -> str:
     # Each with its length, so that a NUL in a name cannot make two lists of names equal.
-    joined = "\0".join(f"{len(part)}:{part}" for part in parts)
+    measured = [f"{len(part)}:{part}" for part in parts]
+    joined = "\0".join(measured)
     data = joined.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()[:32]

@@ -4,7 +4,7 @@ Everything is read through the broker, as a script reads it: objects that the po
 that it serves as metadata are saved as metadata, objects that RBAC refuses are recorded as missing, and redaction
 applies. The folder appears at OUT complete or not at all.
 
-`cluster.store` describes the format.
+`cluster.saved_cluster` describes the format.
 """
 
 from __future__ import annotations
@@ -60,7 +60,10 @@ class _Entry(msgspec.Struct):
 
     @property
     def can_be_listed(self) -> bool:
-        return "/" not in self.name and "list" in (self.verbs or ())
+        """Whether it is a resource with a list; the name of a subresource has a slash."""
+        if "/" in self.name or self.verbs is None:
+            return False
+        return "list" in self.verbs
 
 
 class _Entries(msgspec.Struct):
@@ -113,14 +116,17 @@ class _Capture:
     ) -> None:
         self._source = source
         self._folder = folder
-        self._namespaces = None if namespaces is None else sorted(set(namespaces))
+        self._namespaces = None
+        if namespaces is not None:
+            self._namespaces = sorted(set(namespaces))
         self._logs = container_logs.PodLogs()
 
     def run(self, report: Report, cluster: str, namespace: str, logs: int | None) -> Report:
         """Saves everything, and fills in `report`."""
         started = datetime.now(UTC)
         for name in self._namespaces or ():
-            if self._source.is_missing_namespace(name):  # a misspelt name must not pass for an empty namespace
+            # A misspelt name must not pass for an empty namespace.
+            if self._source.is_missing_namespace(name):
                 raise errors.ConfigError(f"there is no namespace {name!r}", remedy="check --namespaces")
         server = self._version(report)
         for group, version, entries in self._discover(report):
@@ -134,8 +140,9 @@ class _Capture:
 
     def _version(self, report: Report) -> object:
         """Returns the server's version; when it cannot be read, records that in the report and returns None."""
+        path = ("version",)
         try:
-            document = self._source.get(("version",), timeout_s=cluster_client.SMALL_S)
+            document = self._source.get(path, timeout_s=cluster_client.SMALL_S)
             return cluster_client.decode(document, dict[str, msgspec.Raw])
         except cluster_client.ReadFailed as error:
             report.missing["version"] = str(error)
@@ -146,7 +153,8 @@ class _Capture:
 
         Raises ClusterError when discovery fails.
         """
-        self._folder.write(("discovery", "api.json"), self._document("api", _Versions))
+        versions = self._document("api", _Versions)
+        self._folder.write(("discovery", "api.json"), versions)
         groups = self._document("apis", _Groups)
         self._folder.write(("discovery", "apis.json"), groups)
         listed: set[tuple[str, str]] = set()
@@ -154,14 +162,16 @@ class _Capture:
             try:
                 document = self._source.get(path, timeout_s=cluster_client.SMALL_S)
                 resources = cluster_client.decode(document, _Entries).resources
-            except cluster_client.ReadFailed as error:  # an aggregated API that is down: all others can still be saved
+            except cluster_client.ReadFailed as error:
+                # An aggregated API is down. All others can still be saved.
                 report.missing[f"{group}/{version}"] = str(error)
                 continue
             self._folder.write(("discovery", group or "core", f"{version}.json"), document)
+            # Two entries of one name would be written to the same file.
             entries = {entry.name: entry for entry in resources if entry.can_be_listed}
             fresh = [entry for name, entry in entries.items() if (group, name) not in listed]
             yield group, version, fresh
-            listed |= {(group, name) for name in entries}
+            listed.update((group, name) for name in entries)
 
     def _resource(self, report: Report, group: str, version: str, entry: _Entry) -> None:
         """Saves all objects of one resource, or records in the report why they cannot be saved."""
@@ -191,15 +201,16 @@ class _Capture:
     def _write_list(self, file: Path, group: str, version: str, entry: _Entry, namespaces: Iterable[str] | None) -> int:
         """Writes the list page by page, as it arrives.
 
-        Raises client.ReadFailed when any page fails, and leaves an incomplete file.
+        Raises cluster_client.ReadFailed when any page fails, and leaves an incomplete file.
         """
         # The caller deletes the incomplete file: a part of a list must not pass for the whole.
         count = 0
         api_version = kinds.api_version(group, version)
-        head = msgspec.json.encode({"kind": f"{entry.kind}List", "apiVersion": api_version, "metadata": {}})
+        empty = {"kind": f"{entry.kind}List", "apiVersion": api_version, "metadata": {}}
+        head = msgspec.json.encode(empty).removesuffix(b"}")
         scopes: Iterable[str | None] = (None,) if namespaces is None else namespaces
         with directory.open_private(file) as stream:
-            stream.write(head.removesuffix(b"}") + b',"items":[')
+            stream.write(head + b',"items":[')
             for scope in scopes:
                 for item in self._items(group, version, entry.name, scope):
                     if count:
@@ -211,22 +222,24 @@ class _Capture:
 
     def _items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[bytes]:
         """Yields the objects of one list in their saved form; notes the pods, whose logs are saved later."""
-        is_pods = (group, plural) == ("", "pods")
+        is_pods = group == "" and plural == "pods"
         for raw in self._source.items(group, version, plural, namespace):
             try:
                 if is_pods:
                     self._logs.add(raw)
                 item = _without_copies(raw)
-            except (msgspec.MsgspecError, KeyError, RecursionError):  # an item without metadata is not an object
+            except (msgspec.MsgspecError, KeyError, RecursionError):
+                # An item without metadata is not an object.
                 raise cluster_client.ReadFailed(cluster_client.NO_LIST) from None
             yield item
 
     def _describe(self, report: Report, started: datetime, cluster: str, namespace: str, server: object) -> None:
         """Writes snapshot.json."""
         # It is written last: a folder without it is not a snapshot.
-        missing = dict(report.missing)
+        reasons = dict(report.missing)
         for log, why in report.logs.missing.items():
-            missing[f"log {log}"] = why
+            reasons[f"log {log}"] = why
+        missing = [{"what": what, "why": why} for what, why in sorted(reasons.items())]
         captured_at = started.isoformat(timespec="seconds").replace("+00:00", "Z")
         info = {
             "format": saved_cluster.FORMAT,
@@ -235,15 +248,17 @@ class _Capture:
             "namespace": namespace,
             "server": server,
             "resources": report.resources,
-            "missing": [{"what": what, "why": why} for what, why in sorted(missing.items())],
+            "missing": missing,
         }
-        text = msgspec.json.format(msgspec.json.encode(info), indent=1)
+        document = msgspec.json.encode(info)
+        text = msgspec.json.format(document, indent=1)
         self._folder.write(("snapshot.json",), text)
 
     def _document(self, name: str, shape: type[msgspec.Struct]) -> bytes:
         """Reads a discovery document that a capture cannot do without. Raises ClusterError."""
+        path = (name,)
         try:
-            document = self._source.get((name,), timeout_s=cluster_client.SMALL_S)
+            document = self._source.get(path, timeout_s=cluster_client.SMALL_S)
             cluster_client.decode(document, shape)
         except cluster_client.ReadFailed as error:
             raise errors.ClusterError(f"/{name} cannot be read: {error}") from None
@@ -255,16 +270,19 @@ def _group_versions(groups: bytes) -> Iterator[tuple[str, str, tuple[str, ...]]]
     yield "", "v1", ("api", "v1")
     found = cluster_client.decode(groups, _Groups)
     for group in found.groups:
+        name = group.name
         for version in _versions(group):
-            yield group.name, version, ("apis", group.name, version)
+            path = ("apis", name, version)
+            yield name, version, path
 
 
 def _versions(group: _Group) -> list[str]:
     """Returns all versions of a group, the preferred one first."""
     # The other versions are needed too: some kinds are served only in one of them.
     versions = [one.version for one in group.versions]
-    if group.preferred_version is not None:
-        versions.insert(0, group.preferred_version.version)
+    preferred = group.preferred_version
+    if preferred is not None:
+        versions.insert(0, preferred.version)
     return list(dict.fromkeys(versions))
 
 
@@ -278,6 +296,8 @@ def _without_copies(raw: msgspec.Raw) -> bytes:
     if "annotations" in metadata:
         annotations = _TEXTS.decode(metadata["annotations"])
         if annotations.pop(_LAST_APPLIED, None) is not None:
-            metadata["annotations"] = msgspec.Raw(msgspec.json.encode(annotations))
-    item["metadata"] = msgspec.Raw(msgspec.json.encode(metadata))
+            encoded = msgspec.json.encode(annotations)
+            metadata["annotations"] = msgspec.Raw(encoded)
+    encoded = msgspec.json.encode(metadata)
+    item["metadata"] = msgspec.Raw(encoded)
     return msgspec.json.encode(item)

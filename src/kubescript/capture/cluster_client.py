@@ -68,10 +68,12 @@ class Client:
     ) -> bytes:
         """Returns the whole body of one GET. Raises ReadFailed."""
         call = exchanges.Call("GET", path, query, accept=accept)
-        reply, response = self._broker.handle(call, operation.Operation(journal=self._journal), timeout_s)
+        own = operation.Operation(journal=self._journal)
+        reply, response = self._broker.handle(call, own, timeout_s)
         self.metadata_rule = reply.metadata_rule
-        if reply.fault is not None:
-            raise ReadFailed(reply.fault.message, unreachable=reply.fault.code == "cluster.timeout")
+        fault = reply.fault
+        if fault is not None:
+            raise ReadFailed(fault.message, unreachable=fault.code == "cluster.timeout")
         if response is None:
             raise ReadFailed("no answer", unreachable=True)
         with contextlib.closing(response):
@@ -79,8 +81,11 @@ class Client:
 
     def is_missing_namespace(self, namespace: str) -> bool:
         """Says whether the cluster has no such namespace; False if the cluster does not answer."""
-        call = exchanges.Call("GET", ("api", "v1", "namespaces", namespace))
-        _, response = self._broker.handle(call, operation.Operation(journal=self._journal), SMALL_S)
+        # RBAC may forbid reading a namespace that exists: only a 404 says that there is none.
+        path = ("api", "v1", "namespaces", namespace)
+        call = exchanges.Call("GET", path)
+        own = operation.Operation(journal=self._journal)
+        _, response = self._broker.handle(call, own, SMALL_S)
         if response is None:
             return False
         with contextlib.closing(response):
@@ -89,24 +94,26 @@ class Client:
     def items(self, group: str, version: str, plural: str, namespace: str | None) -> Iterator[msgspec.Raw]:
         """Yields every object of a list, page after page. Raises ReadFailed."""
         path = paths.join(group, version, plural, namespace)
-        query: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
+        first: tuple[tuple[str, str], ...] = (("limit", str(_PAGE)),)
+        query = first
         token = ""
         room = collection.MAX_BYTES  # the limit of one file in a snapshot
         while True:
-            page_query = (*query, ("continue", token)) if token else query
-            body = self.get(path, page_query)
+            body = self.get(path, query)
             try:
                 page = msgspec.json.decode(body, type=_Page)
             except msgspec.MsgspecError:
                 raise ReadFailed(NO_LIST) from None
             yield from page.items or ()
+            next_token = page.metadata.next
+            if not next_token:
+                return
             # Attack: a server sends endless pages, each of which names another.
             room -= len(body)
-            before, token = token, page.metadata.next
-            if not token:
-                return
-            if token == before or not page.items or room < 0:
+            if next_token == token or not page.items or room < 0:
                 raise ReadFailed(_ENDLESS)
+            token = next_token
+            query = (*first, ("continue", token))
 
 
 def _read(response: types.Response, reason: str) -> bytes:
@@ -124,7 +131,8 @@ def _read(response: types.Response, reason: str) -> bytes:
         status = msgspec.json.decode(body, type=dict[str, Any])
         message = str(status.get("message", ""))[:300]
     why = f"{response.status} {reason}: {message}"
-    raise ReadFailed(why.rstrip(": "), unreachable=response.status >= 500)
+    is_unreachable = response.status >= 500
+    raise ReadFailed(why.rstrip(": "), unreachable=is_unreachable)
 
 
 def _whole(chunks: Iterator[bytes]) -> bytes:
@@ -132,7 +140,8 @@ def _whole(chunks: Iterator[bytes]) -> bytes:
     for chunk in chunks:
         body += chunk
         if len(body) > _MAX_BODY:
-            raise errors.ClusterError(f"the answer has more than {_MAX_BODY >> 20} MiB", code="cluster.too_large")
+            most = _MAX_BODY >> 20
+            raise errors.ClusterError(f"the answer has more than {most} MiB", code="cluster.too_large")
     return bytes(body)
 
 

@@ -1,8 +1,4 @@
-"""The last lines of every container's log. `capture` saves them.
-
-The logs of the current run and, if there was one, of the previous run are saved: the log of the previous run shows why
-a container keeps crashing.
-"""
+"""The last lines of every container's log, of the current run and of the previous one. `capture` saves them."""
 
 from __future__ import annotations
 
@@ -18,6 +14,7 @@ from kubescript.capture import cluster_client, directory
 
 __all__ = ["PodLogs"]
 
+# Each unanswered log takes 15 seconds (`cluster_client.SMALL_S`).
 _MAX_UNANSWERED: Final = 3
 """Logs of one node that may stay unanswered before the node counts as unreachable."""
 _NAMES: Final = re.compile(r'"[^"]*"')
@@ -70,19 +67,21 @@ class _Log:
     def __str__(self) -> str:
         """Returns the name of the log in the report."""
         name = f"{self.namespace}/{self.pod} {self.container}"
-        return f"{name} (previous)" if self.previous else name
+        if not self.previous:
+            return name
+        return f"{name} (previous)"
 
     @property
     def path(self) -> tuple[str, ...]:
         """The path at which the API server serves it."""
-        pod = ("api", "v1", "namespaces", self.namespace, "pods", self.pod)
-        return (*pod, "log")
+        return ("api", "v1", "namespaces", self.namespace, "pods", self.pod, "log")
 
     @property
     def file(self) -> tuple[str, ...]:
-        """The log's file in the snapshot; see `cluster.store`."""
+        """The log's file in the snapshot; see `cluster.saved_cluster`."""
         ending = ".previous.log" if self.previous else ".log"
-        return ("logs", self.namespace, self.pod, self.container + ending)
+        name = f"{self.container}{ending}"
+        return ("logs", self.namespace, self.pod, name)
 
 
 @dataclass(slots=True)
@@ -99,7 +98,8 @@ class PodLogs:
     def add(self, raw: msgspec.Raw) -> None:
         """Notes the logs of a pod from the pod's entry in a list. Raises MsgspecError when the entry is not a pod."""
         pod = msgspec.json.decode(raw, type=_Pod)
-        self._pending |= dict.fromkeys(_logs(pod))
+        for log in _logs(pod):
+            self._pending[log] = None
 
     def save(self, source: cluster_client.Client, folder: directory.Directory, lines: int) -> None:
         """Saves the last `lines` lines of each log."""
@@ -107,7 +107,8 @@ class PodLogs:
             try:
                 text = self._read(source, log, lines)
             except cluster_client.ReadFailed as error:
-                self._unanswered[log.node] += error.unreachable
+                if error.unreachable:
+                    self._unanswered[log.node] += 1
                 self.missing[str(log)] = str(error)
             else:
                 folder.write(log.file, text)
@@ -118,13 +119,15 @@ class PodLogs:
         by_reason: dict[str, list[str]] = {}
         for log, why in self.missing.items():
             reason = _NAMES.sub("…", why)
-            by_reason.setdefault(reason, []).append(log)
+            alike = by_reason.setdefault(reason, [])
+            alike.append(log)
         for reason, logs in by_reason.items():
-            count = f"{len(logs)} {'logs' if len(logs) > 1 else 'log'}"
+            count = len(logs)
+            noun = "logs" if count > 1 else "log"
             names = ", ".join(logs[:_MAX_NAMED])
-            if len(logs) > _MAX_NAMED:
-                names += f" and {len(logs) - _MAX_NAMED} more"
-            yield f"{count} ({names}): {reason}"
+            if count > _MAX_NAMED:
+                names += f" and {count - _MAX_NAMED} more"
+            yield f"{count} {noun} ({names}): {reason}"
 
     def _read(self, source: cluster_client.Client, log: _Log, lines: int) -> bytes:
         """Returns the log. Raises ReadFailed, without a request if the pod's node has not answered for other logs."""
@@ -133,24 +136,36 @@ class PodLogs:
             why = f"node {node} did not give {_MAX_UNANSWERED} other logs, so it was not asked again"
             raise cluster_client.ReadFailed(why)
         # Timestamps are saved, because `sinceTime` needs them when the snapshot is served.
-        query = [("container", log.container), ("tailLines", str(lines)), ("timestamps", "true")]
+        query = {"container": log.container, "tailLines": str(lines), "timestamps": "true"}
         if log.previous:
-            query.append(("previous", "true"))
-        return source.get(log.path, tuple(query), "text", cluster_client.SMALL_S)
+            query["previous"] = "true"
+        parameters = tuple(query.items())
+        return source.get(log.path, parameters, "text", cluster_client.SMALL_S)
 
 
 def _logs(pod: _Pod) -> Iterator[_Log]:
     """Yields the logs of one pod."""
+    namespace = pod.metadata.namespace
+    name = pod.metadata.name
     spec = pod.spec or _Spec()
-    namespace, name, node = pod.metadata.namespace, pod.metadata.name, spec.node_name or ""
+    node = spec.node_name or ""
     restarted = _find_restarted(pod.status or _Status())
-    for container in (*(spec.init_containers or ()), *(spec.containers or ())):
+    initial = spec.init_containers or []
+    regular = spec.containers or []
+    for container in initial + regular:
         yield _Log(namespace, name, node, container.name, previous=False)
+        # The log of the previous run shows why a container keeps crashing.
         if container.name in restarted:
             yield _Log(namespace, name, node, container.name, previous=True)
 
 
 def _find_restarted(status: _Status) -> set[str]:
     """Returns the names of the containers that have run before, and so have a previous log."""
-    every = (*(status.container_statuses or ()), *(status.init_container_statuses or ()))
-    return {container.name for container in every if "terminated" in (container.last_state or {})}
+    regular = status.container_statuses or []
+    initial = status.init_container_statuses or []
+    names = set()
+    for container in regular + initial:
+        last_state = container.last_state or {}
+        if "terminated" in last_state:
+            names.add(container.name)
+    return names

@@ -51,7 +51,8 @@ class Directory:
 
     def write(self, path: tuple[str, ...], data: bytes) -> None:
         """Writes one file."""
-        with open_private(self.file(*path)) as stream:
+        file = self.file(*path)
+        with open_private(file) as stream:
             stream.write(data)
 
     def file(self, *parts: str) -> Path:

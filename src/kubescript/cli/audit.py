@@ -29,7 +29,8 @@ _CRITICAL: Final = 1
 def _file_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the argument FILE."""
     path = user_path.UserPath(dir_okay=False)
-    return click.argument("file", type=path)(command)
+    add_argument = click.argument("file", type=path)
+    return add_argument(command)
 
 
 def _explain_errors(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -107,10 +108,11 @@ def _verify(file: Path, key_file: Path | None, anchor: str = "") -> tuple[int, s
 
 
 def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a command verify the chain first: a record is only as trustworthy as its chain.
+    """Makes a command verify the chain first.
 
     The command gets the exit code of `verify` as `code`. Problems are written to stderr.
     """
+    # A record is only as trustworthy as its chain.
 
     @_KEY_OPTION
     @click.option("--unverified", is_flag=True, help="Continue, with exit code 0, even if `audit verify` fails.")
@@ -120,18 +122,22 @@ def _verifies_first(command: Callable[..., Any]) -> Callable[..., Any]:
 
         code, text = _verify(file, key_file)
         if code:
-            next(reader.records(file), None)  # raises the error if the file is not an audit record at all
+            # Raises the error if the file is not an audit record at all.
+            next(reader.records(file), None)
             why = text if code == _BROKEN else "NOT CHECKED: the chain is keyed; give its --key FILE"
             click.echo(f"{file}: {why}", err=True)
-        return command(*arguments, file=file, code=0 if unverified else code, **flags)
+        if unverified:
+            code = 0
+        return command(*arguments, file=file, code=code, **flags)
 
     return run
 
 
 def _refuse_unverified(code: int) -> None:
-    """Stops a command whose totals a forged record would falsify."""
+    """Stops a command that prints totals, if the chain was not verified."""
     if not code:
         return
+    # Attack: a forged record falsifies the totals. `show` prints each record by itself, and so goes on.
     click.echo("stopped; see `kubescript audit verify`, or continue with --unverified", err=True)
     click.get_current_context().exit(code)
 
@@ -171,11 +177,15 @@ def show(file: Path, as_json: bool, plan: str, code: int, **chosen: Any) -> None
     from kubescript.audit import format as showing
     from kubescript.audit import reader
 
-    found = reader.records(file, reader.of_plan(file, plan)) if plan else _records(file, chosen)
+    found = _records(file, chosen)
+    if plan:
+        wanted = reader.of_plan(file, plan)
+        found = reader.records(file, wanted)
     is_empty = True
     for record in found:
         is_empty = False
-        click.echo(showing.raw(record) if as_json else showing.line(record))
+        line = showing.raw(record) if as_json else showing.line(record)
+        click.echo(line)
     if plan and is_empty:
         raise click.ClickException(f"the record has no plan {plan!r}")
     click.get_current_context().exit(code)
@@ -194,9 +204,13 @@ def stats(file: Path, as_json: bool, code: int, **chosen: Any) -> None:
     from kubescript.audit import stats as summing
 
     _refuse_unverified(code)
-    sums = summing.sum_up(_records(file, chosen))
-    text = orjson.dumps(sums, option=orjson.OPT_INDENT_2).decode() if as_json else summing.as_text(sums)
-    click.echo(text)
+    records = _records(file, chosen)
+    sums = summing.sum_up(records)
+    if not as_json:
+        click.echo(summing.as_text(sums))
+        return
+    document = orjson.dumps(sums, option=orjson.OPT_INDENT_2)
+    click.echo(document.decode())
 
 
 @audit.command()
@@ -216,7 +230,9 @@ def role(file: Path, name: str, metadata: bool, code: int, **chosen: Any) -> Non
     from kubescript.audit import rbac as least
 
     _refuse_unverified(code)
-    click.echo(least.as_yaml(_records(file, chosen), name, metadata=metadata), nl=False)
+    records = _records(file, chosen)
+    roles = least.as_yaml(records, name, metadata=metadata)
+    click.echo(roles, nl=False)
 
 
 @audit.command()
@@ -244,11 +260,18 @@ def rules(
     from kubescript.output import sanitizing
 
     _refuse_unverified(code)
-    settings = configuration.read(config_file) if config_file is not None else configuration.Configuration()
-    judgement = judging.judge(reader.records(file), settings, planned=planned)
-    as_line = sanitizing.escape_line(msgspec.json.encode(judgement).decode())
-    click.echo(as_line if as_json else judging.as_text(judgement))
-    context.exit(_CRITICAL if judgement.is_critical else 0)
+    settings = configuration.Configuration()
+    if config_file is not None:
+        settings = configuration.read(config_file)
+    records = reader.records(file)
+    judgement = judging.judge(records, settings, planned=planned)
+    if as_json:
+        document = msgspec.json.encode(judgement).decode()
+        click.echo(sanitizing.escape_line(document))
+    else:
+        click.echo(judging.as_text(judgement))
+    exit_code = _CRITICAL if judgement.is_critical else 0
+    context.exit(exit_code)
 
 
 @audit.command()
@@ -270,19 +293,19 @@ def replay(context: click.Context, file: Path, out: Path | None, code: int, **ch
 
     wanted = reader.Filter(**chosen)
     if out is not None:
-        click.echo(
-            f"{export.export(file, out, wanted)} scripts saved to {out}; kubescript audit replay {out}/audit.jsonl"
-        )
+        saved = export.export(file, out, wanted)
+        click.echo(f"{saved} scripts saved to {out}; kubescript audit replay {out}/audit.jsonl")
         context.exit(code)
-    differs = 0
     settings = config.load({}, None)
     masking = redaction.Engine(settings.redaction)
     with _runner(context, settings) as runner:
-        for one in again.replay(file, runner, settings, wanted, masking.text):
-            differs += one.state in {"differs", "damaged"}
-            line = f"{one.script[:8]} {one.state:<7} {one.why}"
+        for verdict in again.replay(file, runner, settings, wanted, masking.text):
+            if verdict.state in {"differs", "damaged"}:
+                code = _BROKEN
+            line = f"{verdict.script[:8]} {verdict.state:<7} {verdict.why}"
+            # The reason quotes the answers, which have text of the cluster.
             click.echo(sanitizing.printable(line.rstrip()))
-    context.exit(_BROKEN if differs else code)
+    context.exit(code)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,7 @@
 """Adds a server to an MCP client's configuration file. Everything else in the file is kept, and the old file is kept
 beside it.
 
-A file that is not plain JSON (a comment, a key that occurs twice) is refused: it could not be written back unchanged.
+A file that is not plain JSON (a comment, a key that occurs twice) is refused.
 """
 
 from __future__ import annotations
@@ -21,22 +21,28 @@ __all__ = ["add"]
 
 _MAX_BYTES: Final = 64 * 1024 * 1024
 _OWNER_ONLY: Final = 0o600
+"""The mode of new files: the environment of an entry may contain credentials."""
 
 
 def add(file: Path, key: str, name: str, entry: dict[str, Any]) -> str:
     """Puts the entry at KEY.NAME of the file, which may be missing. Returns a description of what was done. Raises
     ConfigError, and then changes nothing."""
+    kept = ""
     try:
         file = file.resolve()  # a link into a repository of dotfiles stays a link
         old = _read(file)
-        data = {} if old is None or not old.strip() else _parse(file, old)
+        data: dict[str, Any] = {}
+        if old is not None and old.strip():
+            data = _parse(file, old)
         servers = _section(file, data, key)
         if servers.get(name) == entry:
             return f"{file} already has this entry"
         servers[name] = entry
-        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        content = text.encode()
-        kept = f"; the old file is {_copy(file, old)}" if old is not None else ""
+        text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+        content = f"{text}\n".encode()
+        if old is not None:
+            copy = _copy(file, old)
+            kept = f"; the old file is {copy}"
         _replace(file, content, old)
     except RuntimeError:
         raise _unreadable(file, "it is a link that leads to itself") from None
@@ -61,6 +67,7 @@ def _read(file: Path) -> bytes | None:
 
 def _parse(file: Path, content: bytes) -> dict[str, Any]:
     """Returns the file's object. Raises ConfigError."""
+    # Anything but plain JSON could not be written back unchanged.
     try:
         data = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
@@ -77,6 +84,8 @@ def _parse(file: Path, content: bytes) -> dict[str, Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the members of an object. Raises ValueError when a key occurs twice."""
+    # Only the last member of each key would be written back.
     data = dict(pairs)
     if len(data) != len(pairs):
         raise ValueError
@@ -101,10 +110,12 @@ def _copy(file: Path, content: bytes) -> Path:
     """Writes the old content to a new file beside it, with the same permissions."""
     now = datetime.datetime.now().astimezone()
     kept = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S-%f}.bak")
+    # O_EXCL never writes into an earlier copy, nor through a link of that name.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
     descriptor = os.open(kept, flags, _OWNER_ONLY)
     with os.fdopen(descriptor, "wb") as out:
-        os.fchmod(descriptor, file.stat().st_mode & 0o777)
+        mode = _permissions(file)
+        os.fchmod(descriptor, mode)
         out.write(content)
     return kept
 
@@ -112,7 +123,8 @@ def _copy(file: Path, content: bytes) -> Path:
 def _replace(file: Path, content: bytes, old: bytes | None) -> None:
     """Replaces the old content, completely or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    mode = file.stat().st_mode & 0o777 if file.exists() else _OWNER_ONLY
+    mode = _permissions(file) if file.exists() else _OWNER_ONLY
+    # In the same folder, because only there a rename is atomic.
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(descriptor, "wb") as out:
@@ -127,3 +139,7 @@ def _replace(file: Path, content: bytes, old: bytes | None) -> None:
         with contextlib.suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def _permissions(file: Path) -> int:
+    return file.stat().st_mode & 0o777

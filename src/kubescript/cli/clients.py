@@ -38,9 +38,11 @@ class Server:
         if typed:
             entry["type"] = "http" if self.url else "stdio"
         if self.url:
-            return entry | {"url": self.url}
+            entry["url"] = self.url
+            return entry
         program, *arguments = self.command
-        entry |= {"command": program, "args": arguments}
+        entry["command"] = program
+        entry["args"] = arguments
         if self.environment:
             entry["env"] = dict(self.environment)
         return entry
@@ -66,11 +68,14 @@ def _application_folder() -> Path:
     """Returns the folder in which desktop programs keep their settings."""
     if sys.platform == "darwin":
         return _home() / "Library" / "Application Support"
-    return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config")
+    configured = os.environ.get("XDG_CONFIG_HOME")
+    return Path(configured) if configured else _home() / ".config"
 
 
 def _claude_code() -> Path:
-    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or _home()) / ".claude.json"
+    configured = os.environ.get("CLAUDE_CONFIG_DIR")
+    folder = Path(configured) if configured else _home()
+    return folder / ".claude.json"
 
 
 CLIENTS: Final = {
@@ -88,27 +93,33 @@ CLIENTS: Final = {
 
 def server(settings: config.Settings, flags: list[str], client: Client | None = None) -> Server:
     """Returns how a client reaches the server with these settings, which result from the flags. Raises ConfigError."""
+    # A server without toolsets has no tools, and a client would show nothing.
     toolsets = [] if settings.toolsets else ["--toolsets", "code"]
     command = (*_program(), *flags, *toolsets)
-    if settings.transport == "http":
-        if client is not None and not client.over_http:
-            raise errors.ConfigError(
-                f"the configuration file of {client.title} does not support http servers",
-                remedy="leave out --port and --host",
-            )
-        address = ("--host", settings.host, "--port", str(settings.port))
-        return Server((*command, *address), url=_url(settings))
-    return Server(command, _environment(settings, flags))
+    if settings.transport != "http":
+        environment = _environment(settings, flags)
+        return Server(command, environment)
+    if client is not None and not client.over_http:
+        raise errors.ConfigError(
+            f"the configuration file of {client.title} does not support http servers",
+            remedy="leave out --port and --host",
+        )
+    command += ("--host", settings.host, "--port", str(settings.port))
+    url = _url(settings)
+    return Server(command, url=url)
 
 
 def _url(settings: config.Settings) -> str:
     """Returns the server's URL over http: that of /mcp, unless all toolsets have their own endpoints."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    scheme = "http" if settings.tls.cert_file is None else "https"
-    url = settings.http.url or f"{scheme}://{host}:{settings.port}/mcp"
     from kubescript import config
     from kubescript.transports import endpoints
 
+    url = settings.http.url
+    if not url:
+        # An IPv6 address stands in brackets in a URL.
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        scheme = "http" if settings.tls.cert_file is None else "https"
+        url = f"{scheme}://{host}:{settings.port}/mcp"
     routes = [route for route in config.ROUTES if settings.list_toolsets(route)]
     if settings.list_toolsets() or not routes:
         return url
@@ -117,30 +128,37 @@ def _url(settings: config.Settings) -> str:
 
 def claude_line(name: str, served: Server) -> str:
     """Returns the command that adds the server to Claude Code, for all of the user's projects."""
-    if served.url:
-        return shlex.join(["claude", "mcp", "add", "--transport", "http", "--scope", "user", name, served.url])
     words = ["claude", "mcp", "add"]
-    for variable, value in (served.environment or {}).items():
+    if served.url:
+        words += ["--transport", "http", "--scope", "user", name, served.url]
+        return shlex.join(words)
+    environment = served.environment or {}
+    for variable, value in environment.items():
         words += ["--env", f"{variable}={value}"]
-    # --env takes every word up to the next flag.
-    return shlex.join([*words, "--scope", "user", name, "--", *served.command])
+    # --env takes every word up to the next flag, so --scope comes behind it.
+    words += ["--scope", "user", name, "--", *served.command]
+    return shlex.join(words)
 
 
 def without_passwords(line: str) -> str:
-    """Returns the line in a form that may be shown to others: `doctor`'s report goes into bug reports and tickets."""
+    """Returns the line in a form that may be shown to others."""
+    # The report of `doctor` goes into bug reports and tickets.
     return _PASSWORD.sub("://PASSWORD@", line)
 
 
 def snippet(name: str, client: Client, served: Server) -> str:
     """Returns the text for the configuration file."""
-    servers = {name: served.entry(typed=client.typed)}
-    return json.dumps({client.key: servers}, indent=2, ensure_ascii=False)
+    entry = served.entry(typed=client.typed)
+    document = {client.key: {name: entry}}
+    return json.dumps(document, indent=2, ensure_ascii=False)
 
 
 def warnings(settings: config.Settings, served: Server) -> list[str]:
     """Returns reasons why the client would not reach the server: it is not running, or would not start."""
     if served.url:
-        found = [f"clients do not start a server over http; keep one running: {shlex.join(served.command)}"]
+        command = shlex.join(served.command)
+        found = [f"clients do not start a server over http; keep one running: {command}"]
+        # With an issuer, clients are told where to log in, and get their tokens there.
         if settings.knows_callers and settings.auth.issuer is None:
             found.append('each caller adds a token: --header "Authorization: Bearer TOKEN" (docs/deploy.md)')
         return found
@@ -164,10 +182,13 @@ def _kubeconfig_errors(settings: config.Settings) -> list[errors.ClusterError]:
 
 
 def _program() -> tuple[str, ...]:
-    """Returns this installation's command, by its absolute path: clients do not have the PATH of a shell."""
+    """Returns this installation's command, by its absolute path."""
+    # Clients do not have the PATH of a shell.
     started = Path(sys.argv[0])
-    for path in (started, Path(sys.executable).with_name("kubescript")):
-        if path.name == "kubescript" and path.is_file() and os.access(path, os.X_OK):
+    installed = Path(sys.executable).with_name("kubescript")
+    for path in (started, installed):
+        is_program = path.is_file() and os.access(path, os.X_OK)
+        if path.name == "kubescript" and is_program:
             return (str(path.absolute()),)
     return (sys.executable, "-m", "kubescript")
 
@@ -176,17 +197,22 @@ def _environment(settings: config.Settings, flags: list[str]) -> dict[str, str]:
     """Returns the variables of this shell that the server needs and a client would not pass on."""
     from kubescript.cluster import kubeconfig
 
-    ours = [name for name in os.environ if name.startswith("KUBESCRIPT_")]
-    needed = {name: os.environ[name] for name in ours if not name.startswith("KUBESCRIPT_TEST")}
+    needed = {name: value for name, value in os.environ.items() if _is_setting(name)}
     if settings.snapshot is not None:
         return needed
     if "--kubeconfig" not in flags and os.environ.get("KUBECONFIG"):
-        files = (kubeconfig.source() or "").split(os.pathsep)
-        absolute = (str(Path(file).absolute()) for file in files if file)
+        # The client starts the server in a folder of its own.
+        source = kubeconfig.source() or ""
+        files = [Path(file) for file in source.split(os.pathsep) if file]
+        absolute = [str(file.absolute()) for file in files]
         needed["KUBECONFIG"] = os.pathsep.join(absolute)
     if _has_plugin(settings):
         needed["PATH"] = os.environ.get("PATH", "")
     return needed
+
+
+def _is_setting(variable: str) -> bool:
+    return variable.startswith("KUBESCRIPT_") and not variable.startswith("KUBESCRIPT_TEST")
 
 
 def _has_plugin(settings: config.Settings) -> bool:
@@ -204,6 +230,7 @@ def _has_plugin(settings: config.Settings) -> bool:
 
 def _live_clusters(settings: config.Settings) -> list[config.Settings]:
     """Returns the settings of each cluster that is not a snapshot."""
-    contexts = [settings.of_context(name) for name in settings.context_names]
-    clusters = contexts or [settings]
+    clusters = [settings.of_context(name) for name in settings.context_names]
+    if not clusters:
+        clusters = [settings]
     return [each for each in clusters if each.snapshot is None]

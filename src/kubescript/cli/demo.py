@@ -70,15 +70,19 @@ async def perform(session: evaluator.Evaluator, number: int) -> str:
     answer = await session.evaluate(script, None)
     heading = f"── {number + 1}. {question}"
     shown = textwrap.indent(script, "    ")
-    return f"{heading}\n\n{shown}\n{answer.text}\n\n{_cost(answer)}\n"
+    cost = _cost(answer)
+    return f"{heading}\n\n{shown}\n{answer.text}\n\n{cost}\n"
 
 
 def _cost(answer: types.Answer) -> str:
     """Returns a line of calls, bytes, time and memory."""
     usage = answer.usage
     returned = len(answer.text.encode())
-    share = 100 * returned / max(1, usage.bytes_fetched)
-    calls = "1 API call" if usage.api_calls == 1 else f"{usage.api_calls} API calls"
+    fetched = max(1, usage.bytes_fetched)
+    share = 100 * returned / fetched
+    calls = f"{usage.api_calls} API calls"
+    if usage.api_calls == 1:
+        calls = "1 API call"
     return (
         f"{calls}, {usage.bytes_fetched:,} bytes fetched, {returned:,} bytes returned "
         f"({share:.1f} %), {usage.wall_ms:.0f} ms, {usage.peak_bytes >> 20} MiB"

@@ -66,7 +66,9 @@ class Cluster:
     @property
     def healthy(self) -> bool:
         """Whether the cluster exists and no rule is wrong."""
-        if self.problem or (self.answer is not None and self.answer.problem):
+        if self.problem:
+            return False
+        if self.answer is not None and self.answer.problem:
             return False
         return not any(finding.wrong for finding in self.rules)
 
@@ -74,12 +76,15 @@ class Cluster:
         """Returns a line about the cluster, and lines about its problems."""
         mark = "ok     " if self.healthy else "WRONG  "
         line = f"{mark} {self.name}: {self.source}"
-        if not self.problem:  # permissions of a cluster that does not exist are of no use
+        # Permissions of a cluster that does not exist are of no use.
+        if not self.problem:
             line += f", {self._describe_rules()}"
         if not self.asked:
             line += "; not asked: only its configuration was read"
-        findings = [self.problem, *(finding.text for finding in self.rules)]
-        lines = [line] + [f"        → {text}" for text in findings if text]
+        lines = [line]
+        if self.problem:
+            lines.append(f"        → {self.problem}")
+        lines += [f"        → {finding.text}" for finding in self.rules if finding.text]
         if self.answer is not None:
             lines += _answer_lines(self.answer)
         return "\n".join(lines)
@@ -88,8 +93,11 @@ class Cluster:
         """Returns whether scripts may write, and which objects the rules hide from them."""
         access = _ACCESS[self.writes]
         denied = ", ".join(self.denied) or "nothing"
-        metadata_only = f"; only metadata: {', '.join(self.metadata_only)}" if self.metadata_only else ""
-        return f"{access}, denied: {denied}{metadata_only}"
+        text = f"{access}, denied: {denied}"
+        if not self.metadata_only:
+            return text
+        metadata_only = ", ".join(self.metadata_only)
+        return f"{text}; only metadata: {metadata_only}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +125,12 @@ class Report:
     def healthy(self) -> bool:
         """Whether every layer that `sandbox.strict` requires holds, every context exists, no rule is wrong, the audit
         file can be written, and command lines run."""
-        runs = all(holds for _, holds, _ in self.commands)
-        exist = all(context.healthy for context in self.contexts)
-        return not self.missing and exist and self.audit[0] and runs
+        can_record, _ = self.audit
+        if self.missing or not can_record:
+            return False
+        if not all(context.healthy for context in self.contexts):
+            return False
+        return all(can_run for _, can_run, _ in self.commands)
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -130,33 +141,28 @@ class Report:
         return tuple(sorted(missing))
 
     def _masker_line(self) -> str:
-        lacking = layers.missing(self.masker)
+        lacking = ", ".join(layers.missing(self.masker))
         if lacking:
-            return f"MISSING {'redaction':<13} the masking process lacks {', '.join(lacking)}"
+            return f"MISSING {'redaction':<13} the masking process lacks {lacking}"
         return f"ok      {'redaction':<13} the masking process is confined like a worker"
 
     def as_json(self) -> str:
         """Returns one JSON object."""
-        rows = [
-            {
-                "layer": layer.name,
-                "active": layer.active,
-                "detail": layer.detail,
-                "purpose": _PURPOSE.get(layer.name, ""),
-                "remedy": "" if layer.active else layers.REMEDIES.get(layer.name, ""),
-                "required": layer.name in layers.REQUIRED,
-            }
-            for layer in self.layers
-        ]
+        can_record, audit_detail = self.audit
         masker = [layer.name for layer in self.masker if layer.active]
+        commands = [{"toolset": toolset, "ok": can_run, "detail": detail} for toolset, can_run, detail in self.commands]
         report = {
-            "healthy": self.healthy, "missing": self.missing, "platform": _platform(), "layers": rows,
+            "healthy": self.healthy,
+            "missing": self.missing,
+            "platform": _platform(),
+            "layers": [_layer_row(layer) for layer in self.layers],
             "contexts": [asdict(context) for context in self.contexts],
-            "audit": {"ok": self.audit[0], "detail": self.audit[1]},
-            "redaction": {"enabled": self.redaction, "layers": masker}, "approval": self.approval,
+            "audit": {"ok": can_record, "detail": audit_detail},
+            "redaction": {"enabled": self.redaction, "layers": masker},
+            "approval": self.approval,
             "connect": self.connect,
-            "commands": [{"toolset": name, "ok": holds, "detail": detail} for name, holds, detail in self.commands],
-        }  # fmt: skip
+            "commands": commands,
+        }
         return orjson.dumps(report, option=orjson.OPT_INDENT_2).decode()
 
     def as_text(self) -> str:
@@ -164,8 +170,8 @@ class Report:
         lines = [_platform()]
         for layer in self.layers:
             lines += _layer_lines(layer)
-        audit_holds, audit_detail = self.audit
-        mark = "ok     " if audit_holds else "FAILED "
+        can_record, audit_detail = self.audit
+        mark = "ok     " if can_record else "FAILED "
         lines.append(f"{mark} {'audit':<13} {audit_detail}")
         if self.redaction:
             lines.append(self._masker_line())
@@ -175,13 +181,11 @@ class Report:
             )
         if self.approval == "argument":
             lines.append(f"WARNING {'approval':<13} {_BY_ARGUMENT}")
-        for name, holds, detail in self.commands:
-            mark = "ok     " if holds else "FAILED "
-            lines.append(f"{mark} {name:<13} {sanitizing.printable(detail)}")
-        if self.missing:
-            lines.append("missing: " + ", ".join(self.missing))
-        else:
-            lines.append("every layer holds")
+        for toolset, can_run, detail in self.commands:
+            mark = "ok     " if can_run else "FAILED "
+            lines.append(f"{mark} {toolset:<13} {sanitizing.printable(detail)}")
+        missing = ", ".join(self.missing)
+        lines.append(f"missing: {missing}" if missing else "every layer holds")
         lines += [context.as_text() for context in self.contexts]
         if not self.contexts:
             lines.append(f"not asked: {describe_default()}")
@@ -195,25 +199,50 @@ def _layer_lines(layer: protocol.Layer) -> list[str]:
     """Returns a line for a layer and its purpose, and one for the remedy if it is missing."""
     mark = "ok     " if layer.active else "MISSING"
     purpose = _PURPOSE.get(layer.name, "")
-    detail = f" ({layer.detail})" if layer.detail else ""
-    lines = [f"{mark} {layer.name:<13} {purpose}{detail}"]
-    if not layer.active and layer.name in layers.REMEDIES:
-        lines.append(f"        {'':<13} → {layers.REMEDIES[layer.name]}")
-    return lines
+    line = f"{mark} {layer.name:<13} {purpose}"
+    if layer.detail:
+        line += f" ({layer.detail})"
+    remedy = _remedy(layer)
+    if not remedy:
+        return [line]
+    return [line, f"        {'':<13} → {remedy}"]
+
+
+def _layer_row(layer: protocol.Layer) -> dict[str, object]:
+    return {
+        "layer": layer.name,
+        "active": layer.active,
+        "detail": layer.detail,
+        "purpose": _PURPOSE.get(layer.name, ""),
+        "remedy": _remedy(layer),
+        "required": layer.name in layers.REQUIRED,
+    }
+
+
+def _remedy(layer: protocol.Layer) -> str:
+    """Returns what makes a missing layer hold; empty for an active one, and if nothing is known."""
+    if layer.active:
+        return ""
+    return layers.REMEDIES.get(layer.name, "")
 
 
 def _answer_lines(answer: questions.Answer) -> list[str]:
     """Returns the cluster's answers, a line each."""
-    lines = [f"        → {answer.problem}"] if answer.problem else []
+    lines = []
+    if answer.problem:
+        lines.append(f"        → {answer.problem}")
     if answer.version:
         lines.append(f"        server: Kubernetes {answer.version}")
     if answer.user:
-        groups = f" (groups: {', '.join(answer.groups)})" if answer.groups else ""
-        lines.append(f"        user:   {answer.user}{groups}")
+        groups = ", ".join(answer.groups)
+        shown = f" (groups: {groups})" if answer.groups else ""
+        lines.append(f"        user:   {answer.user}{shown}")
     if answer.allowed:
-        lines.append(f"        RBAC:   allows {', '.join(answer.allowed)}")
+        allowed = ", ".join(answer.allowed)
+        lines.append(f"        RBAC:   allows {allowed}")
     if answer.forbidden:
-        lines.append(f"        RBAC:   forbids {', '.join(answer.forbidden)}: scripts get 403 there")
+        forbidden = ", ".join(answer.forbidden)
+        lines.append(f"        RBAC:   forbids {forbidden}: scripts get 403 there")
     # Attack: an API server's text contains line ends, so that parts of it look like our own lines.
     return [sanitizing.printable(sanitizing.clean(line)) for line in lines]
 
@@ -227,6 +256,8 @@ def describe_default() -> str:
 
 def _platform() -> str:
     """Returns kernel and interpreter on one line."""
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    version = sys.version.split()[0]
-    return f"{system}, Python {version}"
+    system = platform.system()
+    release = platform.release()
+    machine = platform.machine()
+    version, *_ = sys.version.split()
+    return f"{system} {release} {machine}, Python {version}"

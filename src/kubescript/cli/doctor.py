@@ -43,7 +43,6 @@ def examine(
     builtin.check(settings)
     memory = settings.limits.memory_mib * config.MIB
     runner = executor.Executor(source, programs.SCRIPTS, memory_bytes=memory, cpu_seconds=60, spares=0, strict=False)
-    command_toolsets = [name for name in config.ROUTES if name in settings.toolsets]
     return diagnosis.Report(
         layers=runner.probe(),
         contexts=_clusters(settings, offline=offline),
@@ -52,24 +51,38 @@ def examine(
         approval=settings.approval,
         masker=_masker_layers(settings),
         connect=connect,
-        commands=tuple((name, *examination.examine(settings, name)) for name in command_toolsets),
+        commands=_command_lines(settings),
     )
+
+
+def _command_lines(settings: config.Settings) -> tuple[tuple[str, bool, str], ...]:
+    """Returns the served toolsets that run command lines, whether these can run here, and a text about each."""
+    findings = []
+    for toolset in config.ROUTES:
+        if toolset in settings.toolsets:
+            can_run, text = examination.examine(settings, toolset)
+            findings.append((toolset, can_run, text))
+    return tuple(findings)
 
 
 def _clusters(settings: config.Settings, *, offline: bool) -> tuple[diagnosis.Cluster, ...]:
     """Returns every cluster that the server would serve; with `offline`, none if no setting names one."""
-    if settings.contexts:
+    if not settings.contexts:
+        kubeconfig_path = kubeconfig.source(settings.kubeconfig)
+        is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
+        if offline and not is_named:
+            return ()
+        name = settings.context or "the cluster"
+        return (_cluster(settings, name, offline=offline),)
 
-        def examine_context(name: str) -> diagnosis.Cluster:
-            return _cluster(settings.of_context(name), name, offline=offline)
+    def examine_context(name: str) -> diagnosis.Cluster:
+        own = settings.of_context(name)
+        return _cluster(own, name, offline=offline)
 
-        with futures.ThreadPoolExecutor(_AT_ONCE) as threads:  # a cluster that is down must not delay the others
-            return tuple(threads.map(examine_context, settings.context_names))
-    kubeconfig_path = kubeconfig.source(settings.kubeconfig)
-    is_named = settings.snapshot or settings.context or settings.denied_resources or kubeconfig_path
-    if offline and not is_named:
-        return ()
-    return (_cluster(settings, settings.context or "the cluster", offline=offline),)
+    # A cluster that is down must not delay the others.
+    with futures.ThreadPoolExecutor(_AT_ONCE) as threads:
+        examined = threads.map(examine_context, settings.context_names)
+        return tuple(examined)
 
 
 def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosis.Cluster:
@@ -80,7 +93,9 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosi
     all_rules = (*policy.defaults, *policy.rules)
     needs_no_answer = bool(problem) or settings.snapshot is not None
     has_custom_rules = not all(rule.built_in for rule in policy.rules)
-    answer = None if offline or needs_no_answer else _answer(settings)
+    answer = None
+    if not offline and not needs_no_answer:
+        answer = _answer(settings)
     return diagnosis.Cluster(
         name=name,
         source=source,
@@ -90,27 +105,31 @@ def _cluster(settings: config.Settings, name: str, *, offline: bool) -> diagnosi
         metadata_only=tuple(rule.id for rule in all_rules if rule.serve == "metadata"),
         problem=problem,
         rules=tuple(clusters.check_rules(settings, name)),
+        # Rules of the operator that name a kind are confirmed by discovery, even offline.
         asked=needs_no_answer or has_custom_rules or answer is not None,
         answer=answer,
     )
 
 
 def _answer(settings: config.Settings) -> questions.Answer:
+    """Returns the cluster's answers to all questions."""
+    is_writable = settings.mode != "off"
     with contextlib.closing(clusters.one(settings)) as cluster:
-        return questions.ask(cluster, writable=settings.mode != "off")
+        return questions.ask(cluster, writable=is_writable)
 
 
 def _source(settings: config.Settings) -> tuple[str, str]:
     """Returns where the cluster is configured, and the problem with that, if any; connects to nothing."""
-    source, name = f"snapshot {settings.snapshot}", settings.context or "(current)"
+    name = settings.context or "(current)"
+    problem = ""
     try:
         with contextlib.closing(clusters.one(settings)) as cluster:
             name = cluster.name
-        problem = ""
     except errors.ClusterError as error:
         problem = error.explained
-    if settings.snapshot is None:
-        path = kubeconfig.source(settings.kubeconfig)
-        in_pod = path is None and not settings.context
-        source = diagnosis.describe_default() if in_pod else f"kubeconfig {path}, context {name}"
-    return source, problem
+    if settings.snapshot is not None:
+        return f"snapshot {settings.snapshot}", problem
+    path = kubeconfig.source(settings.kubeconfig)
+    if path is None and not settings.context:
+        return diagnosis.describe_default(), problem
+    return f"kubeconfig {path}, context {name}", problem

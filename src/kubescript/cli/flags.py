@@ -3,7 +3,6 @@ its commands."""
 
 from __future__ import annotations
 
-import functools
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -111,9 +110,11 @@ _SERVER_FLAGS: Final = (
 
 
 def server_flags(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds the server's flags, which all sub-commands share. Flags that are not given set nothing, so that environment
-    and file decide."""
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(_SERVER_FLAGS), command)
+    """Adds the server's flags, which all sub-commands share."""
+    # Decorators apply from the last to the first. Flags that are not given set nothing: environment and file decide.
+    for add_option in reversed(_SERVER_FLAGS):
+        command = add_option(command)
+    return command
 
 
 def remember(context: click.Context, flags: dict[str, object]) -> None:
@@ -126,9 +127,10 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
     from kubescript import config, errors
 
     given = _merge_flags(context, flags)
-    file, folder = given.pop("config_file", None), given.pop("config_dir", None)
-    file = file if isinstance(file, Path) else None
-    folder = folder if isinstance(folder, Path) else None
+    file = given.pop("config_file", None)
+    folder = given.pop("config_dir", None)
+    assert file is None or isinstance(file, Path)
+    assert folder is None or isinstance(folder, Path)
     kept = given.pop("audit_keep", None)
     given = _with_tables(given, kept)
     loaded = config.load(given, file, folder)
@@ -141,20 +143,27 @@ def settings(context: click.Context, flags: dict[str, object]) -> config.Setting
 
 def _with_tables(given: dict[str, object], kept: object) -> dict[str, object]:
     """Returns the flags as settings, those in tables in their tables. `kept` is the value of --audit-keep."""
-    settings = {name: value for name, value in given.items() if name not in _IN_TABLES}
+    settings: dict[str, object] = {}
     tables: dict[str, dict[str, object]] = {}
     if kept:
         tables["audit"] = {str(kept): True}
-    for name, (table, key) in _IN_TABLES.items():
-        if name in given:
-            tables.setdefault(table, {})[key] = given[name]
+    for name, value in given.items():
+        if name not in _IN_TABLES:
+            settings[name] = value
+            continue
+        table, key = _IN_TABLES[name]
+        members = tables.setdefault(table, {})
+        members[key] = value
     return settings | tables
 
 
 def of_plans(context: click.Context, flags: dict[str, object]) -> str:
     """Returns the flags that a command about this server's plans needs, quoted for a shell, after a blank."""
     words = as_words(context, flags, _NOT_FOR_PLANS)
-    return f" {shlex.join(words)}" if words else ""
+    if not words:
+        return ""
+    line = shlex.join(words)
+    return f" {line}"
 
 
 def as_words(context: click.Context, flags: dict[str, object], left_out: frozenset[str] = frozenset()) -> list[str]:
@@ -162,16 +171,19 @@ def as_words(context: click.Context, flags: dict[str, object], left_out: frozens
     omitted."""
     words: list[str] = []
     values = _merge_flags(context, flags)
-    for option in context.find_root().command.params:
+    root = context.find_root().command
+    for option in root.params:
         value = values.get(option.name or "")
         if value is None or option.name in _HTTP_ONLY | left_out:
             continue
+        if isinstance(value, bool):
+            spellings = option.opts if value else option.secondary_opts
+            words.append(spellings[0])
+            continue
+        # A client starts the server in a folder of its own.
         if isinstance(value, Path):
             value = value.absolute()
-        if isinstance(value, bool):
-            words.append((option.opts if value else option.secondary_opts)[0])
-        else:
-            words += [option.opts[0], str(value)]
+        words += [option.opts[0], str(value)]
     return words
 
 
@@ -182,19 +194,24 @@ def _drop_unset(flags: dict[str, object]) -> dict[str, object]:
 
 def _merge_flags(context: click.Context, flags: dict[str, object]) -> dict[str, object]:
     """Returns the flags given before and after the sub-command; the latter take precedence."""
-    before: dict[str, object] = context.find_root().meta.get(_FLAGS_BEFORE, {})
-    return before | _drop_unset(flags)
+    root = context.find_root()
+    before: dict[str, object] = root.meta.get(_FLAGS_BEFORE, {})
+    after = _drop_unset(flags)
+    return before | after
 
 
 def _interactive_defaults(settings: config.Settings) -> config.Settings:
     """Returns the settings with defaults for a person at a terminal instead of a server's."""
     updates: dict[str, object] = {}
     if not _names_a_cluster(settings):
-        updates["kubeconfig_later"] = True  # a script that needs no cluster runs without one
+        # A script that needs no cluster runs without one.
+        updates["kubeconfig_later"] = True
     if "log_level" not in settings.model_fields_set:
         updates["log_level"] = "warning"
-    if "mark_untrusted" not in settings.output.model_fields_set:
-        updates["output"] = settings.output.model_copy(update={"mark_untrusted": False})
+    output = settings.output
+    if "mark_untrusted" not in output.model_fields_set:
+        # The mark is for models.
+        updates["output"] = output.model_copy(update={"mark_untrusted": False})
     return settings.model_copy(update=updates)
 
 

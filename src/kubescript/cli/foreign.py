@@ -41,8 +41,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def meaning(self) -> str:
         """The meaning of the settings here in words, as in docs/migration.md."""
-        setting = f"`{self.ours}`" if self.ours else ""
-        return "; ".join(filter(None, (setting, self.note)))
+        if not self.ours:
+            return self.note
+        setting = f"`{self.ours}`"
+        return f"{setting}; {self.note}" if self.note else setting
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,8 +56,10 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read_table() -> Table:
     """Returns the table from `foreign.toml` beside this file."""
-    text = importlib.resources.files("kubescript.cli").joinpath("foreign.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), Table)
+    folder = importlib.resources.files("kubescript.cli")
+    text = folder.joinpath("foreign.toml").read_text("utf-8")
+    document = tomllib.loads(text)
+    return msgspec.convert(document, Table)
 
 
 def explain_flag(flag: str) -> str:

@@ -1,13 +1,11 @@
 """The commands. `kubescript` alone serves MCP; every sub-command takes the same flags.
 
-Every command first starts the fork server, before it reads a flag, a variable or a file, so that no secret can be in a
-worker's memory. `process` ends commands with their exit codes.
+Every command first starts the fork server. `process` ends commands with their exit codes.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import sys
 from pathlib import Path
@@ -21,6 +19,7 @@ from kubescript.cli import audit, flags, migrate, opening, plans, policy, proces
 from kubescript_sandbox.host import spawner
 
 if TYPE_CHECKING:
+    from kubescript import config
     from kubescript.capture import capture
 
 __all__ = ["main"]
@@ -61,9 +60,13 @@ def _serve(context: click.Context, given: dict[str, object]) -> None:
         _enable_garbage_collection()
         if opened.settings.transport == "stdio":
             process.exit_on_signals(opened, context.find_root().obj)
+
+        def reread() -> config.Settings:
+            return opening.reread(context, given)
+
         with contextlib.suppress(KeyboardInterrupt):
             announce = terminal.announcer(opened.settings, opened.operator.contexts)
-            anyio.run(transports.serve, opened, announce, functools.partial(opening.reread, context, given))
+            anyio.run(transports.serve, opened, announce, reread)
 
 
 @cli.command(short_help="Run one script and print its result.")
@@ -80,11 +83,13 @@ def run(context: click.Context, /, file: TextIO | None, code: str | None, timeou
         opened.start()
         import anyio
 
-        evaluate, caller = opened.operator.evaluator.evaluate, opening.operator("run")
+        evaluate = opened.operator.evaluator.evaluate
+        caller = opening.operator("run")
         with terminal.Status(terminal.starting()) as status:
             answer = anyio.run(evaluate, script, timeout, status.on_progress, caller)
         process.echo(answer.text, err=answer.is_error)
         exit_code = _FAILED if answer.is_error else 0
+        # The script has ended, but a person must decide on its writes.
         if answer.plan:
             exit_code = plans.settle(opened, answer.plan)
     context.exit(exit_code)
@@ -109,7 +114,8 @@ def _read_script(file: TextIO) -> str:
 
 
 def _check_timeout(timeout: int | None, most: int) -> None:
-    """Refuses a timeout above the limit. Clients' timeouts are clamped instead, because they cannot know the limit."""
+    """Refuses a timeout above the limit."""
+    # The timeouts of clients are clamped instead, because clients cannot know the limit.
     if timeout is not None and timeout > most:
         raise click.BadParameter(
             f"{timeout} is above the limit of {most} (limits.max_timeout_ms)", param_hint="'--timeout'"
@@ -132,12 +138,15 @@ def doctor(context: click.Context, /, as_json: bool, offline: bool, **given: obj
         # Only errors are logged: the report covers the rest.
         logs.configure("error", as_text=terminal.wants_text(settings), file=settings.log_file)
         words = flags.as_words(context, given)
-        line = clients.claude_line("kubescript", clients.server(settings, words))
-        line = clients.without_passwords(line)
-        report = examination.examine(settings, context.find_root().obj, offline=offline, connect=line)
+        served = clients.server(settings, words)
+        line = clients.claude_line("kubescript", served)
+        shown = clients.without_passwords(line)
+        source = context.find_root().obj
+        report = examination.examine(settings, source, offline=offline, connect=shown)
     text = report.as_json() if as_json else report.as_text()
     process.echo(text)
-    context.exit(0 if report.healthy else _FAILED)
+    exit_code = 0 if report.healthy else _FAILED
+    context.exit(exit_code)
 
 
 @cli.command(short_help="Save the cluster to a folder, for `--snapshot`.")
@@ -157,13 +166,21 @@ def snapshot(context: click.Context, /, out: Path, namespaces: str | None, logs:
     with opening.application(context, given) as opened:
         _mute_call_events()
         clusters = opened.operator.contexts
-        broker, cluster = clusters.default.broker, clusters.default.cluster
-        journal = opened.audit.journal(opening.operator("snapshot")) if opened.audit is not None else None
+        cluster = clusters.default.cluster
+        journal: records.Journal = records.NOWHERE
+        if opened.audit is not None:
+            caller = opening.operator("snapshot")
+            journal = opened.audit.journal(caller)
         with terminal.Status("saving the cluster") as status:
             report = capture.capture(
-                broker, out, cluster=cluster.name, namespace=cluster.namespace, namespaces=chosen, logs=logs,
-                journal=terminal.Watched(journal or records.NOWHERE, status),
-            )  # fmt: skip
+                clusters.default.broker,
+                out,
+                cluster=cluster.name,
+                namespace=cluster.namespace,
+                namespaces=chosen,
+                logs=logs,
+                journal=terminal.Watched(journal, status),
+            )
             clusters.check_rules()
     process.echo(_snapshot_summary(report))
     if not report.objects:
@@ -182,13 +199,16 @@ def _names(namespaces: str | None) -> tuple[str, ...] | None:
 
 
 def _mute_call_events() -> None:
-    """Drops the log lines of refused calls: the report lists each refusal once."""
+    """Drops the log lines of refused calls."""
+    # The report lists each refusal once.
     import logging
 
     def is_other(record: logging.LogRecord) -> bool:
-        return getattr(record, "event", "") != "broker.call"
+        event = getattr(record, "event", "")
+        return event != "broker.call"
 
-    logging.getLogger("kubescript.broker.broker").addFilter(is_other)
+    log = logging.getLogger("kubescript.broker.broker")
+    log.addFilter(is_other)
 
 
 def _snapshot_summary(report: capture.Report) -> str:
@@ -207,8 +227,9 @@ def demo(context: click.Context, /, **given: object) -> None:
     """Run three scripts on a bundled snapshot of a broken cluster and show what they cost."""
     from kubescript.cli import demo
 
-    # no `contexts`: a variable may name clusters, which exclude a snapshot
-    given = {**given, "contexts": (), "snapshot": given["snapshot"] or demo.SNAPSHOT}
+    saved = given["snapshot"] or demo.SNAPSHOT
+    # No `contexts`: a variable may name clusters, which exclude a snapshot.
+    given = {**given, "contexts": (), "snapshot": saved}
     with opening.application(context, given) as opened:
         opened.start()
         import anyio
@@ -238,12 +259,15 @@ def client(context: click.Context, /, name: str, write: bool, file: Path | None,
     chosen = clients.CLIENTS[name]
     with opening.explain_errors():
         settings = flags.settings(context, given)
-        served = clients.server(settings, flags.as_words(context, given), chosen)
+        words = flags.as_words(context, given)
+        served = clients.server(settings, words, chosen)
         for warning in clients.warnings(settings, served):
             process.echo(f"Warning: {warning}", err=True)
-        target = (file or chosen.file()).absolute()
+        target = file or chosen.file()
+        target = target.absolute()
         if write:
-            done = client_files.add(target, chosen.key, title, served.entry(typed=chosen.typed))
+            entry = served.entry(typed=chosen.typed)
+            done = client_files.add(target, chosen.key, title, entry)
             process.echo(f"{done}; restart {chosen.title} to use it")
             return
     if name == "claude-code" and file is None:
@@ -262,7 +286,8 @@ cli.add_command(policy.policy)
 
 
 def _enable_garbage_collection() -> None:
-    """Enables the collector again. Objects made at start-up are permanent, so they are exempted from it."""
+    """Enables the collector again, after the imports."""
+    # Objects made at start-up are permanent: no collection needs to visit them.
     gc.freeze()
     gc.enable()
 
@@ -271,6 +296,7 @@ def main() -> None:
     """Runs the command `kubescript`."""
     gc.disable()  # importing thousands of classes makes no garbage, and collecting takes a seventh of the start
     process.open_streams()
+    # Before any flag, variable or file is read, so that no secret can be in the memory of a worker.
     source = spawner.Spawner(programs.WORKER)
     try:
         with opening.explain_errors():

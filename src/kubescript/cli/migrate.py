@@ -40,20 +40,23 @@ def migrate(file: Path) -> None:
 
     theirs = _flatten(_read(file))
     rows = foreign.read_table().rows
-    known = {name for row in rows for name in row.names}
+    known: set[str] = set()
+    for row in rows:
+        known.update(row.names)
     if theirs and known.isdisjoint(theirs):
         raise click.ClickException(f"{file}: it has no setting of kubernetes-mcp-server")
     sections: dict[str, list[str]] = {"": []}
     left_out: list[str] = []
     for row in rows:
-        table = row.ours.rpartition(".")[0]
+        table, _, _ = row.ours.rpartition(".")
         section = sections.setdefault(table, []) if row.ours else left_out
         section += _translate(row, theirs)
     for name in theirs:
         if name not in known:
             shown = name if _PLAIN.fullmatch(name) else _write(name)
             left_out += _comment(f"{shown}: {_UNKNOWN}")
-    process.echo("\n".join(_assemble(file, sections, left_out)))
+    lines = _assemble(file, sections, left_out)
+    process.echo("\n".join(lines))
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -75,42 +78,64 @@ def _flatten(file: Mapping[str, Any]) -> dict[str, Any]:
     """Returns all settings, those in tables with the table's name before a dot."""
     settings: dict[str, Any] = {}
     for name, value in file.items():
-        if name in _TABLES and isinstance(value, dict):
-            settings |= {f"{name}.{member}": inner for member, inner in value.items()}
-        else:
+        is_table = name in _TABLES and isinstance(value, dict)
+        if not is_table:
             settings[name] = value
+            continue
+        for member, inner in value.items():
+            settings[f"{name}.{member}"] = inner
     return settings
 
 
 def _translate(row: foreign.Row, theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Yields the lines for one row of the table: a comment, and our setting. A setting that is just `false` gets no
-    comment."""
-    given = [name for name in row.names if theirs.get(name, row.default) not in (None, "", [], {})]
-    value = _convert(row, theirs.get(given[0], row.default)) if given else None
+    """Yields the lines for one row of the table: a comment, and our setting."""
+    given = _given_names(row, theirs)
+    value = None
+    if given:
+        first = theirs.get(given[0], row.default)
+        value = _convert(row, first)
+    # A setting without an equivalent that is just `false` needs no comment.
     if value is None and not any(theirs.get(name) for name in given):
         return
-    own = row.ours.rpartition(".")[2]
+    _, _, own = row.ours.rpartition(".")
     if row.note or given != [own]:
-        words = (", ".join(given), row.note)
-        yield from _comment(": ".join(filter(None, words)))
-    if value is not None:
-        is_safe = not row.needs or theirs.get(row.needs)
-        mark = "" if is_safe else "# "
-        yield f"{mark}{own} = {_write(value)}"
+        names = ", ".join(given)
+        words = filter(None, (names, row.note))
+        yield from _comment(": ".join(words))
+    if value is None:
+        return
+    # Without the setting that it needs, ours would be refused, or be insecure.
+    is_safe = not row.needs or theirs.get(row.needs)
+    mark = "" if is_safe else "# "
+    yield f"{mark}{own} = {_write(value)}"
+
+
+def _given_names(row: foreign.Row, theirs: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the row that have a value, in the file or by default."""
+    names = []
+    for name in row.names:
+        value = theirs.get(name, row.default)
+        if value not in (None, "", [], {}):
+            names.append(name)
+    return names
 
 
 def _convert(row: foreign.Row, value: Any) -> Any:
-    """Returns our value for one of theirs; None if there is none. Wrong types are left to our loader."""
+    """Returns our value for one of theirs; None if there is none."""
+    # Wrong types are left to our loader, whose errors name the setting.
     if not row.ours:
         return None
     if row.fields and isinstance(value, list):
         return [_complete(table, row.fields) for table in value]
     if row.values and isinstance(value, list):
-        known = (member for member in value if isinstance(member, str) and member in row.values)
+        known = [member for member in value if isinstance(member, str) and member in row.values]
         return [row.values[member] for member in known]
     if row.values:
-        return row.values.get(str(value).lower())
-    return [value] if row.is_list else value
+        name = str(value).lower()
+        return row.values.get(name)
+    if row.is_list:
+        return [value]
+    return value
 
 
 def _complete(table: Any, fields: list[str]) -> Any:
@@ -122,13 +147,20 @@ def _complete(table: Any, fields: list[str]) -> Any:
 
 def _assemble(file: Path, sections: Mapping[str, list[str]], left_out: list[str]) -> Iterator[str]:
     """Yields our file: settings, tables, and the settings that were omitted."""
-    yield from _comment(f"Settings of kubescript, from {_write(file.name)} of kubernetes-mcp-server.")
+    origin = _write(file.name)
+    yield from _comment(f"Settings of kubescript, from {origin} of kubernetes-mcp-server.")
     yield from _comment(_HEADING)
     for table, lines in sections.items():
-        if lines:
-            yield from ("", f"[{table}]", *lines) if table else ("", *lines)
+        if not lines:
+            continue
+        yield ""
+        if table:
+            yield f"[{table}]"
+        yield from lines
     if left_out:
-        yield from ("", "# Left out:", *left_out)
+        yield ""
+        yield "# Left out:"
+        yield from left_out
 
 
 def _comment(text: str) -> list[str]:
@@ -140,11 +172,13 @@ def _write(value: Any) -> str:
     """Returns a value from a TOML file in TOML."""
     if isinstance(value, str):
         # Attack: a key or value contains a line break, which would end a comment and make the rest a setting.
-        return '"' + "".join(map(_escape, value)) + '"'
+        escaped = "".join(map(_escape, value))
+        return f'"{escaped}"'
     if isinstance(value, list):
-        return "[" + ", ".join(map(_write, value)) + "]"
+        items = ", ".join(map(_write, value))
+        return f"[{items}]"
     if isinstance(value, dict):
-        members = (f"{_write_key(key)} = {_write(member)}" for key, member in value.items())
+        members = [f"{_write_key(key)} = {_write(member)}" for key, member in value.items()]
         return "{ " + ", ".join(members) + " }"
     return str(value).lower()
 
@@ -156,5 +190,7 @@ def _write_key(name: str) -> str:
 
 def _escape(character: str) -> str:
     """Returns the character, escaped if it ends a text or is invisible."""
-    is_plain = character.isprintable() and character not in '"\\'
-    return character if is_plain else f"\\U{ord(character):08x}"
+    if character.isprintable() and character not in '"\\':
+        return character
+    code_point = ord(character)
+    return f"\\U{code_point:08x}"

@@ -25,17 +25,15 @@ def operator(command: str) -> types.Caller:
     """Returns the caller that is recorded when a person runs a command without a client."""
     from kubescript import types
 
-    return types.Caller(
-        session=uuid.uuid4().hex[:16],  # process ids are reused, and not unique among machines
-        client=f"kubescript {command}",
-        version=kubescript.__version__,
-    )
+    # Not the process id: those are reused, and not unique among machines.
+    session = uuid.uuid4().hex[:16]
+    return types.Caller(session=session, client=f"kubescript {command}", version=kubescript.__version__)
 
 
 @contextlib.contextmanager
 def application(context: click.Context, given: dict[str, object], *, serves: bool = False) -> Iterator[app.Application]:
-    """Yields everything a command needs. It is built only now: the fork server was started before any secret was
-    read."""
+    """Yields everything a command needs."""
+    # It is built only now: the fork server was started before any secret was read.
     source: spawner.Spawner = context.find_root().obj
     masking = spawner.Spawner(programs.MASKER, reads=True)
     with explain_errors(), contextlib.closing(masking):
@@ -45,8 +43,10 @@ def application(context: click.Context, given: dict[str, object], *, serves: boo
         from kubescript import app, logs  # takes 0.3 s, during which both warm up
 
         settings = flags.settings(context, given)
-        logs.configure(settings.log_level, as_text=terminal.wants_text(settings), file=settings.log_file)
-        with app.opened(settings, source, masking, flags.of_plans(context, given)) as opened:
+        as_text = terminal.wants_text(settings)
+        logs.configure(settings.log_level, as_text=as_text, file=settings.log_file)
+        for_plans = flags.of_plans(context, given)
+        with app.opened(settings, source, masking, for_plans) as opened:
             yield opened
 
 

@@ -1,7 +1,6 @@
 """`kubescript approve` and `kubescript plans …`: a person reads plans in a terminal, and decides on them.
 
-Only a person at a terminal can decide, or get a link for deciding: no flag answers the question. Attack: a model with a
-shell approves its own plan by `yes | kubescript approve`.
+Only a person at a terminal can decide, or get a link for deciding.
 """
 
 from __future__ import annotations
@@ -40,7 +39,8 @@ def approve(context: click.Context, /, plan: str, **given: object) -> None:
     applied goes on from there, without a question; under another policy it ends instead.
     """
     with opening.application(context, given) as opened:
-        code = _ask_and_apply(opened, _whole(opened, plan))
+        whole = _whole(opened, plan)
+        code = _ask_and_apply(opened, whole)
     context.exit(code)
 
 
@@ -63,9 +63,12 @@ def _ask_and_apply(opened: app.Application, plan: str) -> int:
     if found.state not in {"pending", "approved", "applying"}:
         raise click.ClickException(f"there is nothing to decide: plan {plan} is {found.state} already")
     if found.state == "pending":
-        planned.approvals.check(found.plan)  # before the question, so that an answer is never wasted
-        found = planned.approvals.decide(plan, _decision(found))
-    elif found.state == "applying":  # its server may have died; the person is not asked again
+        # Before the question, so that an answer is never wasted.
+        planned.approvals.check(found.plan)
+        decision = _decision(found)
+        found = planned.approvals.decide(plan, decision)
+    elif found.state == "applying":
+        # Its server may have died. The person has decided, and is not asked again.
         process.echo("The plan is approved, and another process has begun to apply it. Going on, unless it still runs.")
     if found.state in {"approved", "applying"}:
         found = _apply(planned, plan)
@@ -86,7 +89,8 @@ def plans() -> None:
 def list_plans(context: click.Context, /, **given: object) -> None:
     """List the newest plans."""
     with opening.application(context, given) as opened:
-        for found in _planning(opened).approvals.newest():
+        approvals = _planning(opened).approvals
+        for found in approvals.newest():
             process.echo(_line(found))
 
 
@@ -111,7 +115,8 @@ def undo(context: click.Context, /, plan: str, **given: object) -> None:
     with opening.application(context, given) as opened:
         whole = _whole(opened, plan)
         caller = opening.operator(f"plans undo {whole}")
-        reverse = _planning(opened).undo(whole, caller, opened.operator.evaluator.run_aside)
+        planned = _planning(opened)
+        reverse = planned.undo(whole, caller, opened.operator.evaluator.run_aside)
         code = settle(opened, reverse.id)
     context.exit(code)
 
@@ -128,8 +133,10 @@ def link(context: click.Context, /, plan: str, **given: object) -> None:
     _check_person()
     with opening.application(context, given) as opened:
         planned = _planning(opened)
-        found = planned.approvals.get(_whole(opened, plan))
-        made = links.find(private_files.state_folder(), planned.store().where)
+        whole = _whole(opened, plan)
+        found = planned.approvals.get(whole)
+        folder = private_files.state_folder()
+        made = links.find(folder, planned.store().where)
         if made is None:
             raise click.ClickException(
                 "no page has this plan: a server that keeps its plans in the same store serves one from its own first "
@@ -153,9 +160,12 @@ def _whole(opened: app.Application, plan: str) -> str:
     if len(plan) >= _ID:
         return plan
     beginning = plan.rstrip("…")
-    ids = [each.plan.id for each in _planning(opened).approvals.newest()]
+    newest = _planning(opened).approvals.newest()
+    ids = [each.plan.id for each in newest]
     found = [whole for whole in ids if whole.startswith(beginning)]
-    return found[0] if len(found) == 1 else plan
+    if len(found) != 1:
+        return plan
+    return found[0]
 
 
 def _line(found: record.Record) -> str:
@@ -163,10 +173,12 @@ def _line(found: record.Record) -> str:
     from kubescript.output import sanitizing
 
     planned = found.plan
-    namespaces = {step.namespace for step in planned.steps if step.namespace}
-    spaces = ", ".join(sorted(namespaces)) or "no namespace"
+    author = planned.author
+    namespaces = {step.namespace for step in planned.steps}
+    named = sorted(namespaces - {""})
+    spaces = ", ".join(named) or "no namespace"
     count = model.count(len(planned.steps), "change")
-    client = planned.author.client or planned.author.user
+    client = author.client or author.user
     created = view.moment(planned.created)
     line = f"{planned.id}  {created}  {found.state:<8}  {count} in {spaces}, by {client}"
     return sanitizing.clean(line)
@@ -175,7 +187,8 @@ def _line(found: record.Record) -> str:
 def _text(found: record.Record) -> str:
     from kubescript.changes.view import plain
 
-    return plain.text(found, min(_WIDEST, shutil.get_terminal_size().columns))
+    width = shutil.get_terminal_size().columns
+    return plain.text(found, min(_WIDEST, width))
 
 
 def _decision(found: record.Record) -> record.Decision:
@@ -186,13 +199,18 @@ def _decision(found: record.Record) -> record.Decision:
     from kubescript.changes.ask import form
     from kubescript.changes.store import record as plan_record
 
+    # No flag answers the question. Attack: a model with a shell approves its own plan by `yes | kubescript approve`.
     _check_person()
     overrides = _list_overrides(found)
-    answer = click.prompt("Type `approve` or `decline`", type=click.Choice(["approve", "decline"]), show_choices=False)
+    choice = click.Choice(["approve", "decline"])
+    answer = click.prompt("Type `approve` or `decline`", type=choice, show_choices=False)
     approves = answer == "approve"
     must_say_why = approves and bool(overrides)
-    asked = "Reason (needed)" if must_say_why else "Reason (may be empty)"
-    reason = click.prompt(asked, default=None if must_say_why else "", show_default=False)
+    if must_say_why:
+        # Without a default, click asks until there is a reason.
+        reason = click.prompt("Reason (needed)", show_default=False)
+    else:
+        reason = click.prompt("Reason (may be empty)", default="", show_default=False)
     return plan_record.Decision(
         approver=planner.local_user(),
         channel="terminal",
@@ -216,12 +234,13 @@ def _is_person() -> bool:
 
 def _list_overrides(found: record.Record) -> tuple[str, ...]:
     """Returns the names of the rules whose critical findings the person overrides by approving."""
-    rules = dict.fromkeys(finding.rule for finding in found.plan.critical)
+    rules = [finding.rule for finding in found.plan.critical]
     if not rules:
         return ()
-    names = ", ".join(rules)
+    distinct = tuple(dict.fromkeys(rules))
+    names = ", ".join(distinct)
     process.echo(f"Critical findings: {names}. Approving overrides them, and takes a reason.")
-    return tuple(rules)
+    return distinct
 
 
 def _apply(planned: planning.Planning, plan: str) -> record.Record:
@@ -245,12 +264,15 @@ def _follow(opened: app.Application, ended: record.Record) -> None:
     try:
         lines = orjson.loads(followed.text)
     except ValueError:
+        lines = None
+    if not isinstance(lines, list):
         lines = [followed.text]
-    for line in lines if isinstance(lines, list) else [followed.text]:
+    for line in lines:
         process.echo(str(line))
 
 
 def _ending(found: record.Record) -> str:
     if found.state == "pending":
         return "approved; another person must approve it too"
-    return f"{found.state}: {found.text or 'nothing was changed'}"
+    result = found.text or "nothing was changed"
+    return f"{found.state}: {result}"

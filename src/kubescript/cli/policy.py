@@ -58,14 +58,17 @@ def _judges(settings: config.Settings) -> Iterator[dict[str, policy_cases.Judge]
     from kubescript.changes.rules import write_settings
     from kubescript.cli import policy_cases
 
+    # Changes are compared by the masking process, as they are in a server.
     expressions = write_settings.expressions(settings)
-    engine = redaction.Engine(settings.redaction, expressions=expressions, strict=bool(settings.sandbox.strict))
+    is_strict = bool(settings.sandbox.strict)
+    engine = redaction.Engine(settings.redaction, expressions=expressions, strict=is_strict)
     with contextlib.closing(engine):
         judges = {}
         for name in settings.context_names or ("",):
             own = settings.of_context(name) if name else settings
-            rules = write_settings.read(own.write_policy)
-            judges[name] = policy_cases.Judge(clusters.policy_of(own), rules, engine.changes)
+            calls = clusters.policy_of(own)
+            writes = write_settings.read(own.write_policy)
+            judges[name] = policy_cases.Judge(calls, writes, engine.changes)
         yield judges
 
 
@@ -82,7 +85,8 @@ def _cases(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
             _say(f"         {result.unjudged}: what it would change was not judged")
         if not result.meets(case):
             failed += 1
-            wanted = " by ".join(filter(None, (case.expect, case.rule)))
+            expected = filter(None, (case.expect, case.rule))
+            wanted = " by ".join(expected)
             _say(f"         FAILED: expected {wanted}")
     _say(f"{len(every)} cases, {failed} failed")
     return failed > 0
@@ -99,30 +103,37 @@ def _audit(file: Path, judges: dict[str, policy_cases.Judge]) -> bool:
     for record in reader.records(file):
         result = policy_cases.judge_record(record, judges)
         is_trial = bool(record.get("dry_run"))
-        key = record.get("audit_id"), is_trial
         # Applying a plan tries its requests again.
-        if result is None or key in seen or (is_trial and record.get("plan")):
+        is_repeated = is_trial and bool(record.get("plan"))
+        key = record.get("audit_id"), is_trial
+        if result is None or is_repeated or key in seen:
             continue
         seen.add(key)
-        (tried if is_trial else sent)[result] += 1
-    results = sent | tried  # the greater count of each: most writes are recorded after their dry run
-    for result, count in results.items():
-        if result.verdict != "allow":
-            _print(result, count)
+        counter = tried if is_trial else sent
+        counter[result] += 1
+    # The greater count of each: most writes are recorded after their dry run.
+    results = sent | tried
     totals: Counter[str] = Counter()
     for result, count in results.items():
         totals[result.verdict] += count
-    counts = (f"{count} {verdict}" for verdict, count in sorted(totals.items()))
+        if result.verdict != "allow":
+            _print(result, count)
+    counts = [f"{count} {verdict}" for verdict, count in sorted(totals.items())]
     _say(", ".join(counts) or "no calls")
     _say("A record has no bodies, so what the requests would change was not judged.")
     return False
 
 
 def _print(result: policy_cases.Result, count: int = 1) -> None:
-    times = f" ({count} times)" if count > 1 else ""
-    why = f": {result.rule}" if result.rule else ""
-    reason = f": {result.reason}" if result.reason else ""
-    _say(f"{result.verdict:<8} {result.what}{times}{why}{reason}")
+    """Prints the verdict on a request, its rule and its notices."""
+    line = f"{result.verdict:<8} {result.what}"
+    if count > 1:
+        line += f" ({count} times)"
+    if result.rule:
+        line += f": {result.rule}"
+    if result.reason:
+        line += f": {result.reason}"
+    _say(line)
     for notice in result.notices:
         _say(f"         {notice.rule} tells the approver: {notice.message}")
 

@@ -1,7 +1,6 @@
 """Judges requests for `kubescript policy test`, from cases in YAML or from an audit file.
 
-A case is judged as the broker judges a call: by the same policy, in the same masking process. Nothing is sent. There is
-no dry run, so a case gives the object before and after.
+A case is judged as the broker judges a call: by the same policy, in the same masking process. Nothing is sent.
 """
 
 from __future__ import annotations
@@ -49,8 +48,9 @@ _METHODS: Final = {
     "delete": "DELETE",
     "deletecollection": "DELETE",
 }
+# The record lacks the object's name; no other part of a body is judged.
 _NAMED: Final = b'{"metadata":{"name":"recorded"}}'
-"""The body of a recorded creation. The record lacks the object's name; no other part of a body is judged."""
+"""The body of a recorded creation."""
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +71,7 @@ class Case(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     request: Asked
     context: str = ""
     """The cluster, if there are several."""
+    # There is no dry run, so a case gives the object before and after.
     before: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
     """Default: the body of a request that creates or replaces an object."""
@@ -102,14 +103,18 @@ class Result:
 
     def meets(self, case: Case) -> bool:
         """Says whether the verdict, and the rule that decided, match the case."""
-        rules = {"", self.rule, *(notice.rule for notice in self.notices)}
-        return case.expect in {None, self.verdict} and case.rule in rules
+        if case.expect is not None and case.expect != self.verdict:
+            return False
+        if not case.rule or case.rule == self.rule:
+            return True
+        return any(case.rule == notice.rule for notice in self.notices)
 
 
 def is_audit(file: Path) -> bool:
     """Says whether the file begins like an audit record. Raises ConfigError."""
+    first, _, _ = _content(file).lstrip().partition(b"\n")
     try:
-        record = json.loads(_content(file).lstrip().partition(b"\n")[0])
+        record = json.loads(first)
     except (ValueError, RecursionError):
         return False
     return isinstance(record, dict) and "type" in record
@@ -118,8 +123,10 @@ def is_audit(file: Path) -> bool:
 def read(file: Path) -> list[Case]:
     """Reads the cases of a file. Raises ConfigError."""
     try:
-        documents = yaml_objects.documents(_content(file))
-        return msgspec.convert(documents[0] if documents else [], list[Case])
+        content = _content(file)
+        documents = yaml_objects.documents(content)
+        cases = documents[0] if documents else []
+        return msgspec.convert(cases, list[Case])
     except ValueError as error:  # raised by msgspec too
         remedy = "write a list of cases, each with a `request` that has a `method` and a `path`"
         raise errors.ConfigError(f"{file}: {error}", remedy=remedy) from None
@@ -136,15 +143,16 @@ def judge_case(case: Case, judges: Mapping[str, Judge]) -> Result:
     if first.verdict in {"allow", "deny"}:
         return first
     after = case.after
-    is_written = call.verb in {"create", "update"} and write_policy.verb(call) != "delete"
-    if after is None and is_written:
+    # Such a request has the whole object. An eviction is a creation, but deletes its pod.
+    has_object = call.verb in {"create", "update"} and write_policy.verb(call) != "delete"
+    if after is None and has_object:
         after = case.request.body
     missing = _missing(call, case.before, after)
     if missing:
         return replace(first, unjudged=missing)
-    before, later = _encode(case.before), _encode(after)
-    shown = judge.compare(call, before, later, lambda _: None)
-    found = effects.findings(call, shown, judge.writes)
+    before = _encode(case.before)
+    changes = judge.compare(call, before, _encode(after), lambda _: None)
+    found = effects.findings(call, changes, judge.writes)
     if found.denials:
         return _deny(call, found.denials[0], found.notices)
     return replace(first, notices=found.notices)
@@ -196,11 +204,13 @@ def _parse(asked: Asked) -> request.Request:
     address = urllib.parse.urlsplit(asked.path)
     parts = address.path.strip("/").split("/")
     path = tuple(map(urllib.parse.unquote, parts))
-    query = (*urllib.parse.parse_qsl(address.query, keep_blank_values=True), *asked.query.items())
-    default: _ContentType = "application/json"
-    if asked.method == "PATCH":
-        default = "application/strategic-merge-patch+json"
-    content_type = _TYPES[asked.content_type or default]
+    in_path = urllib.parse.parse_qsl(address.query, keep_blank_values=True)
+    query = (*in_path, *asked.query.items())
+    media_type = asked.content_type
+    if media_type is None:
+        is_patch = asked.method == "PATCH"
+        media_type = "application/strategic-merge-patch+json" if is_patch else "application/json"
+    content_type = _TYPES[media_type]
     body = msgspec.Raw(_encode(asked.body))
     call = exchanges.Call(asked.method, path, query, body, content_type)
     return requests.canonical(request.parse(call))
@@ -210,15 +220,22 @@ def _judge_request(call: request.Request, judge: Judge) -> Result:
     """Judges the request without its changes."""
     decision = judge.calls.decide(call)
     if decision.verdict in {"plan", "direct"}:
-        decision = write_policy.find_objection(call, judge.writes) or decision
+        objection = write_policy.find_objection(call, judge.writes)
+        decision = objection or decision
     if decision.verdict == "deny":
         return _deny(call, decision)
-    return Result(request.describe(call), decision.verdict, decision.rule)
+    what = request.describe(call)
+    return Result(what, decision.verdict, decision.rule)
 
 
 def _deny(call: request.Request, decision: policy.Decision, notices: tuple[effects.Notice, ...] = ()) -> Result:
-    what = request.describe(call)
-    return Result(what, "deny", decision.rule, decision.reason, notices)
+    return Result(
+        what=request.describe(call),
+        verdict="deny",
+        rule=decision.rule,
+        reason=decision.reason,
+        notices=notices,
+    )
 
 
 def _missing(call: request.Request, before: object, after: object) -> str:
@@ -231,4 +248,6 @@ def _missing(call: request.Request, before: object, after: object) -> str:
 
 
 def _encode(document: object) -> bytes:
-    return b"" if document is None else json.dumps(document).encode()
+    if document is None:
+        return b""
+    return json.dumps(document).encode()

@@ -1,7 +1,7 @@
 """The process of a command: its streams, the signals that end it, its exit code. `main` runs commands with it.
 
 Exit codes: 0 done; 1 it failed, and stderr says why (of `doctor`: something is missing or wrong); 2 the command line is
-wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that a signal ends has done its work: 0.
+wrong; 130 and 143 ended by Ctrl-C and SIGTERM. A server that a signal ends exits with 0.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def open_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is not None:
             continue
-        mode = "r" if number == 0 else "w"
+        mode = "r" if name == "stdin" else "w"
         os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
         stream = os.fdopen(number, mode, encoding="utf-8", closefd=False)
         setattr(sys, name, stream)
@@ -79,24 +79,26 @@ def _explain(error: click.ClickException) -> click.ClickException:
 
     flag = error.option_name
     meaning = foreign.explain_flag(flag)
-    return click.UsageError(f"{flag} is a flag of kubernetes-mcp-server; here: {meaning}") if meaning else error
+    if not meaning:
+        return error
+    return click.UsageError(f"{flag} is a flag of kubernetes-mcp-server; here: {meaning}")
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Prints a text without control sequences. Raises ClickException when it cannot be written, except to a reader that
-    has gone (`head`), which needs no message."""
+    """Prints a text without control sequences. Raises ClickException when it cannot be written."""
     try:
         click.echo(sanitizing.clean(text), err=err)
     except OSError as error:
+        # A reader that has gone (`head`) needs no message.
         if error.errno == errno.EPIPE:
             raise
         raise click.ClickException(f"the output cannot be written: {error.strerror}") from None
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process with this exit code, after its exit handlers, which remove files with credentials, and after
-    flushing its streams."""
+    """Ends the process with this exit code, after its exit handlers, and after flushing its streams."""
     # Python would also tear down every module, which takes 0.08 s per command.
+    # The handlers must run, because they remove files with credentials.
     atexit._run_exitfuncs()
     try:
         for stream in (sys.stdout, sys.stderr):
@@ -107,11 +109,7 @@ def leave(code: int) -> NoReturn:
 
 
 def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
-    """Makes Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open.
-
-    Nothing wakes the thread that reads the pipe, so the process exits without waiting for it. A separate thread ends
-    the process: the main thread may hold locks, and it records the interrupted scripts.
-    """
+    """Makes Ctrl-C and SIGTERM end a stdio server whose client keeps the pipe open."""
 
     def shut_down() -> None:
         try:
@@ -121,10 +119,14 @@ def exit_on_signals(opened: app.Application, source: spawner.Spawner) -> None:
                 time.sleep(0.01)
             opened.close()
         finally:
+            # A server that a signal ends has done its work. It does not wait for the thread that reads the pipe,
+            # because nothing wakes that.
             os._exit(0)
 
     def start_leaving(*_: object) -> None:
-        threading.Thread(target=shut_down, daemon=True).start()
+        # In a thread of its own: the main thread may hold locks, and it records the interrupted scripts.
+        thread = threading.Thread(target=shut_down, daemon=True)
+        thread.start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, start_leaving)

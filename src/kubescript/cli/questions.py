@@ -1,8 +1,5 @@
 """The questions of `doctor` to a cluster: its version, the user's identity, and which of scripts' usual reads RBAC
-allows.
-
-They do not change the cluster: reviews are questions in the form of objects.
-"""
+allows."""
 
 from __future__ import annotations
 
@@ -60,23 +57,27 @@ class Answer:
 def ask(cluster: base.Cluster, *, writable: bool) -> Answer:
     """Asks all questions. Failures are part of the answer."""
     questions = _Questions(cluster)
+    allowed: list[str] = []
+    forbidden: list[str] = []
     try:
         version = questions.version()
         user, groups = questions.user()
         if user == _NOBODY:
             return Answer(version, user, groups, problem=f"the API server sees us as {_NOBODY}; {_NO_USER}")
-        wanted = _READS + (_WRITES if writable else ())
-        verdicts = {_name(*each): questions.may(*each, namespace="") for each in wanted}
-        allowed = tuple(name for name, verdict in verdicts.items() if verdict)
+        wanted = _READS + _WRITES if writable else _READS
+        for what in wanted:
+            verdict = allowed if questions.may(*what, namespace="") else forbidden
+            verdict.append(_name(*what))
+        # A user with a Role alone may read nothing everywhere, but something in one namespace.
         if not allowed and questions.may(*_READS[0], namespace=cluster.namespace):
-            allowed = (f"list pods in namespace {cluster.namespace}",)
+            allowed.append(f"list pods in namespace {cluster.namespace}")
     except errors.ClusterError as error:
         return Answer(problem=error.explained)
-    forbidden = tuple(name for name, verdict in verdicts.items() if not verdict)
     problem = ""
     if not allowed:
-        problem = f"RBAC lets {user or 'this user'} read nothing that scripts need; {_NO_ROLE}"
-    return Answer(version, user, groups, allowed, forbidden, problem)
+        who = user or "this user"
+        problem = f"RBAC lets {who} read nothing that scripts need; {_NO_ROLE}"
+    return Answer(version, user, groups, tuple(allowed), tuple(forbidden), problem)
 
 
 class _Questions:
@@ -106,14 +107,18 @@ class _Questions:
     def user(self) -> tuple[str, tuple[str, ...]]:
         """Returns our name and groups; empty if the server does not report them (Kubernetes before 1.28)."""
         status, data = self._create("authentication.k8s.io", "SelfSubjectReview", "selfsubjectreviews", {})
-        if status == 403 and _NOBODY in str(data.get("message")):  # an anonymous user may not ask
+        message = str(data.get("message"))
+        # An anonymous user may not ask.
+        if status == 403 and _NOBODY in message:
             return _NOBODY, ()
         review = _object(data.get("status"))
         info = _object(review.get("userInfo"))
         name = str(info.get("username") or "")
         groups = info.get("groups")
-        shown = groups[:_MAX_GROUPS] if isinstance(groups, list) else []
-        return name[:253], tuple(str(group)[:100] for group in shown)
+        if not isinstance(groups, list):
+            groups = []
+        shown = [str(group)[:100] for group in groups[:_MAX_GROUPS]]
+        return name[:253], tuple(shown)
 
     def may(self, verb: str, group: str, resource: str, subresource: str, *, namespace: str) -> bool:
         """Says whether RBAC allows this in a namespace; an empty one means everywhere."""
@@ -122,23 +127,33 @@ class _Questions:
             attributes["subresource"] = subresource
         spec = {"resourceAttributes": attributes}
         _, data = self._create("authorization.k8s.io", "SelfSubjectAccessReview", "selfsubjectaccessreviews", spec)
-        return _object(data.get("status")).get("allowed") is True
+        review = _object(data.get("status"))
+        return review.get("allowed") is True
 
     def _create(self, group: str, kind: str, resource: str, spec: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        # This does not change the cluster: a review is a question in the form of an object.
         review: dict[str, Any] = {"apiVersion": f"{group}/v1", "kind": kind}
         if spec:
             review["spec"] = spec
         body = json.dumps(review).encode()
         call = request.Request(
-            "POST", f"/apis/{group}/v1/{resource}", (), verb="create", is_resource=True, group=group, version="v1",
-            resource=resource, body=body,
-        )  # fmt: skip
+            "POST",
+            f"/apis/{group}/v1/{resource}",
+            (),
+            verb="create",
+            is_resource=True,
+            group=group,
+            version="v1",
+            resource=resource,
+            body=body,
+        )
         return self._send(call)
 
     def _send(self, call: request.Request) -> tuple[int, dict[str, Any]]:
         """Returns status and object of the answer; an empty object if there is none. Raises ClusterError."""
-        left = max(0.001, self._deadline - time.monotonic())
-        response = self._cluster.perform(call, left, cancellation.Cancellation())
+        left = self._deadline - time.monotonic()
+        timeout_s = max(0.001, left)
+        response = self._cluster.perform(call, timeout_s, cancellation.Cancellation())
         body = bytearray()
         try:
             for chunk in response.chunks:
@@ -154,7 +169,10 @@ class _Questions:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    """Returns a value that is an object; an empty one for any other."""
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _name(verb: str, group: str, resource: str, subresource: str) -> str:

@@ -17,7 +17,7 @@ import anyio
 
 from kubescript import config, errors, evaluator, types
 from kubescript.audit import attachments, reader, replays, script_records
-from kubescript.broker import operation
+from kubescript.broker import operation, summary
 from kubescript.output import fencing, notes
 from kubescript.wire import exchanges
 from kubescript_sandbox import runs
@@ -34,10 +34,11 @@ _CLOCK: Final = re.compile(
     r"\b(now|utcnow|today|time|time_ns|monotonic|perf_counter|remaining_ms|time_left|random|uuid4)\b"
     r"|\b(age|hash|id)\("
 )
+# Attack: a record of unknown origin runs its script with limits that no configuration may contain (`config.Limits`).
 _MAX_LIMITS: Final = runs.Limits(
     timeout_ms=300_000, memory_bytes=65_536 * config.MIB, depth=1_024, output_bytes=4 * config.MIB, output_lines=100_000
 )
-"""The highest values that a configuration may contain (`config.Limits`): the record may be of unknown origin."""
+"""The highest limits of a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +85,45 @@ def _compare(
     document = attachments.document(folder, entry)
     script = attachments.script(folder, entry["script"])
     cluster = _RecordedCluster(folder, document)
-    session = evaluator.Evaluator(_with_limits(settings, document.limits), evaluator.Host(runner), cluster)
+    limited = _with_limits(settings, document.limits)
+    session = evaluator.Evaluator(limited, evaluator.Host(runner), cluster)
     answer = anyio.run(session.evaluate, script, document.limits.timeout_ms)
     if cluster.lost is not None:
         raise cluster.lost
-    now = _remove_mark(redact(answer.text, lambda _: None))
+    masked = redact(answer.text, lambda _: None)
+    now = _remove_mark(masked)
     then = _remove_mark(document.answer)
-    is_same = _KEYED_MASK.sub(r"\1", now) == _KEYED_MASK.sub(r"\1", then)
-    if cluster.unknown or not is_same:
+    if cluster.unknown or _remove_keys(now) != _remove_keys(then):
         return "differs", _difference(script, then, now, cluster)
-    return "same", "" if now == then else "except masks, whose key differs in each server"
+    if now != then:
+        return "same", "except masks, whose key differs in each server"
+    return "same", ""
 
 
 def _remove_mark(answer: str) -> str:
-    """Returns an answer without its mark, whose number is random. With a mark, text after an error follows on a
-    separate line, so whitespace is normalized."""
+    """Returns an answer without its mark, whose number is random."""
+    # With a mark, text after an error follows on a separate line, so whitespace is normalized.
     return _JOINT.sub(" ", fencing.unfence(answer))
+
+
+def _remove_keys(answer: str) -> str:
+    """Returns an answer without the part of each mask that differs between servers."""
+    return _KEYED_MASK.sub(r"\1", answer)
 
 
 def _difference(script: str, before: str, after: str, cluster: _RecordedCluster) -> str:
     """Returns why two answers of one script differ."""
     if cluster.unknown:
-        return f"makes calls that were not recorded: {', '.join(cluster.unknown[:3])}"
-    position = _first_difference(before, after)
-    then = before[position : position + 40]
-    now = after[position : position + 40]
-    why = "; the script reads the clock or random numbers, which have changed" if _CLOCK.search(script) else ""
-    return f"at character {position}: {then!r} then, {now!r} now{why}"
+        calls = ", ".join(cluster.unknown[:3])
+        return f"makes calls that were not recorded: {calls}"
+    start = _first_difference(before, after)
+    end = start + 40
+    then = before[start:end]
+    now = after[start:end]
+    difference = f"at character {start}: {then!r} then, {now!r} now"
+    if not _CLOCK.search(script):
+        return difference
+    return f"{difference}; the script reads the clock or random numbers, which have changed"
 
 
 def _first_difference(before: str, after: str) -> int:
@@ -124,12 +137,15 @@ def _first_difference(before: str, after: str) -> int:
 
 def _with_limits(settings: config.Settings, limits: runs.Limits) -> config.Settings:
     """Returns the settings with the limits of the first run, as far as a configuration may set them."""
+    timeout_ms = min(limits.timeout_ms, _MAX_LIMITS.timeout_ms)
+    memory_bytes = min(limits.memory_bytes, _MAX_LIMITS.memory_bytes)
+    output_bytes = min(limits.output_bytes, _MAX_LIMITS.output_bytes)
     chosen = config.Limits.model_construct(
-        default_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
-        max_timeout_ms=min(limits.timeout_ms, _MAX_LIMITS.timeout_ms),
-        memory_mib=min(limits.memory_bytes, _MAX_LIMITS.memory_bytes) // config.MIB,
+        default_timeout_ms=timeout_ms,
+        max_timeout_ms=timeout_ms,
+        memory_mib=memory_bytes // config.MIB,
         depth=min(limits.depth, _MAX_LIMITS.depth),
-        output_kib=min(limits.output_bytes, _MAX_LIMITS.output_bytes) // 1024,
+        output_kib=output_bytes // 1024,
         output_lines=min(limits.output_lines, _MAX_LIMITS.output_lines),
         api_calls=limits.api_calls,
         response_mib=limits.response_bytes // config.MIB,
@@ -151,7 +167,8 @@ class _RecordedCluster:
     def __post_init__(self) -> None:
         self._answers: defaultdict[str, deque[attachments.CapturedCall]] = defaultdict(deque)
         for call in self.document.calls:
-            self._answers[call.request].append(call)
+            equal_calls = self._answers[call.request]
+            equal_calls.append(call)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -172,22 +189,30 @@ class _RecordedCluster:
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Returns the recorded answer, and restores the recorded notes."""
+        # Equal calls are answered in their order.
         waiting = self._answers[replays.fingerprint(call)]
         if not waiting:
-            self.unknown.append(f"{call.method} /{'/'.join(call.path)}")
+            path = "/".join(call.path)
+            self.unknown.append(f"{call.method} /{path}")
             fault = protocol.ScriptFault("cluster.not_captured", "this call was not made when the script was recorded")
             return exchanges.Reply(0, fault=fault), None
         seen = waiting.popleft()
-        tally = operation.summary
-        for name, value in self.document.summary.items():
-            if type(getattr(tally, name, None)) is type(value):
-                setattr(tally, name, value)
-        tally.replayed = [notes.Note(note) if isinstance(note, str) else note for note in self.document.notes]
+        self._restore_notes(operation.summary)
         if seen.reply.fault is not None:
             return seen.reply, None
-        return seen.reply, self._response(seen.reply, seen)
+        return seen.reply, self._response(seen)
 
-    def _response(self, reply: exchanges.Reply, seen: attachments.CapturedCall) -> types.Response:
+    def _restore_notes(self, tally: summary.Summary) -> None:
+        """Writes what the recorded summary said into that of the script."""
+        for name, value in self.document.summary.items():
+            # Attack: a record of unknown origin names another attribute, or gives a value that the summary cannot use.
+            known = getattr(tally, name, None)
+            if type(known) is type(value):
+                setattr(tally, name, value)
+        tally.replayed = [notes.Note(note) if isinstance(note, str) else note for note in self.document.notes]
+
+    def _response(self, seen: attachments.CapturedCall) -> types.Response:
+        reply = seen.reply
         return types.Response(
             status=reply.status,
             reason=reply.reason,
@@ -198,8 +223,11 @@ class _RecordedCluster:
         )
 
     def _body(self, seen: attachments.CapturedCall) -> Iterator[bytes]:
+        data = b""
+        bodies = self.folder / "bodies"
         try:
-            data = attachments.read(self.folder / "bodies", seen.body) if seen.body else b""
+            if seen.body:
+                data = attachments.read(bodies, seen.body)
         except (attachments.Changed, attachments.Skipped) as error:
             self.lost = error
             raise errors.ClusterError("the recorded answer is no longer there", code="cluster.broken") from None

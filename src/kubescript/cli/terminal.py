@@ -44,22 +44,22 @@ def announcer(settings: config.Settings, clusters: contexts.Contexts) -> transpo
         return None
     names = ", ".join(filter(None, clusters.names)) or "a cluster that is not known yet"
     access = "writable" if settings.writable else "read-only"
-    what = f"kubescript {kubescript.__version__} serves {names} ({access}; toolsets: {_toolsets(settings)})"
+    toolsets = ", ".join(settings.toolsets) or "none"
+    what = f"kubescript {kubescript.__version__} serves {names} ({access}; toolsets: {toolsets})"
 
     def announce(url: str) -> None:
-        where, how = "over standard input and output", "an MCP client starts the server itself"
+        where = "over standard input and output"
+        how = "an MCP client starts the server itself"
         if not is_stdio:
             from kubescript.cli import clients  # servers started by a client do not load it
 
-            where, how = f"at {url}", clients.claude_line("kubescript", clients.Server(url=url))
+            where = f"at {url}"
+            served = clients.Server(url=url)
+            how = clients.claude_line("kubescript", served)
         line = f"{what} {where}. To connect: {how}; see `kubescript client --help`. Ctrl-C ends it."
-        click.echo(sanitizing.printable(sanitizing.clean(line)), err=True)
+        click.echo(_one_line(line), err=True)
 
     return announce
-
-
-def _toolsets(settings: config.Settings) -> str:
-    return ", ".join(settings.toolsets) or "none"
 
 
 def starting() -> str:
@@ -86,7 +86,9 @@ class Status:
 
     async def on_progress(self, done: float, total: float | None, text: str) -> None:
         """Shows a script's progress, in the script's own words."""
-        share = f"{done:g}" if total is None else f"{done:g}/{total:g}"
+        share = f"{done:g}"
+        if total is not None:
+            share += f"/{total:g}"
         self.say(f"running {share}: {text}")
 
     def __enter__(self) -> Self:
@@ -106,8 +108,8 @@ class Status:
             return
         while True:
             seconds = time.monotonic() - self._since
-            text = f"{self._doing} ({seconds:.0f} s)"
-            line = sanitizing.printable(sanitizing.clean(text))
+            line = _one_line(f"{self._doing} ({seconds:.0f} s)")
+            # A line that reaches the last column would wrap, and only its second half would be cleared.
             _write(_CLEAR + line[: _width() - 1])
             if self._ended.wait(_TICK_S):
                 _write(_CLEAR)
@@ -134,9 +136,16 @@ class Watched:
         self._journal.record(record)
 
 
+def _one_line(text: str) -> str:
+    # Attack: a script's words, or a cluster's name, contain control sequences for the terminal.
+    return sanitizing.printable(sanitizing.clean(text))
+
+
 def _is_watched() -> bool:
     """Says whether a person reads stderr, on a terminal that can clear a line."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    if os.environ.get("TERM") == "dumb":
+        return False
+    return sys.stderr.isatty()
 
 
 def _width() -> int:

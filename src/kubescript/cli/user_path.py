@@ -20,6 +20,7 @@ class UserPath(click.Path):
 
     def convert(self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Returns the path."""
-        expanded = os.path.expanduser(os.fspath(value))  # noqa: PTH111  it raises nothing for a home that is not known
+        given = os.fspath(value)
+        expanded = os.path.expanduser(given)  # noqa: PTH111  it raises nothing for a home that is not known
         converted = super().convert(expanded, param, ctx)
         return Path(os.fsdecode(converted))

@@ -18,10 +18,11 @@ __all__ = ["Acting", "Bearer", "Impersonated", "is_reserved", "using"]
 
 _MAX_NAME: Final = 256
 _MAX_GROUPS: Final = 200
+# Printable ASCII. Attack: a line break in a name begins another header.
 _NAME: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
-"""Printable ASCII. Attack: a line break in a name begins another header."""
+# Attack: a provider names a user's group `system:masters` or `kubeadm:cluster-admins`, which may do everything.
 _RESERVED: Final = ("system:", "kubeadm:")
-"""Users and groups of Kubernetes itself: `system:masters` and `kubeadm:cluster-admins` may do everything."""
+"""How the names of Kubernetes' own users and groups begin."""
 
 
 class Acting(Protocol):
@@ -54,9 +55,8 @@ def using(token: Callable[[], str]) -> Iterator[None]:
 class Bearer:
     """The token of the request being answered."""
 
+    # Attack: a caller acts as the server, since an API server ignores the token beside the server's client certificate.
     with_credentials: bool = False
-    """Attack: a caller acts as the server, since an API server ignores the token beside the server's client
-    certificate."""
 
     def headers(self) -> Sequence[tuple[str, str]]:
         """Returns the caller's authorization."""
@@ -82,12 +82,15 @@ class Impersonated:
             raise _naming_error("the user's name", "auth.user_claim or impersonation.user_prefix")
         if len(self.groups) > _MAX_GROUPS or not all(map(_is_name, self.groups)):
             raise _naming_error("a group's name", "impersonation.groups")
-        return (("Impersonate-User", self.user), *(("Impersonate-Group", group) for group in self.groups))
+        headers = [("Impersonate-User", self.user)]
+        headers += [("Impersonate-Group", group) for group in self.groups]
+        return tuple(headers)
 
 
 def _is_name(text: str) -> bool:
-    is_short = 0 < len(text) <= _MAX_NAME
-    return is_short and _NAME.fullmatch(text) is not None and not is_reserved(text)
+    if not 0 < len(text) <= _MAX_NAME or is_reserved(text):
+        return False
+    return _NAME.fullmatch(text) is not None
 
 
 def is_reserved(name: str) -> bool:

@@ -25,8 +25,9 @@ _MAX_DEPTH: Final = 32
 _BLOCK: Final = 512
 """Bytes of a tar block: headers take one, and contents are padded to a multiple."""
 _CHUNK: Final = 256 * 1024
+# The longest names have 4 KiB.
 _MAX_EXTENDED: Final = 64 * 1024
-"""Most bytes of an extended header; the longest names have 4 KiB."""
+"""Most bytes of an extended header."""
 _OPENERS: Final[dict[bytes, Any]] = {b"\x1f\x8b\x08": gzip.open, b"BZh": bz2.open, b"\xfd7z": lzma.open}
 # Attack: with the other methods, zipfile's pieces can decompress without bound.
 _ZIP_METHODS: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
@@ -154,9 +155,11 @@ def _read_extended(stream: IO[bytes], entry: tarfile.TarInfo) -> dict[str, str]:
     """Reads the next entry's name, and perhaps size, if its own header has no room for them."""
     if entry.size > _MAX_EXTENDED:
         raise UnpackError("holds an extended header that is too long")
-    data = b"".join(_exactly(stream, _pad(entry.size)))[: entry.size]
+    padded = b"".join(_exactly(stream, _pad(entry.size)))
+    data = padded[: entry.size]
     if entry.type == tarfile.GNUTYPE_LONGNAME:
-        return {"path": data.rstrip(b"\0").decode("utf-8", "surrogateescape")}
+        name = data.rstrip(b"\0")
+        return {"path": name.decode("utf-8", "surrogateescape")}
     return dict(_records(data))
 
 

@@ -21,8 +21,9 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 __all__ = ["MAX_IDLE_S", "POOL_CLASSES", "Exchange"]
 
+# API servers close a connection after 90 idle seconds.
 MAX_IDLE_S: Final = 80.0
-"""Seconds after its last request in which a connection is reused. API servers close it after 90 idle seconds."""
+"""Seconds after its last request in which a connection is reused."""
 # The exchange that this thread performs, because urllib3 cannot pass it on to a connection.
 _thread = threading.local()
 

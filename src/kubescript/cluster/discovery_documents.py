@@ -21,7 +21,10 @@ def answer(saved: saved_cluster.SavedCluster, call: request.Request) -> types.Re
     parts = call.path.strip("/").split("/")
     if parts[:2] == ["openapi", "v3"]:  # none is captured; a server without it answers the same
         return responses.failure(404, "NotFound", "a snapshot holds no OpenAPI documents")
-    document = saved.discovery(*_document_name(parts)) if len(parts) <= 3 else None
+    document = None
+    if len(parts) <= 3:
+        name = _document_name(parts)
+        document = saved.discovery(*name)
     if document is not None:
         return responses.document(msgspec.Raw(document))
     resources = [entry.resource for entry in saved.collections.values()]
@@ -77,8 +80,10 @@ def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Resp
         return resource_list(resources, rest[0], rest[1])
     versions: dict[str, set[str]] = {}
     for resource in resources:
-        if resource.group and (not rest or resource.group == rest[0]):
-            versions.setdefault(resource.group, set()).add(resource.version)
+        is_wanted = not rest or resource.group == rest[0]
+        if resource.group and is_wanted:
+            known = versions.setdefault(resource.group, set())
+            known.add(resource.version)
     groups = [_group(name, sorted(versions[name])) for name in sorted(versions)]
     if not rest:
         # `partial` tells our own resolver that a group may have more kinds than were captured.
@@ -90,5 +95,9 @@ def _groups(resources: list[collection.Resource], rest: list[str]) -> types.Resp
 
 
 def _group(name: str, versions: list[str]) -> dict[str, Any]:
-    offered = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+    """Returns a group with these versions, of which the first is preferred."""
+    offered = []
+    for version in versions:
+        entry = {"groupVersion": f"{name}/{version}", "version": version}
+        offered.append(entry)
     return {"name": name, "versions": offered, "preferredVersion": offered[0]}

@@ -78,9 +78,9 @@ class Tokens:
     def attach(self, configuration: Any) -> None:
         """Makes a configuration of the official client use the current token for each call.
 
-        Raises ClusterError for a server that is not proven by a certificate: Google's token is valid beyond this
-        cluster.
+        Raises ClusterError for a server that is not proven by a certificate.
         """
+        # Google's token is valid beyond this cluster.
         if not (configuration.host.startswith("https://") and configuration.verify_ssl):
             raise errors.ClusterError(
                 messages.text("gke_unverified"), code="cluster.config", remedy=messages.text("action_unverified")
@@ -121,7 +121,7 @@ def log_in(cluster: str, plugin: kubeconfig.Plugin | None) -> Tokens:
 
 def _sources(plugin: kubeconfig.Plugin) -> list[tuple[str, Callable[[], Fetch]]]:
     """Returns possible sources of a token for this user, with their names."""
-    own = (plugin.command, functools.partial(_plugin, plugin))
+    own = (plugin.command, lambda: _plugin(plugin))
     # Attack: a user's entry chooses an account with few rights, but google-auth, which ignores the entry, gives a token
     # of an account with many.
     if plugin.arguments or plugin.variables:
@@ -180,4 +180,6 @@ def _seconds(expiry: datetime.datetime | None) -> float:
     """Returns a time in seconds since 1970. A time without a zone is UTC, as in google-auth."""
     if expiry is None:
         return time.time() + _UNKNOWN_LIFE_S
-    return (expiry if expiry.tzinfo else expiry.replace(tzinfo=datetime.UTC)).timestamp()
+    if not expiry.tzinfo:
+        expiry = expiry.replace(tzinfo=datetime.UTC)
+    return expiry.timestamp()

@@ -26,9 +26,10 @@ __all__ = ["cluster_error", "send"]
 # Bytes of one read. 47 MB over TLS take 0.06-0.08 s with 64 KiB, 256 KiB or 1 MiB; with `read1` (16 KiB a piece) they
 # take 0.09 s.
 _READ_BYTES: Final = 256 * 1024
+# API servers send a compressed body in chunks of 2 KiB; a frame to the masker for each took half of the host's time and
+# a fifth of the masker's.
 _GZIP_READ_BYTES: Final = 16 * 1024
-"""Bytes of one read of a compressed body, about 200 KB of a list. API servers send it in chunks of 2 KiB; a frame to
-the masker for each took half of the host's time and a fifth of the masker's."""
+"""Bytes of one read of a compressed body, about 200 KB of a list."""
 _CONNECT_S: Final = 10.0
 """Seconds that one address may take to accept."""
 _VISIBLE_HEADERS: Final = ("retry-after", "warning", "audit-id")
@@ -187,7 +188,9 @@ def cluster_error(error: Exception, exchange: connections.Exchange, url: str) ->
 
 def _host(url: str) -> str:
     """Returns host and port, without a password in the URL."""
-    return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
+    address = urllib.parse.urlsplit(url)
+    _, _, host = address.netloc.rpartition("@")
+    return host
 
 
 def _timeout(host: str) -> errors.ClusterError:

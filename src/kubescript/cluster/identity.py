@@ -100,11 +100,13 @@ class Identity:
     def _log_in(self) -> None:
         from kubescript.cluster import gke
 
-        plugin = self.context.gke_plugin if self.context is not None else None
+        context = self.context
+        plugin = context.gke_plugin if context is not None else None
         tokens = gke.log_in(self.name, plugin)
-        server = credentials.load(self._path, self.context, tokens)
+        server = credentials.load(self._path, context, tokens)
         with self._lock:
-            self._tokens, self._server = tokens, server
+            self._tokens = tokens
+            self._server = server
 
     def api_server(self, deadline: float, cancel: cancellation.Cancellation) -> credentials.ApiServer:
         """Returns the credentials and their connections, loading them at the first call."""

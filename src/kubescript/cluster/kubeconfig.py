@@ -156,7 +156,8 @@ def _loader() -> Any:
 
 
 def _check_depth(content: bytes) -> None:
-    """Raises ValueError for deep nesting: libyaml's composer is recursive, and 100,000 brackets crash the process."""
+    """Raises ValueError for deep nesting."""
+    # libyaml's composer is recursive, and 100,000 brackets crash the process.
     import yaml
 
     depth = 0
@@ -172,11 +173,15 @@ def _merge(files: list[dict[str, Any]]) -> list[Context]:
     current = ""
     users: dict[str, dict[str, Any]] = {}
     clusters: set[str] = set()
-    for data in reversed(files):  # the first file comes last, and so overrides the others
+    # The first file comes last, and so overrides the others.
+    for data in reversed(files):
         current = str(data.get("current-context") or current)
         for entry in _entries(data, "users"):
-            users[str(entry.get("name"))] = _section(entry, "user")
-        clusters.update(str(entry.get("name")) for entry in _entries(data, "clusters"))
+            name = str(entry.get("name"))
+            users[name] = _section(entry, "user")
+        for entry in _entries(data, "clusters"):
+            name = str(entry.get("name"))
+            clusters.add(name)
     merged: dict[str, Context] = {}
     for data in files:
         for entry in _entries(data, "contexts"):
@@ -208,20 +213,22 @@ def _context(
 
 
 def _gke_plugin(user: Mapping[str, Any], cluster: str) -> Plugin | None:
-    """Returns the program by which this user logs in to GKE; None when the user is not GKE's.
-
-    A user without credentials counts as GKE's when the cluster has a name from gcloud. Otherwise a token for all of
-    Google Cloud would be sent to any API server whose user has no credentials.
-    """
+    """Returns the program by which this user logs in to GKE; None when the user is not GKE's."""
     if not any(user.values()):
+        # Only a cluster with a name from gcloud. Otherwise a token for all of Google Cloud would be sent to any API
+        # server whose user has no credentials.
         return Plugin(_GKE_PLUGIN) if cluster.startswith("gke_") else None
     called = user.get("exec")
-    command = str(called.get("command") or "") if isinstance(called, dict) else ""
-    if not isinstance(called, dict) or Path(command).stem != _GKE_PLUGIN:
+    if not isinstance(called, dict):
         return None
-    variables = ((str(each.get("name")), str(each.get("value") or "")) for each in _entries(called, "env"))
+    command = str(called.get("command") or "")
+    if Path(command).stem != _GKE_PLUGIN:
+        return None
     arguments = called.get("args")
-    return Plugin(command, tuple(map(str, arguments)) if isinstance(arguments, list) else (), tuple(variables))
+    if not isinstance(arguments, list):
+        arguments = []
+    variables = [(str(each.get("name")), str(each.get("value") or "")) for each in _entries(called, "env")]
+    return Plugin(command, tuple(map(str, arguments)), tuple(variables))
 
 
 def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
@@ -238,7 +245,9 @@ def _entries(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
 def _section(entry: dict[str, Any], key: str) -> dict[str, Any]:
     """Returns a mapping inside an entry; empty if missing."""
     section = entry.get(key)
-    return section if isinstance(section, dict) else {}
+    if isinstance(section, dict):
+        return section
+    return {}
 
 
 def _config_error(message: str, remedy: str) -> errors.ClusterError:

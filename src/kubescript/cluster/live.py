@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 # How often a GET is repeated when the server answers 429 or 5xx with Retry-After. client-go repeats up to 10 times.
 _RETRIES: Final = 3
 _USER_AGENT: Final = f"kubescript/{kubescript.__version__}"
+# Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline.
 _timers: Final = timers.Timers()
-"""Shared by all clusters and callers: separate timers would each keep a thread until their last call's deadline."""
 
 
 class Live:
@@ -71,7 +71,8 @@ class Live:
     @property
     def context(self) -> str | None:
         """The kubeconfig context; None inside a cluster. Raises ClusterError."""
-        return self._identity.context.name if self._identity.context is not None else None
+        chosen = self._identity.context
+        return chosen.name if chosen is not None else None
 
     @property
     def namespace(self) -> str:
@@ -136,7 +137,10 @@ class Live:
     ) -> types.Response:
         """Sends the request with the current credentials, once more if the connection was stale."""
         server = self._identity.api_server(deadlines.head, cancel)
-        self._address = f"{server.url} ca-sha256:{server.authority}" if server.authority else server.url
+        address = server.url
+        if server.authority:
+            address += f" ca-sha256:{server.authority}"
+        self._address = address
         headers = self._headers(server, call, deadlines.head, cancel)
         try:
             return self._send(server, call, headers, deadlines, cancel)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -25,11 +24,12 @@ _MAX_TOTAL: Final = 2048 * tree.MIB
 """Most bytes of all files that are read together."""
 _KIND_NAME: Final = re.compile(r"[A-Za-z0-9]{1,253}")
 _API_VERSION_NAME: Final = re.compile(r"[a-z0-9.-]{1,253}(?:/[a-z0-9.-]{1,253})?")
+# Attack: an archive contains names with bytes that are not text.
 _FOLDER: Final = re.compile(r"[A-Za-z0-9.:_-]{0,253}")
-"""A group, a resource or a namespace. Attack: an archive contains names with bytes that are not text."""
+"""A group, a resource or a namespace."""
+# Attack: each of ten thousand files has a different version, and each version reads them all.
 _MAX_VERSIONS: Final = 20
-"""Most versions of one resource. Attack: each of ten thousand files has a different version, and each version reads
-them all."""
+"""Most versions of one resource."""
 _HEAD_BYTES: Final = 8 * 1024
 """Bytes of a must-gather file that are read to find its kind."""
 _API_VERSION: Final = re.compile(r"^(?:- |  )?apiVersion: ([a-z0-9./-]+)", re.MULTILINE)
@@ -67,18 +67,37 @@ def from_must_gather(files: tree.Tree, top: tree.Name, names: list[tree.Name]) -
     """Returns collections of the must-gather tree at `top`; files are read when their resource is requested."""
     entries: dict[tuple[str, str], list[tuple[str, tree.Name]]] = {}
     for group, plural, namespace, name in _tree(top, names):
-        entries.setdefault((group, plural), []).append((namespace, name))
+        pairs = entries.setdefault((group, plural), [])
+        pairs.append((namespace, name))
     collections: Collections = {}
     for (group, plural), pairs in entries.items():
-        own = [name for _, name in pairs]
-        namespaces = frozenset(namespace for namespace, _ in pairs)
-        resources = _resources_from_heads(group, plural, files, own, namespaced=any(namespaces))
-        versions = frozenset(resource.version for resource in resources)
-        for resource in resources:
-            scope = namespaces if resource.namespaced else None
-            read = functools.partial(_read_items, files, own, resource, versions)
-            collections[group, resource.version, plural] = collection.Collection(resource, read, scope)
+        for saved in _gather(files, group, plural, pairs):
+            collections[group, saved.resource.version, plural] = saved
     return collections
+
+
+def _gather(
+    files: tree.Tree, group: str, plural: str, pairs: list[tuple[str, tree.Name]]
+) -> Iterator[collection.Collection]:
+    """Yields a collection for each version of one resource; `pairs` are the namespace and the name of each file."""
+    own = [name for _, name in pairs]
+    namespaces = frozenset(namespace for namespace, _ in pairs)
+    resources = _resources_from_heads(group, plural, files, own, namespaced=any(namespaces))
+    versions = frozenset(resource.version for resource in resources)
+    for resource in resources:
+        scope = namespaces if resource.namespaced else None
+        yield _read_later(files, own, resource, versions, scope)
+
+
+def _read_later(
+    files: tree.Tree,
+    names: list[tree.Name],
+    resource: collection.Resource,
+    versions: frozenset[str],
+    scope: frozenset[str] | None,
+) -> collection.Collection:
+    """Returns a collection whose files are read when it is first used."""
+    return collection.Collection(resource, lambda: _read_items(files, names, resource, versions), scope)
 
 
 def _documents(files: tree.Tree, names: Iterable[tree.Name]) -> Iterator[tuple[tree.Name, Any]]:
@@ -184,10 +203,12 @@ def _with_scope(resource: collection.Resource, raws: list[msgspec.Raw], *, is_se
 
 def _tree(top: tree.Name, names: list[tree.Name]) -> Iterator[tuple[str, str, str, tree.Name]]:
     """Yields group, plural, namespace and file of each part of a must-gather."""
-    below = [name for name in names if name[: len(top)] == top and name[-1].endswith(".yaml")]
+    depth = len(top)
+    below = [name for name in names if name[:depth] == top and name[-1].endswith(".yaml")]
     # Lists come before the separate files of their objects.
-    for name in sorted(below, key=lambda name: (len(name), name)):
-        parts = [part.removesuffix(".yaml") for part in name[len(top) :]]
+    below.sort(key=lambda name: (len(name), name))
+    for name in below:
+        parts = [part.removesuffix(".yaml") for part in name[depth:]]
         found = _place(parts)
         if found is not None and all(map(_FOLDER.fullmatch, found)):
             yield (*found, name)
@@ -246,8 +267,9 @@ def _head(files: tree.Tree, name: tree.Name) -> str:
 def _read_items(
     files: tree.Tree, names: list[tree.Name], resource: collection.Resource, versions: frozenset[str]
 ) -> Iterator[msgspec.Raw]:
-    """Yields the objects of one resource in its version, each once: must-gather saves pods in core/pods.yaml and again
-    beside their logs. Raises ClusterError for anything else, since it would be missing silently."""
+    """Yields the objects of one resource in its version, each once. Raises ClusterError for anything else, since it
+    would be missing silently."""
+    # must-gather saves pods in core/pods.yaml and again beside their logs.
     yielded = set()
     for name, document in _documents(files, names):
         items = _items(document)
@@ -269,5 +291,8 @@ def _read_items(
 
 
 def _config_error(name: tree.Name, why: str, code: str = "cluster.config") -> errors.ClusterError:
-    file = ascii("/".join(name))[1:-1]  # a file name may contain bytes that are not text
+    path = "/".join(name)
+    # A file name may contain bytes that are not text.
+    quoted = ascii(path)
+    file = quoted[1:-1]
     return errors.ClusterError(f"{file} cannot be read as Kubernetes objects: {why}", code=code)

@@ -53,9 +53,12 @@ def answer(
     """Returns the log of one container. Raises ClusterError (cluster.not_captured) when the snapshot has none."""
     options = dict(call.query)
     names = _containers(pod)
-    container = options.get("container") or (names[0] if len(names) == 1 else "")
+    container = options.get("container", "")
+    if not container and len(names) == 1:
+        container = names[0]
     if not container:
-        message = f"a container name must be specified for pod {pod.name}, choose one of: [{' '.join(names)}]"
+        choices = " ".join(names)
+        message = f"a container name must be specified for pod {pod.name}, choose one of: [{choices}]"
         return responses.failure(400, "BadRequest", message)
     if names and container not in names:
         return responses.failure(400, "BadRequest", f"container {container} is not valid for pod {pod.name}")
@@ -68,8 +71,11 @@ def answer(
             code="cluster.not_captured",
         )
     captured = _capture_time(saved)
-    response = responses.text(_limit_bytes(_select_lines(stream, options, saved, check), options))
-    return response if captured is None else replace(response, date=format_datetime(captured))
+    lines = _select_lines(stream, options, saved, check)
+    response = responses.text(_limit_bytes(lines, options))
+    if captured is None:
+        return response
+    return replace(response, date=format_datetime(captured))
 
 
 def _containers(pod: collection.Item) -> list[str]:
@@ -121,8 +127,10 @@ def _select_lines(
     long line comes in pieces."""
     since = _since(options, saved)
     keeps_stamps = options.get("timestamps") in {"true", "1"}
-    last = int(options["tailLines"]) if "tailLines" in options else None
-    stream.seek(_tail_start(stream, last) if last is not None else 0)
+    start = 0
+    if "tailLines" in options:
+        start = _tail_start(stream, int(options["tailLines"]))
+    stream.seek(start)
     for is_start, piece in _pieces(stream, since, check):
         yield piece if keeps_stamps or not is_start else piece[loglines.stamp(piece) :]
 
@@ -186,7 +194,9 @@ def _since(options: dict[str, str], saved: saved_cluster.SavedCluster) -> dateti
 
 
 def _capture_time(saved: saved_cluster.SavedCluster) -> datetime | None:
-    return times.parse(saved.info.captured_at) if saved.info is not None else None
+    if saved.info is None:
+        return None
+    return times.parse(saved.info.captured_at)
 
 
 def _is_after(line: bytes, since: datetime) -> bool:

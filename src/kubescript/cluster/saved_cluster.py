@@ -151,7 +151,10 @@ def _open_own_format(path: Path, files: tree.Tree, top: tree.Name) -> SavedClust
         info = msgspec.json.decode(data, type=_Info)
         if info.format != FORMAT:
             raise _config_error(f"{path} is a snapshot of another format: {info.format[:80]}")
-        collections = {_key(entry): _collection(files, top, entry) for entry in info.resources}
+        collections = {}
+        for entry in info.resources:
+            key = _key(entry)
+            collections[key] = _collection(files, top, entry)
     except tree.Refused as error:
         raise _config_error(f"{path} is a damaged snapshot: of snapshot.json, {error.why}") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -172,7 +175,9 @@ def _collection(files: tree.Tree, top: tree.Name, entry: _Entry) -> collection.C
     """Returns the objects of one entry in snapshot.json, to be read later."""
     group, version, plural = _key(entry)
     resource = collection.Resource(group, version, plural, entry.kind, entry.namespaced)
-    scope = None if entry.namespaces is None else frozenset(entry.namespaces)
+    scope = None
+    if entry.namespaces is not None:
+        scope = frozenset(entry.namespaces)
     file = (*top, "resources", group or "core", version, f"{plural}.json")
     return collection.Collection(resource, lambda: _read_items(files, file), scope, entry.metadata_only)
 
@@ -210,7 +215,10 @@ def _unpack(path: Path) -> Path:
 
 def file_error(file: tree.Name, why: str) -> errors.ClusterError:
     """Returns the error for a snapshot's file that cannot be served."""
-    name = ascii("/".join(file))[1:-1]  # a file name may contain bytes that are not text
+    path = "/".join(file)
+    # A file name may contain bytes that are not text.
+    quoted = ascii(path)
+    name = quoted[1:-1]
     return errors.ClusterError(f"{name} of the snapshot cannot be served: {why}", code="cluster.broken")
 
 

@@ -45,12 +45,18 @@ class Snapshot:
     @property
     def name(self) -> str:
         """The captured cluster's name, or the path."""
-        return (self._store.info and self._store.info.cluster) or str(self._store.path)
+        info = self._store.info
+        if info is not None and info.cluster:
+            return info.cluster
+        return str(self._store.path)
 
     @property
     def namespace(self) -> str:
         """The scripts' default namespace."""
-        return (self._store.info and self._store.info.namespace) or "default"
+        info = self._store.info
+        if info is not None and info.namespace:
+            return info.namespace
+        return "default"
 
     @property
     def is_named_by_data(self) -> bool:
@@ -88,7 +94,8 @@ class Snapshot:
     def _resource(self, call: request.Request, check: collection.Check) -> types.Response:
         saved = self._collection(call)
         is_partial = "PartialObjectMetadata" in call.accept
-        if saved.metadata_only and not is_partial:  # an object without its content must not pass for an empty one
+        # An object without its content must not pass for an empty one.
+        if saved.metadata_only and not is_partial:
             raise _not_captured(
                 f"only metadata of {saved.resource.plural} was captured, but the call asks for whole objects"
             )
@@ -128,12 +135,14 @@ class Snapshot:
 
     def _nearest(self, plural: str) -> str:
         """Returns a suggestion for the end of an error."""
-        known = sorted({name for _, _, name in self._store.collections})[:_MAX_NAMES]
+        names = {name for _, _, name in self._store.collections}
+        known = sorted(names)[:_MAX_NAMES]
         short = [name for name in known if len(name) <= _MAX_NAME]
         close = difflib.get_close_matches(plural[:_MAX_NAME], short, n=1)
         if close:
             return f"; did you mean {close[0]}?"
-        return f"; captured are: {', '.join(known[:40])}"
+        shown = ", ".join(known[:40])
+        return f"; captured are: {shown}"
 
     def _check_covered(self, saved: collection.Collection, call: request.Request) -> None:
         """Raises ClusterError when the call's namespace was not captured."""
@@ -146,10 +155,12 @@ class Snapshot:
 
     def _check_whole(self, saved: collection.Collection, call: request.Request) -> None:
         """Raises ClusterError when a missing object may have existed in the cluster."""
+        plural = saved.resource.plural
+        version = saved.resource.version
         if saved.is_selection:
-            raise _not_captured(f"{saved.resource.plural} were saved one by one, and {call.name} is not among them")
-        if others := self._other_versions(saved):
-            plural, version = saved.resource.plural, saved.resource.version
+            raise _not_captured(f"{plural} were saved one by one, and {call.name} is not among them")
+        others = self._other_versions(saved)
+        if others:
             raise _not_captured(f"{call.name} is not among the {plural} of version {version}; others are {others}")
 
     def _other_versions(self, saved: collection.Collection) -> str:
@@ -229,15 +240,19 @@ class Snapshot:
         self, response: types.Response, saved: collection.Collection, call: request.Request
     ) -> types.Response:
         """Adds a warning header to a list or a watch if not all its objects were captured."""
-        plural, warnings = saved.resource.plural, []
+        plural = saved.resource.plural
+        warnings = []
         if not call.namespace and not saved.covers(""):
             names = ", ".join(sorted(saved.scope or ()))
             warnings.append(f"the snapshot holds {plural} of these namespaces only: {names[:800]}")
         if saved.is_selection:
             warnings.append(f"the snapshot holds {plural} that were saved one by one; there may have been others")
-        if others := self._other_versions(saved):
+        others = self._other_versions(saved)
+        if others:
             warnings.append(f"the snapshot holds further {plural} of version {others}")
-        return replace(response, headers={"warning": "; ".join(warnings)}) if warnings else response
+        if not warnings:
+            return response
+        return replace(response, headers={"warning": "; ".join(warnings)})
 
 
 def _not_captured(message: str) -> errors.ClusterError:

@@ -44,8 +44,8 @@ def _new_context() -> ssl.SSLContext:
 
 @functools.lru_cache(maxsize=1)
 def _context_of_system(_version: int) -> ssl.SSLContext:
-    """Returns a TLS context with the system's CAs and no credentials, shared by all callers: 150 CAs take 0.8 MiB, and
-    more time to load than everything else that a caller needs."""
+    """Returns a TLS context with the system's CAs and no credentials, shared by all callers."""
+    # 150 CAs take 0.8 MiB, and more time to load than everything else that a caller needs.
     context = _new_context()
     context.load_default_certs()
     return context
@@ -61,7 +61,8 @@ def authority(configuration: Any, context: ssl.SSLContext) -> str:
     """Returns the value of `ApiServer.authority`."""
     if not configuration.verify_ssl or not configuration.ssl_ca_cert:
         return ""
-    return hashlib.sha256(b"".join(sorted(context.get_ca_certs(binary_form=True)))).hexdigest()
+    certificates = sorted(context.get_ca_certs(binary_form=True))
+    return hashlib.sha256(b"".join(certificates)).hexdigest()
 
 
 @contextlib.contextmanager

@@ -19,8 +19,9 @@ Name = tuple[str, ...]
 _FOLDER_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 # O_NONBLOCK: opening a pipe that has just replaced a file would wait for a writer.
 _FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+# As in the kernel. Attack: a link refers to itself.
 _MAX_LINKS: Final = 40
-"""Most links that one name may lead through, as in the kernel. Attack: a link refers to itself."""
+"""Most links that one name may lead through."""
 _MAX_DEPTH: Final = 32
 _MAX_FILES: Final = 1_000_000
 

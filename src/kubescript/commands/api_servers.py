@@ -20,7 +20,10 @@ class ApiServers:
 
     def __init__(self, accesses: Mapping[str, contexts.ClusterAccess]) -> None:
         """`accesses` contains the servers by URL."""
-        self._servers = {url: contexts.Contexts({url: access}) for url, access in accesses.items()}
+        self._servers: dict[str, contexts.Contexts] = {}
+        for url, access in accesses.items():
+            only = {url: access}
+            self._servers[url] = contexts.Contexts(only)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -45,9 +48,11 @@ class ApiServers:
         try:
             url, token = self._read_credentials()
         except (errors.AuthError, errors.RequestError) as error:
-            return exchanges.Reply(0, fault=protocol.ScriptFault(error.code, error.message)), None
+            fault = protocol.ScriptFault(error.code, error.message)
+            return exchanges.Reply(0, fault=fault), None
+        server = self._servers[url]
         with acting.using(lambda: token):
-            return self._servers[url].handle(call, operation, timeout_s)
+            return server.handle(call, operation, timeout_s)
 
     def close(self) -> None:
         """Closes the connections to all servers."""
@@ -57,5 +62,6 @@ class ApiServers:
     def _read_credentials(self) -> tuple[str, str]:
         """Returns the current request's URL and token. Raises AuthError and RequestError."""
         request = request_credentials.current()
-        url = request_credentials.check_url(request.ocp_token, request.ocp_url, self._servers, "OCP", "API servers")
-        return url, request.ocp_token
+        token = request.ocp_token
+        url = request_credentials.check_url(token, request.ocp_url, self._servers, "OCP", "API servers")
+        return url, token

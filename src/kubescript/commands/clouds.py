@@ -1,7 +1,6 @@
 """The credentials of an `openstack` command line: the operator's entry in a clouds.yaml, or those in the request.
 
-The settings choose one of the two, and the other is never used: a request with its own credentials is refused where the
-operator's are used.
+The settings choose one of the two, and the other is never used.
 """
 
 from __future__ import annotations
@@ -51,6 +50,7 @@ def of(settings: config.OpenStack, request: request_credentials.Credentials) -> 
     """Returns the cloud for a request. Raises AuthError for wrong credentials, and ConfigError."""
     if settings.auth_urls:
         return _of_request(settings, request)
+    # A request with its own credentials must not act with the operator's.
     if request.has_openstack:
         raise errors.AuthError(
             "this server has credentials of its own: leave out OS_TOKEN, OS_URL and the OS_PROJECT headers",
@@ -61,17 +61,21 @@ def of(settings: config.OpenStack, request: request_credentials.Credentials) -> 
 
 def _of_request(settings: config.OpenStack, request: request_credentials.Credentials) -> Cloud:
     """Returns the cloud that a request names, with its token."""
-    url = request_credentials.check_url(request.os_token, request.os_url, settings.auth_urls, "OS", "clouds")
-    auth = {"auth_url": url, "token": request.os_token}
-    project = {
-        "project_id": request.os_project_id,
-        "project_name": request.os_project_name,
-        "project_domain_name": request.os_project_domain_name or ("Default" if request.os_project_name else ""),
-    }
-    auth |= {key: value for key, value in project.items() if value}
+    token = request.os_token
+    url = request_credentials.check_url(token, request.os_url, settings.auth_urls, "OS", "clouds")
+    auth = {"auth_url": url, "token": token}
+    if request.os_project_id:
+        auth["project_id"] = request.os_project_id
+    if request.os_project_name:
+        auth["project_name"] = request.os_project_name
+        # The name of a project is unique only in its domain.
+        auth["project_domain_name"] = "Default"
+    if request.os_project_domain_name:
+        auth["project_domain_name"] = request.os_project_domain_name
     entry = {"auth_type": "v3token", "auth": auth, "identity_api_version": "3"}
     cloud = _cloud(settings, _DEFAULT_NAME, entry, None)
-    return replace(cloud, lacks_project=not (request.os_project_id or request.os_project_name))
+    has_project = request.os_project_id or request.os_project_name
+    return replace(cloud, lacks_project=not has_project)
 
 
 def _of_operator(settings: config.OpenStack) -> Cloud:
@@ -84,8 +88,10 @@ def _of_operator(settings: config.OpenStack) -> Cloud:
     if name not in entries:
         known = ", ".join(entries) or "none"
         raise errors.ConfigError(f"{path} has no cloud `{name}`", remedy=f"name one with openstack.cloud: {known}")
+    secrets = None
     secure = path.with_name(_SECURE)
-    secrets = _entries(secure).get(name) if secure.is_file() else None
+    if secure.is_file():
+        secrets = _entries(secure).get(name)
     return _cloud(settings, name, entries[name], secrets)
 
 
@@ -110,44 +116,58 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
             text = file.read(_MAX_FILE + 1)
         if len(text) > _MAX_FILE:
             raise errors.ConfigError(f"{path} has more than {_MAX_FILE >> 20} MiB")
-        loaded = yaml.safe_load(text)
-        found = {str(name): dict(entry) for name, entry in loaded["clouds"].items()}
+        clouds = yaml.safe_load(text)["clouds"]
+        return {str(name): dict(entry) for name, entry in clouds.items()}
     except OSError as error:
         raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except (yaml.YAMLError, ValueError, TypeError, KeyError, AttributeError):
+        # The parser's message quotes the file, which has passwords.
         raise errors.ConfigError(
             f"{path} is no clouds.yaml", remedy="it has `clouds:`, and an entry for each"
         ) from None
-    return found
 
 
 def _cloud(settings: config.OpenStack, name: str, entry: Mapping[str, Any], secrets: Mapping[str, Any] | None) -> Cloud:
-    """Returns a cloud from its entry, as modified by the settings. JSON is valid YAML."""
+    """Returns a cloud from its entry, as modified by the settings."""
     changed = dict(entry)
     if settings.ca_cert is not None:
         changed["cacert"] = str(settings.ca_cert)
     if settings.insecure:
         changed["verify"] = False
     # A process of openstack has another current folder than this one.
-    files = {}
+    readable = []
     for key in _FILES:
         if changed.get(key):
-            file = section.with_home(Path(str(changed[key])))
-            files[key] = str(file.absolute())
-    changed |= files
+            path = Path(str(changed[key]))
+            file = str(section.with_home(path).absolute())
+            changed[key] = file
+            readable.append(file)
     auth = changed.get("auth")
-    auth = auth if isinstance(auth, dict) else {}
+    if not isinstance(auth, dict):
+        auth = {}
+    region = changed.get("region_name")
+    scope = [region, _project(auth)]
     return Cloud(
         name,
-        json.dumps({"clouds": {name: changed}}, default=str),
-        json.dumps({"clouds": {name: secrets}}, default=str) if secrets else "",
+        clouds=_write(name, changed),
+        secure=_write(name, secrets) if secrets else "",
         auth_url=str(auth.get("auth_url", "")),
-        scope=json.dumps([changed.get("region_name"), _project(auth)]),
-        readable=tuple(files.values()),
+        scope=json.dumps(scope),
+        readable=tuple(readable),
     )
+
+
+def _write(name: str, entry: Mapping[str, Any]) -> str:
+    """Returns a file with only this entry."""
+    # JSON is valid YAML. A date, which YAML knows and JSON does not, becomes a text.
+    return json.dumps({"clouds": {name: entry}}, default=str)
 
 
 def _project(auth: Mapping[str, Any]) -> list[str]:
     """Returns the entry's fields about its project, in a fixed order."""
-    pairs = sorted(auth.items())
-    return [f"{key}={value}" for key, value in pairs if key.startswith("project_")]
+    fields = []
+    for name in sorted(auth):
+        if name.startswith("project_"):
+            field = f"{name}={auth[name]}"
+            fields.append(field)
+    return fields

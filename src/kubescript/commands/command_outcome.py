@@ -40,16 +40,19 @@ def outcome(
 
 
 def _fault(job: types.Job, output: confined_process.Output, refused: int | None) -> runs.Fault | None:
-    if output.status == 0 and not output.is_over:  # output after the deadline is missing
+    status = output.status
+    # Output after the deadline is missing, even if the command has succeeded.
+    if status == 0 and not output.is_over:
         return None
     if output.cancelled:
         return runs.Fault("cancelled", "the client cancelled the command")
     if output.is_over:
         seconds = job.limits.timeout_ms / 1000
         return runs.Fault("limit.time", f"the command was ended at its {seconds:g} s deadline; ask for less at once")
-    if output.status in {-signal.SIGKILL, -signal.SIGXCPU}:
+    if status in {-signal.SIGKILL, -signal.SIGXCPU}:
         return runs.Fault("limit.memory", _ENDED)
-    if output.status is None or output.status < 0:
+    if status is None or status < 0:
         return runs.Fault("worker.died", "the process of the command ended unexpectedly; run it again")
-    code = "policy.command" if output.status == refused else "command.failed"
-    return runs.Fault(code, output.stderr.strip() or f"exit code {output.status}", foreign=True)
+    code = "policy.command" if status == refused else "command.failed"
+    text = output.stderr.strip() or f"exit code {status}"
+    return runs.Fault(code, text, foreign=True)

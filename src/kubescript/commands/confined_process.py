@@ -26,14 +26,17 @@ __all__ = ["Output", "Process", "WayOut", "start"]
 _START_S: Final = 20.0
 _REAP_S: Final = 5.0
 _CHUNK: Final = 64 * 1024
+# Within this time a thread writes some 100 MiB.
 _LOOK_S: Final = 0.05
-"""Seconds between checks of how much memory a program has written to: within one, a thread writes some 100 MiB."""
+"""Seconds between checks of how much memory a program has written to."""
+# A program has written this much when it starts, as a script's interpreter has.
 _OWN_BYTES: Final = 32 << 20
-"""Bytes that a program has written when it starts, as a script's interpreter has."""
+"""Bytes beyond the limit that a program may write to."""
 _MAPPINGS_BYTES: Final = 256 * 1024
 """Bytes of /proc/PID/maps for some 3,000 mappings."""
+# No secret may be cut in two before it is masked.
 _SPARE: Final = 64 * 1024
-"""Bytes that are kept beyond the part shown, so that no secret is cut in two before it is masked."""
+"""Bytes that are kept beyond the part shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +84,23 @@ class Process:
     def read(self, deadline: float, limit: int, cancelled: cancellation.Cancellation | None = None) -> Output:
         """Returns the output of the process until it ends or until the deadline (time.monotonic). About `limit` bytes
         are kept of each of its two outputs. `cancelled` can end it sooner."""
-        texts = {descriptor: _Text(limit + _SPARE) for descriptor in self._outputs}
-        is_over = not _read_all(texts, deadline, self._look)
+        stdout_end, stderr_end = self._outputs
+        out = _Text(limit + _SPARE)
+        err = _Text(limit + _SPARE)
+        is_over = not _read_all({stdout_end: out, stderr_end: err}, deadline, self._look)
         if is_over:
             self._worker.kill()
-        gives_up = time.monotonic() + _REAP_S  # it may have closed its outputs but still run
+        # It may have closed its outputs but still run.
+        gives_up = time.monotonic() + _REAP_S
         while not self._worker.wait(_LOOK_S) and time.monotonic() < gives_up:
             self._look()
+        # Before the sum: decoding determines how much was cut.
+        stdout = out.decode()
+        stderr = err.decode()
+        dropped = out.dropped + err.dropped
+        is_cancelled = cancelled is not None and cancelled.cancelled
+        output = Output(stdout, stderr, dropped, is_over=is_over, cancelled=is_cancelled)
         end = self._worker.exit
-        out, err = (texts[descriptor] for descriptor in self._outputs)
-        stdout, stderr = out.decode(), err.decode()  # decoding determines how much was cut
-        output = Output(
-            stdout,
-            stderr,
-            out.dropped + err.dropped,
-            is_over=is_over,
-            cancelled=cancelled is not None and cancelled.cancelled,
-        )
         if end is None:
             return output
         return replace(output, status=end.status, cpu_ms=end.cpu_ms, peak_bytes=end.peak_bytes)
@@ -108,10 +111,11 @@ class Process:
         # client maps.
         if self.way_out is None:
             return
-        written = _measure_memory(self._worker.pid)
-        is_beyond = written is None or written > self._worker.memory_bytes + _OWN_BYTES
-        if is_beyond or _has_many_mappings(self._worker.pid):
-            self._worker.kill()
+        worker = self._worker
+        written = _measure_memory(worker.pid)
+        is_beyond = written is None or written > worker.memory_bytes + _OWN_BYTES
+        if is_beyond or _has_many_mappings(worker.pid):
+            worker.kill()
 
 
 def _measure_memory(pid: int) -> int | None:
@@ -123,7 +127,10 @@ def _measure_memory(pid: int) -> int | None:
     except OSError:
         return 0
     size, resident, shared = map(int, pages[:3])
-    return (resident - shared) * resource.getpagesize() if size else None
+    if not size:
+        return None
+    private = resident - shared
+    return private * resource.getpagesize()
 
 
 def _has_many_mappings(pid: int) -> bool:
@@ -131,7 +138,8 @@ def _has_many_mappings(pid: int) -> bool:
     # Attack: a program maps a socket, which keeps it and its watches without a descriptor: 65,000 times 60 of them.
     try:
         with Path(f"/proc/{pid}/maps").open("rb") as file:
-            return len(file.read(_MAPPINGS_BYTES)) == _MAPPINGS_BYTES
+            mappings = file.read(_MAPPINGS_BYTES)
+        return len(mappings) == _MAPPINGS_BYTES
     except OSError:
         return False
 
@@ -145,7 +153,9 @@ class _Text:
         self.dropped = 0
 
     def add(self, part: bytes) -> None:
-        taken = part[: self._room - len(self._parts)]
+        """Keeps as much of the part as there is room for."""
+        room = self._room - len(self._parts)
+        taken = part[:room]
         self._parts += taken
         self.dropped += len(part) - len(taken)
 
@@ -153,8 +163,10 @@ class _Text:
         """Returns the text; a cut text ends at the end of a line, or where the cut cannot split a secret that is shown
         here."""
         if self.dropped:
-            whole = max(self._parts.rfind(b"\n") + 1, len(self._parts) - _SPARE)
-            self.dropped += len(self._parts) - whole
+            size = len(self._parts)
+            lines_end = self._parts.rfind(b"\n") + 1
+            whole = max(lines_end, size - _SPARE)
+            self.dropped += size - whole
             del self._parts[whole:]
         return self._parts.decode("utf-8", "replace")
 
@@ -171,7 +183,9 @@ def _read_all(texts: dict[int, _Text], deadline: float, look: Callable[[], None]
         if time.monotonic() >= looks_at:
             look()
             looks_at = time.monotonic() + _LOOK_S
-        for descriptor, _ in poller.poll(max(0.0, min(deadline, looks_at) - time.monotonic()) * 1000):
+        seconds = min(deadline, looks_at) - time.monotonic()
+        timeout_ms = max(0.0, seconds) * 1000
+        for descriptor, _ in poller.poll(timeout_ms):
             try:
                 part = os.read(descriptor, _CHUNK)
             except BlockingIOError:  # the program has made it blocking again, through its own /proc
@@ -192,7 +206,8 @@ def start(worker: spawner.Worker, order: orders.Order, *, strict: bool) -> Itera
     with contextlib.ExitStack() as held:
         held.callback(worker.close)
         outputs = _give(worker, order, held)
-        yield Process(worker, outputs, _await_confinement(worker, held, strict=strict))
+        way_out = _await_confinement(worker, held, strict=strict)
+        yield Process(worker, outputs, way_out)
 
 
 def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStack) -> tuple[int, int]:
@@ -201,14 +216,15 @@ def _give(worker: spawner.Worker, order: orders.Order, held: contextlib.ExitStac
     held.callback(os.close, out)
     err, err_end = os.pipe2(os.O_CLOEXEC)
     held.callback(os.close, err)
-    for descriptor in (out, err):
-        os.set_blocking(descriptor, False)
+    os.set_blocking(out, False)
+    os.set_blocking(err, False)
     worker.socket.settimeout(_START_S)
     try:
         orders.send(worker.socket, order, (out_end, err_end))
     except OSError as error:
         raise _start_error(error) from None
     finally:
+        # An output ends only when no process has its other end.
         os.close(out_end)
         os.close(err_end)
     return out, err
@@ -236,19 +252,23 @@ def _check(found: tuple[protocol.Layer, ...], *, strict: bool) -> None:
     """Raises WorkerError when a required layer is missing; warns of any other."""
     lacking = layers.missing(found, layers.COMMANDS)
     # Without `egress` `oc` never runs: it could reach every server that this machine reaches.
-    if any(layer.name == "egress" and not layer.active for layer in found):
+    lacks_egress = any(layer.name == "egress" and not layer.active for layer in found)
+    if lacks_egress:
         lacking = ("egress", *lacking)
-    if lacking and (strict or "egress" in lacking):
+    if not lacking:
+        return
+    if strict or lacks_egress:
+        names = ", ".join(lacking)
         raise errors.WorkerError(
-            f"this machine cannot confine command lines: {', '.join(lacking)} missing",
+            f"this machine cannot confine command lines: {names} missing",
             code="worker.lockdown",
             remedy=layers.remedy(lacking),
         )
-    if lacking:
-        layers.warn(lacking)
+    layers.warn(lacking)
 
 
 def _start_error(error: Exception) -> errors.WorkerError:
+    kind = type(error).__name__
     return errors.WorkerError(
-        f"the process of the command line did not start ({type(error).__name__}); run it again", code="worker.spawn"
+        f"the process of the command line did not start ({kind}); run it again", code="worker.spawn"
     )

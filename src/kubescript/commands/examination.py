@@ -28,37 +28,60 @@ def examine(settings: config.Settings, program: config.Route) -> tuple[bool, str
         output = _run(settings, program, order)
     except errors.KubescriptError as error:
         return False, error.explained
-    text = output.stdout if output.status == 0 else f"it fails: {output.stderr or output.status}"
-    lines = text.strip().splitlines() or ["it says nothing"]
-    return output.status == 0, f"{lines[0][:_SHOWN]} ({where})"
+    has_succeeded = output.status == 0
+    text = output.stdout
+    if not has_succeeded:
+        text = f"it fails: {output.stderr or output.status}"
+    first, *_ = text.strip().splitlines() or ["it says nothing"]
+    return has_succeeded, f"{first[:_SHOWN]} ({where})"
 
 
 def _ask_oc(settings: config.OpenShift) -> tuple[orders.Order, str]:
     """Returns the order that makes `oc` print its version, and a text about the program and the credentials."""
     binary = oc_runner.program(settings)
-    where = f"{binary}, {_source('the kubeconfig', settings.urls)}"
+    source = _source("the kubeconfig", settings.urls)
+    where = f"{binary}, {source}"
     if oc_runner.is_stand_in(settings, binary):
         where += "; oc is not installed"
-    return orders.OpenShiftOrder(["version", "--client"], str(binary), "default"), where
+    # `--client`, because without it the cluster would be asked too.
+    order = orders.OpenShiftOrder(["version", "--client"], str(binary), "default")
+    return order, where
 
 
 def _ask_openstack(settings: config.OpenStack) -> tuple[orders.Order, str]:
     """Returns the same for `openstack`."""
-    urls = settings.auth_urls or (clouds.of(settings, request_credentials.Credentials()).auth_url,)
-    where = _source(f"clouds.yaml for {urls[0]}", settings.auth_urls)
-    order = orders.OpenStackOrder(["--version"], '{"clouds": {"none": {}}}', "", "none", {}, [], False, [])
+    operators = ""
+    if not settings.auth_urls:
+        nothing = request_credentials.Credentials()
+        cloud = clouds.of(settings, nothing)
+        operators = f"clouds.yaml for {cloud.auth_url}"
+    where = _source(operators, settings.auth_urls)
+    order = orders.OpenStackOrder(
+        arguments=["--version"],
+        clouds='{"clouds": {"none": {}}}',
+        secure="",
+        cloud="none",
+        microversions={},
+        allowed=[],
+        allow_write=False,
+        readable=[],
+    )
     return order, where
 
 
 def _source(operators: str, urls: tuple[str, ...]) -> str:
-    if urls:
-        return f"credentials: of each request, for {', '.join(urls)}"
-    return f"credentials: {operators}"
+    """Returns where credentials come from: `operators`, unless requests bring them."""
+    if not urls:
+        return f"credentials: {operators}"
+    allowed = ", ".join(urls)
+    return f"credentials: of each request, for {allowed}"
 
 
 def _run(settings: config.Settings, program: config.Route, order: orders.Order) -> confined_process.Output:
     """Runs the order under full confinement. Raises WorkerError."""
     with contextlib.closing(processes.Processes(settings)) as started:
-        worker = started.start(program, settings.limits.for_script(None))
+        limits = settings.limits.for_script(None)
+        worker = started.start(program, limits)
         with confined_process.start(worker, order, strict=True) as running:
-            return running.read(time.monotonic() + _WITHIN_S, _SHOWN)
+            deadline = time.monotonic() + _WITHIN_S
+            return running.read(deadline, _SHOWN)

@@ -29,9 +29,8 @@ _MAX_BODY: Final = 3 << 20
 """Bytes, the same limit as an API server's."""
 _SMALL_BODY: Final = 64 * 1024
 """The largest body, in bytes, that any number of connections may have at once; larger ones are read one at a time."""
+# A review of rights has a few hundred bytes. Attack: a command sends 3 MiB of empty fields, which took 2.7 s to read.
 _MAX_PROTOBUF: Final = 16 * 1024
-"""Bytes: a review of rights has a few hundred. Attack: a command sends 3 MiB of empty fields, which took 2.7 s to
-read."""
 _MAX_PARAMETERS: Final = 64
 _CHUNK: Final = 64 * 1024
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
@@ -64,9 +63,10 @@ class Answer:
 
 
 def failure(code: str, message: str, *, closes: bool = False) -> Answer:
-    """Returns an error in the format of an API server, so that `oc` shows its text. With `closes` it is the
-    connection's last answer."""
-    status = _STATUS.get(code.partition(".")[0], HTTPStatus.SERVICE_UNAVAILABLE)
+    """Returns an error in the format of an API server. With `closes` it is the connection's last answer."""
+    family, _, _ = code.partition(".")
+    status = _STATUS.get(family, HTTPStatus.SERVICE_UNAVAILABLE)
+    # `oc` shows the message of a Status.
     body = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -76,14 +76,16 @@ def failure(code: str, message: str, *, closes: bool = False) -> Answer:
         "reason": _REASON.get(status, "ServiceUnavailable"),
         "code": status,
     }
-    chunks = iter([json.dumps(body).encode()])
-    response = types.Response(status, "", "application/json", chunks, lambda: None)
-    return Answer(status, response, headers={"connection": "close"} if closes else {})
+    content = json.dumps(body).encode()
+    response = types.Response(status, "", "application/json", iter([content]), lambda: None)
+    headers = {"connection": "close"} if closes else {}
+    return Answer(status, response, headers=headers)
 
 
 def is_about_request(code: str) -> bool:
     """Says whether an error is about the request, and not about the cluster."""
-    return code.partition(".")[0] in _STATUS
+    family, _, _ = code.partition(".")
+    return family in _STATUS
 
 
 class Answers(Protocol):
@@ -128,19 +130,23 @@ class Connection:
             # cluster.
             room = contextlib.nullcontext() if _has_small_body(headers) else self._answers.large_body
             with room:
-                answer = self._answers.answer(method, target, headers, self._body())
+                body = self._body()
+                answer = self._answers.answer(method, target, headers, body)
             self._write(answer)
-            if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            is_complete = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+            if not is_complete:
                 return
             self._http.start_next_cycle()
 
     def _next(self) -> h11.Event | type[h11.NEED_DATA | h11.PAUSED]:
+        """Returns the next part of a request, once it is there."""
         # Attack: a command sends 3 MiB in chunks of one byte, which took 13 s of the host's processor, or a head of
         # 16,000 lines, which took 54 ms.
         began = time.thread_time()
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._socket.settimeout(self._answers.seconds_left)
-            self._http.receive_data(self._socket.recv(_CHUNK))
+            data = self._socket.recv(_CHUNK)
+            self._http.receive_data(data)
         self._answers.charge(time.thread_time() - began)
         return event
 
@@ -160,16 +166,19 @@ class Connection:
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in named.items()]
         try:
             with self._answers.reading(answer.response):
-                self._send(h11.Response(status_code=answer.status, headers=headers))
+                head = h11.Response(status_code=answer.status, headers=headers)
+                self._send(head)
                 for chunk in answer.response.chunks:
                     self._send(h11.Data(data=bytes(chunk)))
                 self._send(h11.EndOfMessage())
-        except errors.KubescriptError:  # the body has broken off, so this response must too
+        except errors.KubescriptError:
+            # The body has broken off, so this response must too.
             self._http.send_failed()
 
     def _send(self, event: h11.Event) -> None:
+        data = self._http.send(event) or b""
         self._socket.settimeout(self._answers.seconds_left)
-        self._socket.sendall(self._http.send(event) or b"")
+        self._socket.sendall(data)
 
 
 def _has_small_body(headers: Mapping[str, str]) -> bool:
@@ -185,39 +194,54 @@ def call(method: str, target: str, headers: Mapping[str, str], body: bytes, secr
         raise errors.RequestError(f"{method[:20]} is no method of an API server", code="request.method")
     path, _, query = target.partition("?")
     root, *segments = (urllib.parse.unquote(segment) for segment in path.split("/"))
+    # Attack: another process finds the proxy's address, and sends requests in the command's place.
     if root or segments[:1] != [secret]:
         raise errors.RequestError("this address is not the cluster's", code="request.path")
-    try:
-        options = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
-    except ValueError:
-        raise errors.RequestError("the query cannot be read", code="request.query") from None
+    segments = segments[1:]
+    parameters = _parameters(query)
     content_type, body = _json_body(headers.get("content-type", ""), body)
     fields = {
         "method": method,
-        "path": segments[1:],
-        # Drops --request-timeout: the command's own deadline counts.
-        "query": [(key, value) for key, value in options if key != "timeout"],
+        "path": segments,
+        "query": parameters,
         "content_type": content_type,
-        "accept": _accept(headers.get("accept", ""), segments[1:]),
+        "accept": _accept(headers.get("accept", ""), segments),
     }
     found = msgspec.convert(fields, exchanges.Call)
-    return msgspec.structs.replace(found, body=msgspec.Raw(body)) if body else found
+    if not body:
+        return found
+    return msgspec.structs.replace(found, body=msgspec.Raw(body))
+
+
+def _parameters(query: str) -> list[tuple[str, str]]:
+    """Returns the parameters of a query. Raises RequestError."""
+    try:
+        pairs = urllib.parse.parse_qsl(query, keep_blank_values=True, max_num_fields=_MAX_PARAMETERS, errors="strict")
+    except ValueError:
+        raise errors.RequestError("the query cannot be read", code="request.query") from None
+    # Drops --request-timeout: the command's own deadline counts.
+    return [(name, value) for name, value in pairs if name != "timeout"]
 
 
 def is_read(asked: exchanges.Call) -> bool:
     """Says whether a call only reads: it gets something, or asks about a user's rights."""
     if asked.method == "GET":
         return True
-    is_in_reviews = asked.path[:1] == ("apis",) and not _REVIEWS.isdisjoint(asked.path[1:2])
-    return asked.method == "POST" and is_in_reviews and asked.path[-1].endswith("reviews")
+    if asked.method != "POST" or asked.path[:1] != ("apis",):
+        return False
+    if _REVIEWS.isdisjoint(asked.path[1:2]):
+        return False
+    return asked.path[-1].endswith("reviews")
 
 
 def _json_body(content_type: str, body: bytes) -> tuple[str, bytes]:
     """Returns the broker's name for the content type, and the body in JSON. Raises RequestError."""
-    name = content_type.partition(";")[0].strip().lower()
+    media_type, _, _ = content_type.partition(";")
+    name = media_type.strip().lower()
     if name == protobuf.CONTENT_TYPE and 0 < len(body) <= _MAX_PROTOBUF:
         try:
-            return "json", json.dumps(protobuf.to_json(body)).encode()
+            document = protobuf.to_json(body)
+            return "json", json.dumps(document).encode()
         except protobuf.UnknownMessageError as error:
             name = f"protobuf ({error})"
     if body and name not in _CONTENT_TYPES:
@@ -237,4 +261,6 @@ def _accept(accept: str, segments: list[str]) -> exchanges.Accept:
         return "discovery"
     if "as=Table" in accept:
         return "table"
-    return "metadata" if "as=PartialObjectMetadata" in accept else "json"
+    if "as=PartialObjectMetadata" in accept:
+        return "metadata"
+    return "json"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import unicodedata
 from collections.abc import Iterator
@@ -21,8 +22,8 @@ _INSTEAD: Final = {
     "oc": "filter with --selector and --field-selector, print with -o jsonpath=… or -o name",
     "openstack": "filter with the command's own options, print with -f json and -c COLUMN",
 }
+# Longer ones first, so that the message names them.
 _SHELL: Final[tuple[str, ...]] = ("&&", "||", ">>", "|", "&", ";", ">", "<", "$(", "`")
-"""Longer ones first, so that the message names them."""
 _EXPANDED: Final[tuple[str, ...]] = ("$(", "`")
 """Syntax on which a shell acts even in double quotes."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -58,13 +59,16 @@ def _check_characters(text: str) -> None:
         raise _refusal(f"it is longer than {MAX_BYTES // 1024} KiB; ask for less in one call")
     for character in text:
         if unicodedata.category(character) in _INVISIBLE:
-            raise _refusal(f"it has the character U+{ord(character):04X}; write one line of visible characters")
+            code_point = ord(character)
+            raise _refusal(f"it has the character U+{code_point:04X}; write one line of visible characters")
 
 
 def _check_shell(text: str, words: list[str], program: str) -> None:
-    """Refuses shell syntax: a pipe that arrives as a word would change the command."""
-    quoted_whole = (sign for sign in _SHELL if sign in words)
-    sign = next(quoted_whole, None) or next(_find_unquoted_signs(text), None)
+    """Refuses shell syntax."""
+    # A pipe that arrives as a word would change the command.
+    quoted_whole = [sign for sign in _SHELL if sign in words]
+    signs = itertools.chain(quoted_whole, _find_unquoted_signs(text))
+    sign = next(signs, None)
     if sign is not None:
         raise _refusal(
             f"there is no shell, so {sign} does nothing; {_INSTEAD[program]}; a {sign} inside of a value stands in '…'"
@@ -90,9 +94,13 @@ def _find_unquoted_signs(text: str) -> Iterator[str]:
 
 
 def _check_dash(word: str) -> None:
-    """Refuses dashes that a word processor made from `-`: the program would take the flag for a name."""
-    if word and word[0] != "-" and unicodedata.category(word[0]) == "Pd":
-        raise _refusal(f"{word[:40]} begins with U+{ord(word[0]):04X}; write - for a flag")
+    """Refuses dashes that a word processor made from `-`."""
+    # The program would take the flag for a name.
+    first = word[:1]
+    if first in {"", "-"} or unicodedata.category(first) != "Pd":
+        return
+    code_point = ord(first)
+    raise _refusal(f"{word[:40]} begins with U+{code_point:04X}; write - for a flag")
 
 
 def _example(program: str) -> str:

@@ -17,6 +17,8 @@ __all__ = ["COMMAND", "PATIENCE_S", "Known", "parse"]
 COMMAND: Final = ("versions", "show", "--format", "json")
 """The command that the host runs once per cloud; its answer goes to `parse`."""
 
+# Identity and key-manager report microversions that their clients do not accept as a version, and the other services
+# have none.
 _OPTIONS: Final = {
     "accelerator": "os_accelerator_api_version",
     "baremetal": "os_baremetal_api_version",
@@ -26,8 +28,7 @@ _OPTIONS: Final = {
     "shared-file-system": "os_share_api_version",
     "volumev3": "os_volume_api_version",
 }
-"""The destination of the option for each type of service. Identity and key-manager report microversions that their
-clients do not accept as a version, and the other services have none."""
+"""The destination of the option for each type of service."""
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 
 
@@ -60,12 +61,7 @@ class Known:
     def of(self, name: str, ask: Callable[[], dict[str, str] | None]) -> dict[str, str]:
         """Returns the microversions of a cloud, under any name that identifies it; none while they are unknown. `ask`
         returns None for an answer that must not be kept."""
-        with self._lock:
-            if (
-                name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS
-            ):  # Attack: a caller names ever other projects
-                self._clouds.clear()
-            cloud = self._clouds.setdefault(name, _Cloud())
+        cloud = self._find(name)
         if not cloud.lock.acquire(timeout=PATIENCE_S):
             return cloud.versions
         try:
@@ -78,17 +74,27 @@ class Known:
         finally:
             cloud.lock.release()
 
+    def _find(self, name: str) -> _Cloud:
+        with self._lock:
+            # Attack: a caller names ever other projects.
+            if name not in self._clouds and len(self._clouds) >= _MAX_CLOUDS:
+                self._clouds.clear()
+            return self._clouds.setdefault(name, _Cloud())
+
 
 def parse(answer: str) -> dict[str, str]:
-    """Returns the microversions in the answer of COMMAND, by destination of the option. If regions differ, the lowest
-    counts, which all of them support. Raises ValueError for a malformed answer."""
+    """Returns the microversions in the answer of COMMAND, by destination of the option. Raises ValueError for a
+    malformed answer."""
     found: dict[str, tuple[int, int]] = {}
     for row in _rows(answer):
-        option = _OPTIONS.get(str(row.get("Service Type")))
-        version = _VERSION.fullmatch(str(row.get("Max Microversion")))
-        if option is None or version is None or row.get("Status") != "CURRENT":
+        service = str(row.get("Service Type"))
+        version = str(row.get("Max Microversion"))
+        option = _OPTIONS.get(service)
+        parts = _VERSION.fullmatch(version)
+        if option is None or parts is None or row.get("Status") != "CURRENT":
             continue
-        number = (int(version[1]), int(version[2]))
+        number = (int(parts[1]), int(parts[2]))
+        # Where regions differ, all of them support the lowest.
         found[option] = min(number, found.get(option, number))
     return {option: f"{major}.{minor}" for option, (major, minor) in found.items()}
 

@@ -54,8 +54,9 @@ def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
     """
     words, ended_by = _leading_words(arguments)
     command = _find_command(words, ended_by, rules)
+    known = oc_commands.flags_of(words)
     try:
-        for item in _read(arguments, oc_commands.flags_of(words)):
+        for item in _read(arguments, known):
             if isinstance(item, _Flag):
                 _check_value(item)
     except _UnknownFlagError as unknown:
@@ -65,11 +66,9 @@ def check(arguments: Sequence[str], rules: Rules) -> oc_commands.Command:
 
 
 def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
-    """Returns the words before the first flag that is not global, and that flag ("" if there is none).
-
-    cobra looks for the command in these words alone: it takes the word after an unknown flag for its value.
-    """
+    """Returns the words before the first flag that is not global, and that flag ("" if there is none)."""
     words: list[str] = []
+    ended_by = ""
     try:
         for item in _read(arguments, oc_commands.GLOBAL_FLAGS):
             if isinstance(item, _Flag):
@@ -77,23 +76,30 @@ def _leading_words(arguments: Sequence[str]) -> tuple[oc_commands.Command, str]:
             else:
                 words.append(item)
     except _UnknownFlagError as unknown:
-        return oc_commands.canonical(tuple(words)), str(unknown)
-    return oc_commands.canonical(tuple(words)), ""
+        # cobra takes the word behind an unknown flag for its value, and looks for the command no further.
+        ended_by = str(unknown)
+    return oc_commands.canonical(tuple(words)), ended_by
 
 
 def _find_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc_commands.Command:
     """Returns the words that name the command; the rest of `words` are its arguments."""
     allowed_words = oc_commands.READS if rules.allowed is None else _entries(rules.allowed)
+    blocked_words = [*oc_commands.BLOCKED, *_entries(rules.blocked)]
     allowed = oc_commands.longest(words, allowed_words)
-    blocked = oc_commands.longest(words, [*oc_commands.BLOCKED, *_entries(rules.blocked)])
-    if blocked and (rules.allowed is None or allowed <= blocked):
-        instead = oc_commands.BLOCKED.get(words[:blocked], "the operator of this server has blocked it")
-        raise _command_denial(words[:blocked], instead)
+    blocked = oc_commands.longest(words, blocked_words)
+    # Only the operator's own, longer entry lifts a block.
+    is_lifted = rules.allowed is not None and allowed > blocked
+    if blocked and not is_lifted:
+        named = words[:blocked]
+        instead = oc_commands.BLOCKED.get(named, "the operator of this server has blocked it")
+        raise _command_denial(named, instead)
     writes = oc_commands.longest(words, oc_commands.WRITES)
     if writes >= allowed and writes and not rules.allow_write:
         raise _command_denial(words[:writes], "this server only reads; return the command for a person to run")
     if allowed or writes:
-        return words[: max(allowed, writes, oc_commands.longest(words, oc_commands.READS))]
+        reads = oc_commands.longest(words, oc_commands.READS)
+        length = max(allowed, writes, reads)
+        return words[:length]
     if ended_by:
         raise _flag_denial(
             ended_by, "only -n, -v and other global flags may stand before the words of a command; help is one"
@@ -105,7 +111,8 @@ def _find_command(words: oc_commands.Command, ended_by: str, rules: Rules) -> oc
 
 def _entries(commands: Sequence[str]) -> list[oc_commands.Command]:
     """Returns the operator's entries in kubectl's spelling."""
-    return [oc_commands.canonical(tuple(command.split())) for command in commands]
+    split = [tuple(command.split()) for command in commands]
+    return [oc_commands.canonical(words) for words in split]
 
 
 def _read(arguments: Sequence[str], flags: oc_commands.Flags) -> Iterator[_Flag | str]:
@@ -130,7 +137,10 @@ def _long_flag(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) 
         raise _UnknownFlagError(spelling)
     if equals:
         return _Flag(name, value)
-    return _Flag(name, _next_value(spelling, waiting) if name in flags.need_value else None)
+    if name not in flags.need_value:
+        return _Flag(name, None)
+    following = _next_value(spelling, waiting)
+    return _Flag(name, following)
 
 
 def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags) -> Iterator[_Flag]:
@@ -145,16 +155,18 @@ def _short_flags(argument: str, waiting: Iterator[str], flags: oc_commands.Flags
             yield _Flag(name, argument[at + 1 :])
             return
         if name in flags.need_value:
-            yield _Flag(name, argument[at:] or _next_value(spelling, waiting))
+            rest = argument[at:]
+            yield _Flag(name, rest or _next_value(spelling, waiting))
             return
         yield _Flag(name, None)
 
 
 def _next_value(spelling: str, waiting: Iterator[str]) -> str:
-    """Returns the next word. A word that looks like a flag is refused, so that a flag can never pass for a value."""
+    """Returns the next word. Raises PolicyDenied if there is none, or it looks like a flag."""
     value = next(waiting, None)
     if value is None:
         raise _flag_denial(spelling, "a value must follow")
+    # A flag must never pass for a value.
     if value.startswith("-"):
         joined = f"{spelling}={value}"
         raise _flag_denial(spelling, f"a value that begins with - is written in the same word: {_quote(joined)}")
@@ -168,32 +180,39 @@ def _check_value(flag: _Flag) -> None:
             "Logs cannot be followed here: read the last lines with --tail=, or those of a time with --since=."
         )
     if flag.name == "output" and value not in _FORMATS and not value.startswith(_TEMPLATES):
-        instead = f"{', '.join(sorted(_FORMATS))} or {'…, '.join(_TEMPLATES)}…"
+        formats = ", ".join(sorted(_FORMATS))
+        templates = "…, ".join(_TEMPLATES)
+        instead = f"{formats} or {templates}…"
         raise _denial(f"-o {_quote(value)} is refused; nothing is read from files: write one of {instead}")
     if flag.name == "v" and not _is_level(value):
         raise _denial(f"-v {_quote(value)} is refused; write a level from 0 to {_MAX_LEVEL}")
 
 
 def _is_level(text: str) -> bool:
-    is_number = text.isascii() and text.isdigit() and len(text) <= 2
-    return is_number and int(text) <= _MAX_LEVEL
+    is_number = text.isascii() and text.isdigit()
+    if not is_number or len(text) > 2:
+        return False
+    return int(text) <= _MAX_LEVEL
 
 
 def _check_after_dashes(arguments: Sequence[str]) -> None:
-    """Refuses after `--` the flags that are refused before it. kubectl takes all words there as plain; this check does
-    not rely on that."""
+    """Refuses after `--` the flags that are refused before it."""
+    # kubectl takes all words there as plain; this check does not rely on that.
     if "--" not in arguments:
         return
     start = arguments.index("--") + 1
     for argument in arguments[start:]:
-        spelling = argument.partition("=")[0] if argument.startswith("--") else argument[:2]
+        spelling = argument[:2]
+        if spelling == "--":
+            spelling, _, _ = argument.partition("=")
         if spelling in oc_commands.REFUSED_FLAGS:
             raise _flag_denial(spelling, "it is refused behind -- too")
 
 
 def _flag_denial(spelling: str, why: str) -> errors.PolicyDenied:
     instead = oc_commands.REFUSED_FLAGS.get(spelling, why)
-    return _denial(f"The flag {_quote(spelling)} is refused: {instead}.")
+    flag = _quote(spelling)
+    return _denial(f"The flag {flag} is refused: {instead}.")
 
 
 def _denial(message: str) -> errors.PolicyDenied:
@@ -201,8 +220,10 @@ def _denial(message: str) -> errors.PolicyDenied:
 
 
 def _command_denial(words: oc_commands.Command, instead: str) -> errors.PolicyDenied:
-    named = f"The command {_show(words)} is refused" if words else "The line names no command"
-    return errors.PolicyDenied(f"{named}: {instead}.", code="policy.command")
+    what = "The line names no command"
+    if words:
+        what = f"The command {_show(words)} is refused"
+    return errors.PolicyDenied(f"{what}: {instead}.", code="policy.command")
 
 
 def _show(words: oc_commands.Command) -> str:
@@ -212,5 +233,6 @@ def _show(words: oc_commands.Command) -> str:
 
 def _quote(text: str) -> str:
     """Returns a word for a message, cut to a readable length."""
-    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-    return repr(shown)
+    if len(text) > _SHOWN:
+        text = f"{text[:_SHOWN]}…"
+    return repr(text)

@@ -33,25 +33,38 @@ class Flags:
     need_value: frozenset[str]
 
     def __or__(self, other: Flags) -> Flags:
-        return Flags({**self.names, **other.names}, self.need_value | other.need_value)
+        names = {**self.names, **other.names}
+        need_value = self.need_value | other.need_value
+        return Flags(names, need_value)
 
 
 def longest(words: Command, commands: Iterable[Command]) -> int:
     """Returns the number of words in the longest of the commands with which `words` begin; 0 if there is none."""
-    lengths = [len(command) for command in commands if command and words[: len(command)] == command]
-    return max(lengths, default=0)
+    length = 0
+    for command in commands:
+        size = len(command)
+        if size > length and words[:size] == command:
+            length = size
+    return length
 
 
 def canonical(words: Command) -> Command:
     """Replaces an alias of a command at the beginning of the words: `top po` becomes `top pod`."""
     length = longest(words, _ALIASES)
-    return _ALIASES[words[:length]] + words[length:] if length else words
+    if not length:
+        return words
+    alias = words[:length]
+    rest = words[length:]
+    return _ALIASES[alias] + rest
 
 
 def flags_of(words: Command) -> Flags:
     """Returns the flags permitted for the command with which the words begin, including the global ones."""
     length = longest(words, _FLAGS)
-    return GLOBAL_FLAGS | _HELP | _FLAGS[words[:length]] if length else GLOBAL_FLAGS
+    if not length:
+        return GLOBAL_FLAGS
+    command = words[:length]
+    return GLOBAL_FLAGS | _HELP | _FLAGS[command]
 
 
 def _parse_flags(text: str) -> Flags:
@@ -80,14 +93,20 @@ def _unfold(text: str) -> Iterator[str]:
 
 def _commands(section: str) -> dict[Command, Flags]:
     """Returns the commands of a section, with the flags of each."""
-    return {tuple(words.split()): _parse_flags(flags) for words, flags in _FILE[section].items()}
+    commands: dict[Command, Flags] = {}
+    for words, flags in _FILE[section].items():
+        command = tuple(words.split())
+        commands[command] = _parse_flags(flags)
+    return commands
 
 
 def _instead(section: str, key: str) -> dict[str, str]:
     """Returns the advice for each entry in the section's lists; the first one counts."""
     found: dict[str, str] = {}
     for row in _FILE[section]:
-        entries = row[key] if isinstance(row[key], list) else _parse_flags(row[key]).names
+        entries = row[key]
+        if isinstance(entries, str):
+            entries = _parse_flags(entries).names
         for entry in entries:
             found.setdefault(entry, row["instead"])
     return found

@@ -41,25 +41,26 @@ class Runner:
         later: Callable[..., None],
     ) -> None:
         """`later` runs a function after an answer has been sent."""
-        self._settings = settings.openshift
-        self._rules = oc_arguments.Rules(
-            self._settings.allowed_commands, self._settings.blocked_commands or (), self._settings.allow_write
-        )
+        own = settings.openshift
+        self._settings = own
+        self._rules = oc_arguments.Rules(own.allowed_commands, own.blocked_commands or (), own.allow_write)
         names = settings.context_names
-        self._plans = (settings.of_context(names[0]) if names else settings).mode == "plan"
+        cluster = settings.of_context(names[0]) if names else settings
+        self._plans = cluster.mode == "plan"
         self._processes = started
         self.later = later
 
     def run(self, job: types.Job) -> runs.Outcome:
         """Runs the command line in the job's script. Raises PolicyDenied for a line that may not run, RequestError and
         AuthError for unreadable lines or unusable credentials, and WorkerError and ConfigError if none can run."""
+        # A request with its own credentials must not act with the operator's.
         if not self._settings.urls and request_credentials.current().has_openshift:
             raise errors.AuthError(
                 "this server has credentials of its own: leave out OCP_TOKEN and OCP_URL", code="auth.access"
             )
         arguments = line.split(job.script, "oc")
         command = oc_arguments.check(arguments, self._rules)
-        if command[:1] == ("delete",) and self._plans:
+        if self._plans and command[:1] == ("delete",):
             arguments = _without_wait(arguments)
         binary = program(self._settings)
         order = orders.OpenShiftOrder(arguments, str(binary), job.parameters.namespace)
@@ -79,17 +80,22 @@ class Runner:
             asked = proxy.Proxy(running.way_out, job, deadline, may_write=self._settings.allow_write)
             with asked.serving():
                 output = running.read(deadline, job.limits.output_bytes, job.cancellation)
-        output = replace(
-            output, stdout=output.stdout.replace(address, _CLUSTER), stderr=output.stderr.replace(address, _CLUSTER)
-        )
+        # The address means nothing to a reader, and has the secret of the proxy.
+        stdout = output.stdout.replace(address, _CLUSTER)
+        stderr = output.stderr.replace(address, _CLUSTER)
+        output = replace(output, stdout=stdout, stderr=stderr)
+        wall_s = time.monotonic() - began
         usage = runs.Usage(
-            wall_ms=(time.monotonic() - began) * 1000,
+            wall_ms=wall_s * 1000,
             cpu_ms=output.cpu_ms,
             peak_bytes=output.peak_bytes,
             api_calls=asked.calls,
         )
-        notes = [_NOT_OC] if is_stand_in(self._settings, Path(order.binary)) else []
-        if output.status != 0:  # during discovery, `oc` does not report the cause of a failure
+        notes = []
+        if is_stand_in(self._settings, Path(order.binary)):
+            notes.append(_NOT_OC)
+        # During discovery, `oc` does not report the cause of a failure.
+        if output.status != 0:
             notes += _explain(asked.faults)
         return command_outcome.outcome(job, output, usage, tuple(notes))
 
@@ -98,7 +104,8 @@ def _explain(faults: Mapping[str, str]) -> Iterator[str]:
     """Yields reasons why the cluster has not answered: codes, with their messages if these quote nothing."""
     for code, message in faults.items():
         # Attack: the message contains a pod's name; the command's own output, which is marked, contains it too.
-        yield f"{code}: {message}" if code in errors.PLAIN_CODES else code
+        is_plain = code in errors.PLAIN_CODES
+        yield f"{code}: {message}" if is_plain else code
 
 
 def program(settings: config.OpenShift) -> Path:
@@ -119,12 +126,18 @@ def program(settings: config.OpenShift) -> Path:
 
 def is_stand_in(settings: config.OpenShift, binary: Path) -> bool:
     """Says whether the program is a kubectl used because `oc` is missing, and not one named in a setting."""
-    return settings.binary is None and binary.name == _KUBECTL
+    if settings.binary is not None:
+        return False
+    return binary.name == _KUBECTL
 
 
 def _without_wait(arguments: list[str]) -> list[str]:
-    """Returns a deletion that does not wait: a planned deletion never happens, and `oc` waits for it by default."""
+    """Returns a deletion that does not wait."""
+    # A planned deletion never happens, and `oc` waits for it by default.
     if any(argument.startswith("--wait") for argument in arguments):
         return arguments
-    end = arguments.index("--") if "--" in arguments else len(arguments)
+    # Behind `--` it would be the name of an object.
+    end = len(arguments)
+    if "--" in arguments:
+        end = arguments.index("--")
     return [*arguments[:end], "--wait=false", *arguments[end:]]

@@ -56,7 +56,8 @@ class NoCluster:
         self, call: exchanges.Call, operation: operation.Operation, timeout_s: float
     ) -> tuple[exchanges.Reply, types.Response | None]:
         """Refuses the call."""
-        return exchanges.Reply(0, fault=protocol.ScriptFault("policy.denied", "there is no cluster here")), None
+        fault = protocol.ScriptFault("policy.denied", "there is no cluster here")
+        return exchanges.Reply(0, fault=fault), None
 
 
 class Runner:
@@ -72,23 +73,28 @@ class Runner:
         """Runs the command line in the job's script. Raises RequestError for an unreadable line, AuthError for wrong
         credentials, and WorkerError and ConfigError if none can run."""
         began = time.monotonic()
-        job = replace(job, deadline=began + job.limits.timeout_ms / 1000)
+        timeout_s = job.limits.timeout_ms / 1000
+        job = replace(job, deadline=began + timeout_s)
         arguments = line.split(job.script, "openstack")
-        cloud = clouds.of(self._settings, request_credentials.current())
+        credentials = request_credentials.current()
+        cloud = clouds.of(self._settings, credentials)
+        # The service catalog may depend on region and project.
         name = f"{cloud.auth_url} {cloud.scope}"
         versions = self._processes.microversions.of(name, lambda: self._ask_microversions(job, cloud))
         output = self._output(job, cloud, arguments, versions)
-        usage = runs.Usage(
-            wall_ms=(time.monotonic() - began) * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes
-        )
-        is_lacking = output.status != 0 and cloud.lacks_project
-        notes = (_WITHOUT_PROJECT,) if is_lacking else ()
+        wall_s = time.monotonic() - began
+        usage = runs.Usage(wall_ms=wall_s * 1000, cpu_ms=output.cpu_ms, peak_bytes=output.peak_bytes)
+        notes: tuple[str, ...] = ()
+        if output.status != 0 and cloud.lacks_project:
+            notes = (_WITHOUT_PROJECT,)
         return command_outcome.outcome(job, output, usage, notes, orders.REFUSED)
 
     def _ask_microversions(self, job: types.Job, cloud: clouds.Cloud) -> dict[str, str] | None:
         """Asks the cloud for its microversions. Returns None if it does not answer: the command will report why."""
-        short = replace(job, deadline=time.monotonic() + microversions.PATIENCE_S)
-        output = self._output(short, cloud, list(microversions.COMMAND), {})
+        deadline = time.monotonic() + microversions.PATIENCE_S
+        short = replace(job, deadline=deadline)
+        command = list(microversions.COMMAND)
+        output = self._output(short, cloud, command, {})
         if output.status == 0:
             with contextlib.suppress(ValueError):
                 return microversions.parse(output.stdout)

@@ -14,8 +14,9 @@ from kubescript_sandbox.host import spawner
 
 __all__ = ["Processes"]
 
+# The host kills a process at its deadline. The kernel's limit matters only if the host fails.
 _CPU_MARGIN_S: Final = 5
-"""Processor seconds beyond the deadline; the kernel's limit matters only if the host fails."""
+"""Processor seconds beyond the deadline."""
 
 
 class Processes:
@@ -36,15 +37,17 @@ class Processes:
         self._spawners: dict[config.Route, spawner.Spawner] = {}
 
     def warm_up(self, toolsets: Sequence[str]) -> None:
-        """Starts to load the programs of the toolsets without waiting: openstackclient takes a second or two."""
+        """Starts to load the programs of the toolsets without waiting."""
+        # openstackclient takes a second or two.
         for program in config.ROUTES:
             if program in toolsets:
                 self._spawner(program).warm_up()
 
     def start(self, program: config.Route, limits: runs.Limits) -> spawner.Worker:
         """Returns a process that waits for its order. Raises WorkerError."""
-        cpu_seconds = limits.timeout_ms // 1000 + _CPU_MARGIN_S
-        return self._spawner(program).spawn(limits.memory_bytes, cpu_seconds)
+        timeout_s = limits.timeout_ms // 1000
+        source = self._spawner(program)
+        return source.spawn(limits.memory_bytes, timeout_s + _CPU_MARGIN_S)
 
     def close(self) -> None:
         """Ends all processes, and starts no more."""

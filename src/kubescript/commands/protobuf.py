@@ -44,12 +44,15 @@ def to_json(body: bytes) -> dict[str, Any]:
     """Returns the object in a body. Raises UnknownMessageError. Takes linear time."""
     if not body.startswith(_MAGIC):
         raise UnknownMessageError("no Kubernetes object")
-    envelope = dict(_fields(memoryview(body)[len(_MAGIC) :]))
+    # A memoryview is cut without copying, so that nested messages take linear time.
+    data = memoryview(body)[len(_MAGIC) :]
+    envelope = dict(_fields(data))
     about, raw = (envelope.get(number, memoryview(b"")) for number in _ENVELOPE)
     type_meta = _object(about, {1: "apiVersion", 2: "kind"})
-    shape = _KINDS.get(type_meta.get("kind", ""))
+    kind = type_meta.get("kind", "nameless object")
+    shape = _KINDS.get(kind)
     if shape is None:
-        raise UnknownMessageError(f"a {type_meta.get('kind', 'nameless object')[:80]}")
+        raise UnknownMessageError(f"a {kind[:80]}")
     return type_meta | _object(raw, shape)
 
 

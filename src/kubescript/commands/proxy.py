@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import functools
 import logging
 import socket
 import threading
@@ -27,17 +26,18 @@ __all__ = ["Proxy"]
 log = logging.getLogger(__name__)
 
 _MAX_CONNECTIONS: Final = 32
+# Attack: a program keeps sending requests, each of which costs the host more than its sender.
 _SPARE: Final = 16
-"""Requests beyond the limit that still get an answer that says so. Attack: a program keeps sending requests, each of
-which costs the host more than its sender."""
+"""Requests beyond the limit that still get an answer that says so."""
+# A thousand requests of `oc` take 0.03 s.
 _READING_S: Final = 2.0
-"""Seconds of the host's processor time for reading a command's requests: a thousand requests of `oc` take 0.03."""
+"""Seconds of the host's processor time for reading a command's requests."""
 _END_S: Final = 2.0
 """Seconds that all threads of a command together may take to end."""
 _PAUSE_S: Final = 0.05
+# `oc` takes a watch or a log that breaks off for complete, and would succeed before it is killed.
 _GRACE_S: Final = 5.0
-"""Seconds that answers outlive the command's deadline: `oc` takes a watch or a log that breaks off for complete, and
-would succeed before it is killed."""
+"""Seconds that answers outlive the command's deadline."""
 
 
 class Proxy:
@@ -83,7 +83,8 @@ class Proxy:
             gives_up = time.monotonic() + _END_S
             for thread in (accepting, *tuple(self._threads)):
                 if thread.ident is not None:  # else it could not be started
-                    thread.join(max(0.0, gives_up - time.monotonic()))
+                    left = gives_up - time.monotonic()
+                    thread.join(max(0.0, left))
 
     def _shut(self) -> None:
         """Takes no more connections or requests."""
@@ -98,10 +99,12 @@ class Proxy:
         """Ends all answers, and cancels calls that are still running."""
         self._shut()
         with self._lock:
-            responses, is_waiting = list(self._responses), self._running
-        for response in responses:  # a watch would go on until the deadline
+            responses = list(self._responses)
+            running = self._running
+        # A watch would go on until the deadline.
+        for response in responses:
             response.close()
-        if is_waiting:
+        if running:
             self._job.cancellation.cancel()
 
     def _accept(self) -> None:
@@ -119,10 +122,12 @@ class Proxy:
     def _begin(self, sock: socket.socket) -> None:
         """Starts to serve a connection, unless there are too many."""
         self._connections += 1
-        if self._connections > self._job.limits.api_calls + _SPARE:
-            self._give_up(f"{self._job.limits.api_calls} connections")
-        serve = functools.partial(self._context.copy().run, self._serve, sock)
-        thread = threading.Thread(target=serve, name="kubescript-proxy", daemon=True)
+        most = self._job.limits.api_calls
+        if self._connections > most + _SPARE:
+            self._give_up(f"{most} connections")
+        # A context runs in one thread at a time, so each thread has its own copy.
+        context = self._context.copy()
+        thread = threading.Thread(target=context.run, args=(self._serve, sock), name="kubescript-proxy", daemon=True)
         with self._lock:
             has_room = len(self._open) < _MAX_CONNECTIONS and not self._has_ended
             if has_room:
@@ -173,7 +178,8 @@ class Proxy:
     def seconds_left(self) -> float:
         """Seconds until answers are given up; `_end` gives them up sooner, once the command is killed at its
         deadline."""
-        return max(0.001, self._deadline + _GRACE_S - time.monotonic())
+        left = self._deadline + _GRACE_S - time.monotonic()
+        return max(0.001, left)
 
     def answer(self, method: str, target: str, headers: Mapping[str, str], body: bytes) -> http_connection.Answer:
         """Returns the answer to one request, whose body must be read or closed."""
@@ -195,13 +201,19 @@ class Proxy:
             return http_connection.failure("internal", "kubescript failed; see its log")
         if not self._may_write and not http_connection.is_read(call):
             return http_connection.failure("policy.read_only", "command lines only read here (openshift.allow_write)")
+        return self._perform(call)
+
+    def _perform(self, call: exchanges.Call) -> http_connection.Answer:
+        """Returns the broker's answer to a call that may be sent."""
         reply, response = self._ask(call)
-        if response is None:
-            fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
-            if not http_connection.is_about_request(fault.code):
-                self.faults[fault.code] = fault.message
-            return http_connection.failure(fault.code, fault.message)
-        return http_connection.Answer(reply.status, response, reply.content_type or "application/json", reply.headers)
+        if response is not None:
+            content_type = reply.content_type or "application/json"
+            return http_connection.Answer(reply.status, response, content_type, reply.headers)
+        fault = reply.fault or protocol.ScriptFault("internal", "there is no answer")
+        # Errors about a request are in the command's own output.
+        if not http_connection.is_about_request(fault.code):
+            self.faults[fault.code] = fault.message
+        return http_connection.failure(fault.code, fault.message)
 
     def charge(self, seconds: float) -> None:
         """Counts processor time spent on reading requests. Raises OSError when the total exceeds the limit."""
@@ -222,7 +234,8 @@ class Proxy:
         with self._lock:
             # Attack: a command sends a write after its deadline, or after a cancellation.
             if self._has_ended or time.monotonic() >= self._deadline:
-                return exchanges.Reply(0, fault=protocol.ScriptFault("cancelled", "the command has ended")), None
+                fault = protocol.ScriptFault("cancelled", "the command has ended")
+                return exchanges.Reply(0, fault=fault), None
             self._running += 1
         try:
             return self._job.on_call(call, self.seconds_left)

@@ -17,13 +17,13 @@ from kubescript import config, errors
 
 __all__ = ["Credentials", "check_url", "current", "using"]
 
+# Keystone's tokens have 200 to 300 characters, and the longest that identity providers sign have 6,000.
 _MAX_TOKEN: Final = 16_384
-"""Characters; Keystone's tokens have 200 to 300, and the longest that identity providers sign have 6,000."""
 _MAX_TEXT: Final = 2_048
+# Printable ASCII. Attack: a value contains a line end, which would begin another header, or NUL, which ends a text in
+# C.
 _TOKEN: Final = re.compile(r"[!-~]+")
 _TEXT: Final = re.compile(r"[!-~]([ -~]*[!-~])?")
-"""Printable ASCII. Attack: a value contains a line end, which would begin another header, or NUL, which ends a text in
-C."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,8 @@ class Credentials:
     @property
     def has_openstack(self) -> bool:
         """Whether the request has any OpenStack headers."""
-        return any((self.os_token, self.os_url, self.os_project_id, self.os_project_name, self.os_project_domain_name))
+        project = (self.os_project_id, self.os_project_name, self.os_project_domain_name)
+        return any((self.os_token, self.os_url, *project))
 
     @property
     def has_openshift(self) -> bool:
@@ -65,8 +66,9 @@ def check_url(token: str, url: str, allowed: Container[str], prefix: str, what: 
 
 
 _Headers = Iterable[tuple[bytes, bytes]]
+# Names with underscores mean the same; proxies drop them unless configured not to.
 _FIELDS: Final = {name.replace("_", "-"): name for name in Credentials.__slots__}
-"""Names of headers with hyphens. Those with underscores mean the same; proxies drop them unless configured not to."""
+"""Fields by the names of their headers, with hyphens."""
 
 _headers: contextvars.ContextVar[_Headers] = contextvars.ContextVar("headers", default=())
 """The headers of the request that is being answered; none over stdio."""
@@ -98,16 +100,19 @@ def current() -> Credentials:
 
 
 def _check_value(key: str, value: str) -> str:
-    is_token = key.endswith("_token")
-    pattern, most = (_TOKEN, _MAX_TOKEN) if is_token else (_TEXT, _MAX_TEXT)
+    """Returns the value of a header. Raises RequestError when it cannot be used."""
+    pattern, most, wanted = _TEXT, _MAX_TEXT, "plain ASCII"
+    if key.endswith("_token"):
+        pattern, most, wanted = _TOKEN, _MAX_TOKEN, "plain ASCII without blanks"
     if not value:
         raise _unusable(key, "it is empty; leave it out where there is nothing to say")
     if len(value) > most:
         raise _unusable(key, f"it has more than {most} characters")
     if pattern.fullmatch(value) is None:
-        raise _unusable(key, "it is not plain ASCII" + (" without blanks" if is_token else ""))
+        raise _unusable(key, f"it is not {wanted}")
     return value
 
 
 def _unusable(key: str, why: str) -> errors.RequestError:
-    return errors.RequestError(f"the header {key.upper()} cannot be used: {why}", code="request.headers")
+    header = key.upper()
+    return errors.RequestError(f"the header {header} cannot be used: {why}", code="request.headers")

@@ -61,9 +61,11 @@ class Tls(section.Section):
     @pydantic.model_validator(mode="after")
     def _whole(self) -> Tls:
         """Refuses a certificate without its key, and client CAs without a certificate."""
-        if (self.cert_file is None) != (self.key_file is None):
+        has_certificate = self.cert_file is not None
+        has_key = self.key_file is not None
+        if has_certificate != has_key:
             raise ValueError("cert_file and key_file belong together")
-        if self.client_ca_file is not None and self.cert_file is None:
+        if self.client_ca_file is not None and not has_certificate:
             raise ValueError("client_ca_file needs cert_file and key_file")
         return self
 

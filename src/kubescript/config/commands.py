@@ -22,11 +22,14 @@ def normal_url(text: str) -> str:
 
     Raises ValueError when it is not an http URL, or has a user, a query or a fragment.
     """
-    if _URL.fullmatch(text) is None or not text.isascii() or not text.isprintable():
+    is_plain = text.isascii() and text.isprintable()
+    if not is_plain or _URL.fullmatch(text) is None:
         raise ValueError("expected an http or https URL without user, query and fragment")
     scheme, _, rest = text.partition("://")
     host, slash, path = rest.partition("/")
-    return f"{scheme.lower()}://{host.lower()}{slash}{path}".rstrip("/")
+    # A path is case-sensitive.
+    url = f"{scheme.lower()}://{host.lower()}{slash}{path}"
+    return url.rstrip("/")
 
 
 _Url = Annotated[str, pydantic.AfterValidator(normal_url)]
@@ -63,9 +66,11 @@ class OpenStack(section.Section):
     @pydantic.model_validator(mode="after")
     def _one_source(self) -> OpenStack:
         """Refuses two sources of credentials, and contradictory settings for checking certificates."""
-        if self.auth_urls and (self.cloud is not None or self.clouds_file is not None):
+        has_operators = self.cloud is not None or self.clouds_file is not None
+        if self.auth_urls and has_operators:
             raise ValueError("auth_urls means credentials of each request; leave out cloud and clouds_file, or it")
-        _check_tls(self.ca_cert is not None, self.insecure)
+        has_ca = self.ca_cert is not None
+        _check_tls(has_ca, self.insecure)
         return self
 
 

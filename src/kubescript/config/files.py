@@ -20,9 +20,11 @@ def read_file(path: Path, *, is_yaml: bool = False) -> dict[str, Any]:
         raise errors.ConfigError(f"{unreadable}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise errors.ConfigError(f"{unreadable}: it is not UTF-8 text") from None
-    data = _parse(path, text, is_yaml=is_yaml or path.suffix in {".yaml", ".yml"})
+    is_yaml = is_yaml or path.suffix in {".yaml", ".yml"}
+    data = _parse(path, text, is_yaml=is_yaml)
     if not isinstance(data, dict):
-        raise errors.ConfigError(f"{path}: expected settings at the top level, got {type(data).__name__}")
+        kind = type(data).__name__
+        raise errors.ConfigError(f"{path}: expected settings at the top level, got {kind}")
     return data
 
 
@@ -33,8 +35,10 @@ def with_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     except OSError as error:
         raise errors.ConfigError(f"cannot read the configuration folder {folder}: {error.strerror}") from None
     for file in files:
-        if file.suffix == ".toml" and not file.name.startswith("."):
-            data = _merge(data, read_file(file))
+        is_hidden = file.name.startswith(".")
+        if file.suffix == ".toml" and not is_hidden:
+            added = read_file(file)
+            data = _merge(data, added)
     return data
 
 

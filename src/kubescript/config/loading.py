@@ -1,8 +1,7 @@
 """Reads the settings from flags, environment and file, in this order of precedence.
 
 A variable is `KUBESCRIPT_` and the setting's name, with `__` before a nested name (`KUBESCRIPT_LIMITS__API_CALLS=50`).
-The file is TOML, or YAML if its name ends so. An unknown key is an error that names the nearest known one: a misspelt
-`denied_resources` must not pass for "nothing denied".
+The file is TOML, or YAML if its name ends so. An unknown key is an error that names the nearest known one.
 """
 
 from __future__ import annotations
@@ -61,34 +60,41 @@ def load(flags: Mapping[str, object], file: Path | None, folder: Path | None = N
 
 def _from_file(file: Path | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
     """Returns the file in force, and its contents in our format. Raises ConfigError."""
-    named = os.environ.get(CONFIG_VARIABLE)
-    theirs = os.environ.get(rhos.VARIABLE)
-    if file is None and named and theirs:
-        raise errors.ConfigError(
-            f"{CONFIG_VARIABLE} and {rhos.VARIABLE} both name a configuration file", remedy="leave one of the two out"
-        )
-    if file is None and not named:
-        return _from_theirs(theirs, flags)
-    path = with_home(file or Path(named or ""))
+    if file is None:
+        named = os.environ.get(CONFIG_VARIABLE)
+        theirs = os.environ.get(rhos.VARIABLE)
+        if named and theirs:
+            raise errors.ConfigError(
+                f"{CONFIG_VARIABLE} and {rhos.VARIABLE} both name a configuration file",
+                remedy="leave one of the two out",
+            )
+        if not named:
+            return _from_theirs(theirs, flags)
+        file = Path(named)
+    path = with_home(file)
     data = files.read_file(path)
-    return path, rhos.translate(data, path) if rhos.is_beside(data) else data
+    if rhos.is_beside(data):
+        data = rhos.translate(data, path)
+    return path, data
 
 
 def _from_theirs(named: str | None, flags: Mapping[str, object]) -> tuple[Path | None, dict[str, Any]]:
     """Returns the rhos-mcps file in force where no other is named. Raises ConfigError."""
     if named:
         path = with_home(Path(named))
-        return path, rhos.translate(files.read_file(path, is_yaml=True), path)
-    if not _asks_for_theirs(flags) or not rhos.FILE.is_file():
+        data = files.read_file(path, is_yaml=True)
+        return path, rhos.translate(data, path)
+    path = rhos.FILE
+    if not _asks_for_theirs(flags) or not path.is_file():
         return None, {}
     try:
-        data = files.read_file(rhos.FILE)
+        data = files.read_file(path)
     except errors.ConfigError:  # it belongs to another program
         return None, {}
     if not rhos.is_beside(data):
         return None, {}
-    log.warning("the settings of %s count; --config names another file", rhos.FILE.absolute())
-    return rhos.FILE, rhos.translate(data, rhos.FILE)
+    log.warning("the settings of %s count; --config names another file", path.absolute())
+    return path, rhos.translate(data, path)
 
 
 def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
@@ -100,16 +106,17 @@ def _asks_for_theirs(flags: Mapping[str, object]) -> bool:
     toolsets = flags.get("toolsets", _variable("toolsets"))
     if not is_http or not isinstance(toolsets, str):
         return False
-    return not set(split(toolsets)).isdisjoint(ROUTES)
+    names = set(split(toolsets))
+    return not names.isdisjoint(ROUTES)
 
 
 def _flags_with_transport(flags: Mapping[str, object]) -> Mapping[str, object]:
     """Adds the transport that `--port` and `--host` imply. Raises ConfigError when --transport names another."""
-    named = next((name for name in _HTTP_ONLY if name in flags), None)
-    if named is None:
+    implying = [name for name in _HTTP_ONLY if name in flags]
+    if not implying:
         return flags
     if flags.get("transport", "http") != "http":
-        raise errors.ConfigError(f"--{named} is for the http transport", remedy="leave one of the two out")
+        raise errors.ConfigError(f"--{implying[0]} is for the http transport", remedy="leave one of the two out")
     return {**flags, "transport": "http"}
 
 
@@ -148,8 +155,9 @@ def _check_tables(names: Iterable[str], tables: Mapping[str, Any]) -> None:
         if name in tables:
             continue
         known = [str(table) for table in tables]
+        shown = ", ".join(known)
         suggestion = nearest(name, set(known))
-        raise errors.ConfigError(f"no table for context `{name}` in the file{suggestion}; there is: {', '.join(known)}")
+        raise errors.ConfigError(f"no table for context `{name}` in the file{suggestion}; there is: {shown}")
 
 
 def _check_contexts(settings: Settings) -> None:
@@ -172,8 +180,10 @@ def _check_context(name: str, context: Context) -> None:
     """Refuses a name that cannot be shown in one line, and a context with two sources."""
     is_printable = bool(name.strip()) and name.isprintable()
     if not is_printable or len(name) > _MAX_NAME:
-        raise errors.ConfigError(f"setting `contexts`: {name[:_MAX_NAME]!r} cannot be a context's name")
-    if context.snapshot and (context.kubeconfig or context.context):
+        shown = name[:_MAX_NAME]
+        raise errors.ConfigError(f"setting `contexts`: {shown!r} cannot be a context's name")
+    is_live = context.kubeconfig or context.context
+    if context.snapshot and is_live:
         raise errors.ConfigError(f"setting `contexts.{name}`: give a snapshot or a kubeconfig, not both")
 
 
@@ -187,12 +197,16 @@ def _with_bound(settings: Settings, flags: Mapping[str, object]) -> Settings:
         most = settings.writes
     else:
         return settings
-    return settings.model_copy(update={"contexts": settings.lower_contexts(most), **settings.lower_commands(most)})
+    updates = settings.lower_commands(most)
+    updates["contexts"] = settings.lower_contexts(most)
+    return settings.model_copy(update=updates)
 
 
 def _is_stated(name: str, flags: Mapping[str, object]) -> bool:
     """Says whether a flag or a variable gives a setting."""
-    return name in flags or _variable(name) is not None
+    if name in flags:
+        return True
+    return _variable(name) is not None
 
 
 def _variable(name: str) -> str | None:
@@ -205,8 +219,8 @@ def _variable(name: str) -> str | None:
 
 
 def _layer(file: dict[str, Any]) -> Callable[..., Settings]:
-    """Returns a class of settings that reads flags, then the environment, then the file's data..env files and secrets
-    directories are not read."""
+    """Returns a class of settings that reads flags, then the environment, then the file's data. It reads neither `.env`
+    files nor directories of secrets."""
 
     class Layered(Settings):
         @classmethod
@@ -229,8 +243,8 @@ def _check_environment() -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     known.add(CONFIG_VARIABLE)
     for variable in os.environ:
-        top = variable.split("__")[0].upper()
-        is_ours = top.startswith(PREFIX) and not top.startswith(PREFIX + "TEST")
+        top, _, _ = variable.upper().partition("__")
+        is_ours = top.startswith(PREFIX) and not top.startswith(f"{PREFIX}TEST")
         if is_ours and top not in known:
             suggestion = nearest(top, known)
             raise errors.ConfigError(f"unknown environment variable {variable}{suggestion}")
@@ -242,26 +256,31 @@ def _check_environment() -> None:
 
 def _explain(error: pydantic.ValidationError, path: Path | None) -> str:
     """Describes what to change in the file at `path`, the flags or the environment."""
+    # Without the input, which may be a credential.
     found = error.errors(include_url=False, include_input=False)
-    return "; ".join(_explain_error(one, path) for one in found)
+    mistakes = [_explain_error(one, path) for one in found]
+    return "; ".join(mistakes)
 
 
 def _explain_error(one: Mapping[str, Any], path: Path | None) -> str:
     """Describes one mistake: its key, its file, and the nearest known key if it is unknown."""
     location = tuple(one["loc"])
-    name = ".".join(str(part) for part in location)
+    name = ".".join(map(str, location))
     if one["type"] != "extra_forbidden":
         return f"setting `{name}`: {one['msg']}"
     where = f" in {path}" if path is not None else ""
     known = _section(location).model_fields
-    suggestion = nearest(str(location[-1]), known)
+    key = str(location[-1])
+    # A misspelt `denied_resources` must not pass for "nothing denied".
+    suggestion = nearest(key, known)
     return f"unknown setting `{name}`{where}{suggestion}"
 
 
 def _section(location: tuple[object, ...]) -> type[pydantic.BaseModel]:
     """Returns the section that a key's path leads to, ignoring names of contexts and positions in lists."""
     section: type[pydantic.BaseModel] = Settings
-    for part in location[:-1]:
+    *parents, _ = location
+    for part in parents:
         field = section.model_fields.get(str(part))
         if field is not None:
             section = _model(field.annotation) or section

@@ -31,49 +31,64 @@ _SECURITY: Final = "mcp_transport_security"
 _OWN: Final = frozenset({"ip", "debug", "workers", "unicorn_log_format", _SECURITY})
 """Keys that do not exist in our settings."""
 _KEYS: Final = frozenset({*_OWN, *ROUTES, "port", "processes_pool_size", "log_format"})
+_SAME: Final = (("ip", "host"), ("port", "port"), ("processes_pool_size", "processes_pool_size"))
+"""Keys whose values are the same in our settings, and our names for them."""
 _SECURITY_KEYS: Final = frozenset({"token", "enable_dns_rebinding_protection", "allowed_hosts", "allowed_origins"})
+# As in a file of tokens: short ones can eventually be guessed.
 _SHORTEST: Final = 16
-"""Minimum characters of a token, as in a file of tokens."""
+"""Minimum characters of a token."""
 
 
 def is_theirs(data: Mapping[str, Any]) -> bool:
     """Says whether settings are in this format: they have a key that we do not."""
-    tables = (_raw(data, name) or {} for name in ROUTES)
-    return not _OWN.isdisjoint(data) or any("enabled" in table for table in tables)
+    if not _OWN.isdisjoint(data):
+        return True
+    tables = [_raw(data, name) for name in ROUTES]
+    return any("enabled" in table for table in tables)
 
 
 def is_beside(data: Mapping[str, Any]) -> bool:
     """Says whether a file that no flag or variable names is in this format; it might belong to another program."""
-    return is_theirs(data) and not data.keys().isdisjoint((*ROUTES, _SECURITY))
+    telling = {*ROUTES, _SECURITY}
+    if telling.isdisjoint(data):
+        return False
+    return is_theirs(data)
 
 
 def translate(data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Returns the settings in our format. Raises ConfigError."""
     _check_keys(data, _KEYS, "", path)
     tables = {name: _table(data, name) for name in ROUTES}
-    ours: dict[str, Any] = {"transport": "http", "toolsets": [], "kubeconfig_later": True}
+    toolsets: list[str] = []
+    ours: dict[str, Any] = {"transport": "http", "toolsets": toolsets, "kubeconfig_later": True}
     for name, table in tables.items():
-        if _flag(table.pop("enabled", True), f"{name}.enabled"):
-            ours["toolsets"].append(name)
+        is_enabled = table.pop("enabled", True)
+        if _flag(is_enabled, f"{name}.enabled"):
+            toolsets.append(name)
         ours[name] = table
-    for theirs, own in (("ip", "host"), ("port", "port"), ("processes_pool_size", "processes_pool_size")):
-        if data.get(theirs) is not None:
-            ours[own] = data[theirs]
+    for theirs, own in _SAME:
+        value = data.get(theirs)
+        if value is not None:
+            ours[own] = value
     if _flag(data.get("debug", False), "debug"):
         ours["log_level"] = "debug"
     _warn_of_process(data)
-    return ours | _translate_security(_table(data, _SECURITY), path)
+    security = _table(data, _SECURITY)
+    return ours | _translate_security(security, path)
 
 
 def _translate_security(security: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Returns the settings for tokens, and for the hosts and origins that requests may name."""
     _check_keys(security, _SECURITY_KEYS, f"{_SECURITY}.", path)
-    if not _flag(security.get("enable_dns_rebinding_protection", True), "enable_dns_rebinding_protection"):
+    is_protected = security.get("enable_dns_rebinding_protection", True)
+    # A setting that would loosen a check is never converted.
+    if not _flag(is_protected, "enable_dns_rebinding_protection"):
         log.warning(
             "enable_dns_rebinding_protection = false is ignored: Host and Origin of requests are always checked"
         )
+    hosts = _names(security, "allowed_hosts", any_port=True)
     http = {
-        "hosts": [name.removesuffix(":*") for name in _names(security, "allowed_hosts", any_port=True)],
+        "hosts": [name.removesuffix(":*") for name in hosts],
         "origins": _names(security, "allowed_origins"),
     }
     token = security.get("token")
@@ -90,12 +105,14 @@ def _names(security: Mapping[str, Any], key: str, *, any_port: bool = False) -> 
     given = security.get(key)
     if given is None:
         return []
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+    are_texts = isinstance(given, list) and all(isinstance(name, str) for name in given)
+    if not are_texts:
         raise errors.ConfigError(f"setting `{_SECURITY}.{key}`: expected a list of texts")
     suffix = ":*" if any_port else ""
     wild = [name for name in given if "*" in name.removesuffix(suffix)]
     if wild:
-        log.warning("%s: %s is ignored: requests must name a host that is listed", key, ", ".join(map(repr, wild)))
+        shown = ", ".join(map(repr, wild))
+        log.warning("%s: %s is ignored: requests must name a host that is listed", key, shown)
     return [name for name in given if name not in wild]
 
 
@@ -105,12 +122,14 @@ def _digest(token: object) -> str:
             f"setting `{_SECURITY}.token` ({_TOKEN_VARIABLE}): a token has at least {_SHORTEST} characters",
             remedy="`openssl rand -hex 32` makes one",
         )
-    return f"sha256:{hashlib.sha256(token.encode()).hexdigest()}"
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    return f"sha256:{digest}"
 
 
 def _warn_of_process(data: Mapping[str, Any]) -> None:
     """Warns of settings of the process and its log that are not converted."""
-    if data.get("workers", 1) not in (1, None):
+    workers = data.get("workers", 1)
+    if workers not in (1, None):
         log.warning("workers is ignored: one process serves everybody, and command lines run in processes of their own")
     for key in ("log_format", "unicorn_log_format"):
         if data.get(key) is not None:
@@ -118,6 +137,7 @@ def _warn_of_process(data: Mapping[str, Any]) -> None:
 
 
 def _check_keys(given: Mapping[str, Any], known: frozenset[str], table: str, path: Path) -> None:
+    """Refuses the first key that is not known."""
     for key in given:
         if key in known:
             continue
@@ -126,15 +146,21 @@ def _check_keys(given: Mapping[str, Any], known: frozenset[str], table: str, pat
 
 
 def _table(data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    value = _raw(data, name)
-    if value is None and data.get(name) is not None:
-        raise errors.ConfigError(f"setting `{name}`: expected a table")
-    return dict(value or {})
-
-
-def _raw(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """Returns a copy of a table; an empty one if there is none. Raises ConfigError for any other value."""
     value = data.get(name)
-    return value if isinstance(value, dict) else None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise errors.ConfigError(f"setting `{name}`: expected a table")
+    return dict(value)
+
+
+def _raw(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """Returns a table; an empty one for any other value."""
+    value = data.get(name)
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _flag(value: object, name: str) -> bool:

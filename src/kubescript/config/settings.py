@@ -150,15 +150,19 @@ class Settings(pydantic_settings.BaseSettings):
     @classmethod
     def _stream(cls, value: object) -> object:
         """Accepts the name of the standard error stream, as kubernetes-mcp-server does."""
-        return None if str(value) == "stderr" else value
+        if str(value) == "stderr":
+            return None
+        return value
 
     @property
     def context_names(self) -> tuple[str, ...]:
         """The names of `contexts`, the default one first."""
         names = list(self.contexts)
-        if self.context is not None and self.context in self.contexts:
-            names.insert(0, self.context)
-        return tuple(dict.fromkeys(names))
+        default = self.context
+        if default is not None and default in names:
+            names.remove(default)
+            names.insert(0, default)
+        return tuple(names)
 
     @property
     def mode(self) -> Mode:
@@ -170,23 +174,28 @@ class Settings(pydantic_settings.BaseSettings):
 
     def lower_contexts(self, most: Mode) -> dict[str, Context]:
         """Returns the tables of the contexts, with no mode above `most`."""
-        return {
-            name: own.model_copy(update={"writes": lower(self.of_context(name).mode, most)})
-            for name, own in self.contexts.items()
-        }
+        lowered = {}
+        for name, own in self.contexts.items():
+            cluster = self.of_context(name)
+            writes = lower(cluster.mode, most)
+            lowered[name] = own.model_copy(update={"writes": writes})
+        return lowered
 
     def lower_commands(self, most: Mode) -> dict[str, object]:
         """Returns the table of `openstack`, which makes no plans and so writes nothing below `direct`. Writes by `oc`
         are subject to the cluster's own mode."""
         if most == "direct":
             return {}
-        return {"openstack": self.openstack.model_copy(update={"allow_write": False})}
+        reading = self.openstack.model_copy(update={"allow_write": False})
+        return {"openstack": reading}
 
     @property
     def needs_cluster(self) -> bool:
         """Whether any toolset calls these clusters: `openstack` never does, and `openshift` does not where requests
         name their API server."""
-        without = {"openstack", "openshift"} if self.openshift.urls else {"openstack"}
+        without = {"openstack"}
+        if self.openshift.urls:
+            without.add("openshift")
         return not self.toolsets or not without.issuperset(self.toolsets)
 
     @property
@@ -194,7 +203,8 @@ class Settings(pydantic_settings.BaseSettings):
         """The modes of all clusters."""
         if not self.contexts:
             return (self.mode,)
-        return tuple(self.of_context(name).mode for name in self.contexts)
+        clusters = [self.of_context(name) for name in self.contexts]
+        return tuple(cluster.mode for cluster in clusters)
 
     @property
     def by_argument(self) -> bool:
@@ -213,7 +223,8 @@ class Settings(pydantic_settings.BaseSettings):
             return self.toolsets
         if route:
             return (route,) if route in self.toolsets else ()
-        return tuple(name for name in self.toolsets if name not in commands.ROUTES)
+        others = [name for name in self.toolsets if name not in commands.ROUTES]
+        return tuple(others)
 
     @property
     def is_local(self) -> bool:
@@ -223,11 +234,12 @@ class Settings(pydantic_settings.BaseSettings):
     @property
     def knows_callers(self) -> bool:
         """Whether callers must authenticate."""
-        auth, tls = self.auth, self.tls
-        ways = (
-            auth.issuer, auth.introspection, auth.token_review, auth.tokens, auth.tokens_file, tls.client_ca_file,
-        )  # fmt: skip
-        return self.transport == "http" and any(ways)
+        # Over stdio the client has started the server, and has its user's rights.
+        if self.transport != "http":
+            return False
+        auth = self.auth
+        by_token = (auth.issuer, auth.introspection, auth.token_review, auth.tokens, auth.tokens_file)
+        return any(by_token) or bool(self.tls.client_ca_file)
 
     def of_context(self, name: str) -> Settings:
         """Returns these settings as they apply to one of `contexts`."""
@@ -238,10 +250,12 @@ class Settings(pydantic_settings.BaseSettings):
             # An explicit null in a table means "not given", and must not hide the server's setting.
             if value is not None:
                 updates[field] = value
-        if own.write_policy is not None:
-            given = {field: getattr(own.write_policy, field) for field in own.write_policy.model_fields_set}
+        policy = own.write_policy
+        if policy is not None:
+            given = {field: getattr(policy, field) for field in policy.model_fields_set}
             updates["write_policy"] = self.write_policy.model_copy(update=given)
-        if "writes" in updates:  # the cluster's own mode applies, even if the server's `read_only` is true
+        if "writes" in updates:
+            # The cluster's own mode applies, even if the server's `read_only` is true.
             updates.setdefault("read_only", False)
         return self.model_copy(update=updates)
 
@@ -260,12 +274,14 @@ def lower(mode: Mode, most: Mode) -> Mode:
 
 def split(names: str) -> tuple[str, ...]:
     """Splits a text at its commas and omits empty names."""
-    parts = [part.strip() for part in names.split(",")]
-    return tuple(part for part in parts if part)
+    parts = names.split(",")
+    stripped = [part.strip() for part in parts]
+    return tuple(filter(None, stripped))
 
 
 def check_reload(before: Settings, after: Settings) -> None:
     """Raises ConfigError, naming the settings, when settings have changed that only a restart can change."""
+    # What was made of these at the start is shared by all callers: processes, the listener, the stores.
     changed = []
     for name in _FIXED:
         read = operator.attrgetter(name)

@@ -41,7 +41,10 @@ class Classification:
         commands that the operator allows."""
         if name in self.withheld:
             return f"`{name}` is refused: {self.withheld[name]}, and no setting allows that."
-        if name in self.reads or any(f"{name} ".startswith(f"{words} ") for words in allowed):
+        # With blanks, so that `server list` does not allow `server listen`.
+        beginnings = tuple(f"{words} " for words in allowed)
+        is_allowed = f"{name} ".startswith(beginnings)
+        if name in self.reads or is_allowed:
             return None
         if name not in self.writes:
             return f"`{name}` is refused: nobody has classified it as a read. {_ASK}: openstack.allowed_commands."
@@ -55,19 +58,26 @@ def load() -> Classification:
     """Returns the classification in the file beside this one."""
     data = tomllib.loads(_FILE.read_text("utf-8"))
     reads = _names(data["reads"])
-    writes = _names(data["writes"]) | _names(data["reads_by_post"])
+    writes = _names(data["writes"])
+    # The gate lets no POST pass without `allow_write`.
+    writes |= _names(data["reads_by_post"])
     withheld: dict[str, str] = {}
     for section, why in _WITHHELD.items():
-        withheld |= dict.fromkeys(_names(data[section]), why)
+        names = _names(data[section])
+        withheld |= dict.fromkeys(names, why)
     options = {name: frozenset(_split(text)) for name, text in data["options"].items()}
     return Classification(reads, writes, withheld, options)
 
 
 def _names(section: Mapping[str, Any]) -> frozenset[str]:
     """Returns all commands of a section."""
-    return frozenset(name for text in section.values() for name in _split(text))
+    names: set[str] = set()
+    for text in section.values():
+        names.update(_split(text))
+    return frozenset(names)
 
 
 def _split(text: str) -> list[str]:
     """Returns the names in a comma-separated list, which may break its lines anywhere."""
-    return [" ".join(part.split()) for part in text.split(",")]
+    parts = text.split(",")
+    return [" ".join(part.split()) for part in parts]

@@ -16,6 +16,8 @@ from kubescript.launcher.refusal import Refused
 
 __all__ = ["Gate", "addresses"]
 
+_Origin = tuple[str, int]
+"""A host and a port."""
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _PORTS: Final = {"http": 80, "https": 443}
 
@@ -26,18 +28,20 @@ class Gate:
 
     def __init__(self, *, allow_write: bool) -> None:
         self._allow_write = allow_write
-        self._origins: set[tuple[str, int]] = set()
-        self._logins: set[tuple[str, int, str]] = set()
+        self._origins: set[_Origin] = set()
+        self._logins: set[tuple[_Origin, str]] = set()
+        """Where a POST only asks for a token, by the host and the path."""
 
     def open_for_login(self, url: str) -> None:
         """Lets requests to the identity service pass, including the POST for a token."""
         origin = _origin(url)
         if origin is None:
             return
-        path = urlsplit(url).path.rstrip("/")
         self._origins.add(origin)
+        path = urlsplit(url).path.rstrip("/")
+        # An auth_url may end before or behind the version.
         for tokens in ("/auth/tokens", "/v3/auth/tokens"):
-            self._logins.add((*origin, path + tokens))
+            self._logins.add((origin, path + tokens))
 
     def open_for(self, urls: Iterable[str]) -> None:
         """Lets requests to the hosts and ports of these addresses pass."""
@@ -49,13 +53,16 @@ class Gate:
     def check(self, host: str, port: int, method: str, target: str) -> None:
         """Raises Refused unless the request may leave."""
         host = _plain(host)
-        if (host, port) not in self._origins:
+        origin = (host, port)
+        # An answer may send the client, with its token, to another host: a redirect, or a link in a list of versions.
+        if origin not in self._origins:
             raise Refused(
                 f"a request to {host}:{port} was refused: it is neither the cloud's auth_url nor in its catalog. "
                 "Ask the operator of this server to look at both."
             )
-        login = (host, port, target.partition("?")[0]) in self._logins
-        if self._allow_write or method in _READS or (login and method == "POST"):
+        path, _, _ = target.partition("?")
+        is_login = method == "POST" and (origin, path) in self._logins
+        if self._allow_write or method in _READS or is_login:
             return
         raise Refused(
             f"a {method} request was refused: this server only reads. Ask its operator, who can set "
@@ -63,7 +70,8 @@ class Gate:
         )
 
     def install(self) -> None:
-        """Installs the gate in front of every request of this process, whichever library makes it."""
+        """Installs the gate in front of every request of this process."""
+        # Every library that the client uses sends its requests by this class.
         original = http.client.HTTPConnection.putrequest
 
         def putrequest(
@@ -84,15 +92,17 @@ def addresses(catalog: Iterable[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _origin(url: str) -> tuple[str, int] | None:
+def _origin(url: str) -> _Origin | None:
     """Returns the host and port of an address; None if it is not an HTTP address."""
     try:
         parts = urlsplit(url)
-        if parts.scheme not in _PORTS or not parts.hostname:
-            return None
-        return _plain(parts.hostname), parts.port or _PORTS[parts.scheme]
+        host = parts.hostname
+        port = parts.port
     except ValueError:
         return None
+    if parts.scheme not in _PORTS or not host:
+        return None
+    return _plain(host), port or _PORTS[parts.scheme]
 
 
 def _plain(host: str) -> str:

@@ -1,7 +1,6 @@
 """The process that becomes `oc`: it can reach only our proxy's address, and has no credentials.
 
-The proxy's socket is created here, in a network namespace that nothing leads out of, and handed to the host. `oc`
-therefore cannot evade the policy, whatever its arguments are.
+`oc` cannot evade the policy, whatever its arguments are.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ _BACKLOG: Final = 64
 _NAME: Final = "oc"
 _MAX_PROCESSORS: Final = 4
 _SETTINGS: Final = {
+    # Otherwise each answer reports that `oc` may not read its preferences, if there is a folder /.kube.
     "KUBERC": "off",
+    # Otherwise the C library reserves 64 MiB of address space per thread.
     "MALLOC_ARENA_MAX": "1",
+    # Go starts a thread per processor, and would end at the limit of threads.
     "GOMAXPROCS": str(min(_MAX_PROCESSORS, os.cpu_count() or 1)),
 }
-"""KUBERC=off: otherwise each answer reports that `oc` may not read its preferences, if there is a folder /.kube.
-MALLOC_ARENA_MAX: the C library would reserve 64 MiB of address space per thread. GOMAXPROCS: Go starts a thread per
-processor, and would end at the limit of threads."""
 _CANNOT_EXECUTE: Final = 126
 """The exit code of shells for a program that cannot be executed."""
 
@@ -52,10 +51,13 @@ def _network_steps() -> lockdown.Steps:
     # up.
     pid = os.fork()
     if pid == 0:
-        (layer,) = lockdown.apply(lockdown.LOOPBACK_STEPS, lockdown.Confinement(os.getppid(), 0, 0))
+        trial = lockdown.Confinement(os.getppid(), 0, 0)
+        (layer,) = lockdown.apply(lockdown.LOOPBACK_STEPS, trial)
         os._exit(0 if layer.active else 1)
     _, status = os.waitpid(pid, 0)
-    return lockdown.LOOPBACK_STEPS if status == 0 else ()
+    if status != 0:
+        return ()
+    return lockdown.LOOPBACK_STEPS
 
 
 def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[protocol.Layer, ...]) -> NoReturn:
@@ -64,14 +66,17 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     order, outputs = orders.receive(sock, orders.OpenShiftOrder)
     layers = inherited + lockdown.apply(_network_steps(), confinement)
     secret = secrets.token_hex(16)
+    # Created here, in a network namespace that nothing leads out of, and handed to the host.
     listener = socket.create_server((_draw_address(), 0), backlog=_BACKLOG)
     host, port = listener.getsockname()
     streams.attach(outputs, kept=(sock.fileno(), listener.fileno()))
     try:
-        binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)  # opened now: it may be in the current user's folder
+        # Opened now: it may be in the current user's folder.
+        binary = os.open(order.binary, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         _give_up(order, error)
-    kubeconfig = _in_memory(_kubeconfig(f"http://{host}:{port}/{secret}", order.namespace))
+    server = f"http://{host}:{port}/{secret}"
+    kubeconfig = _in_memory(_kubeconfig(server, order.namespace))
     execution = command_filter.Execution(binary)
     steps = lockdown.program_steps(_paths(binary), port, execution)
     layers += lockdown.apply(steps, confinement)
@@ -89,16 +94,19 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
 
 
 def _draw_address() -> str:
-    """Returns one of the 16 million loopback addresses. Attack: without a network namespace, another process finds the
-    proxy at 127.0.0.1 by trying ports, and takes all its connections."""
-    return socket.inet_ntoa(bytes([127, *(1 + secrets.randbelow(254) for _ in range(3))]))
+    """Returns one of the 16 million loopback addresses."""
+    # Attack: without a network namespace, another process finds the proxy at 127.0.0.1 by trying ports, and takes all
+    # its connections.
+    drawn = [1 + secrets.randbelow(254) for _ in range(3)]
+    return socket.inet_ntoa(bytes([127, *drawn]))
 
 
 def _paths(binary: int) -> dict[str, int]:
     """Returns the paths that the program may open, each with its rights; `binary` is its own descriptor."""
-    paths = dict.fromkeys(_LIBRARIES, landlock.READ | landlock.EXECUTE)
+    runs = landlock.READ | landlock.EXECUTE
+    paths = dict.fromkeys(_LIBRARIES, runs)
     paths |= dict.fromkeys(_DATA, landlock.READ)
-    paths[f"/proc/self/fd/{binary}"] = landlock.READ | landlock.EXECUTE
+    paths[f"/proc/self/fd/{binary}"] = runs
     paths["/dev/null"] = landlock.READ | landlock.WRITE
     return paths
 
@@ -107,8 +115,9 @@ def _egress(layers: tuple[protocol.Layer, ...]) -> protocol.Layer:
     """Returns whether this process can reach only the proxy: because of its separate network, or because of
     Landlock."""
     active = {layer.name for layer in layers if layer.active}
-    by_port = "landlock" in active and landlock.knows_ports()
-    return protocol.Layer("egress", active="network" in active or by_port)
+    has_own_network = "network" in active
+    has_one_port = "landlock" in active and landlock.knows_ports()
+    return protocol.Layer("egress", active=has_own_network or has_one_port)
 
 
 def _kubeconfig(server: str, namespace: str) -> bytes:

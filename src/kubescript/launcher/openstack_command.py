@@ -45,20 +45,24 @@ def warm() -> None:
         importlib.import_module(module)
     application = openstack_shell.OpenStackShell()  # collects all plugins' options for authentication
     # Making one parser finds the formats, and the package of each command: 150 ms.
-    project.ListProject(application, None, cmd_name="project list").get_parser("project list")
+    any_command = project.ListProject(application, None, cmd_name="project list")
+    any_command.get_parser("project list")
 
 
 def _groups() -> set[str]:
     """Returns the groups of entry points for the client's commands, plugins and formats."""
+    prefixes = ("openstack.", "cliff.formatter.")
     groups: set[str] = set()
     for package in importlib.metadata.distributions():
-        groups.update(entry.group for entry in package.entry_points)
-    return {group for group in groups if group.startswith(("openstack.", "cliff.formatter."))}
+        for entry in package.entry_points:
+            if entry.group.startswith(prefixes):
+                groups.add(entry.group)
+    return groups
 
 
 def run(order: orders.OpenStackOrder) -> int:
-    """Runs the command line with the current stdout and stderr; returns the exit code. It is called once, in a fork,
-    because its changes to the process are permanent."""
+    """Runs the command line with the current stdout and stderr; returns the exit code. It is called once, in a fork."""
+    # The changes to the process are permanent.
     _isolate()
     try:
         return _run(order)
@@ -66,9 +70,11 @@ def run(order: orders.OpenStackOrder) -> int:
         sys.stderr.write(f"openstack: {refused}\n")
         return orders.REFUSED
     except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except BaseException as error:  # a traceback shows values, some of which are credentials
-        sys.stderr.write(f"openstack: the command failed: {type(error).__name__}\n")
+        return _exit_code(ended)
+    except BaseException as error:
+        # A traceback shows values, some of which are credentials.
+        kind = type(error).__name__
+        sys.stderr.write(f"openstack: the command failed: {kind}\n")
         return 1
     finally:
         for stream in (sys.stdout, sys.stderr):
@@ -81,9 +87,23 @@ def _run(order: orders.OpenStackOrder) -> int:
     wall = gate.Gate(allow_write=order.allow_write)
     wall.install()
     access = shell.Access(
-        order.clouds, order.secure, order.cloud, order.microversions, tuple(order.allowed), order.allow_write
+        clouds=order.clouds,
+        secure=order.secure,
+        cloud=order.cloud,
+        microversions=order.microversions,
+        allowed=tuple(order.allowed),
+        allow_write=order.allow_write,
     )
-    return shell.Shell(access, wall).run(list(order.arguments))
+    client = shell.Shell(access, wall)
+    return client.run(list(order.arguments))
+
+
+def _exit_code(ended: SystemExit) -> int:
+    """Returns the exit code that Python would give the process."""
+    if isinstance(ended.code, int):
+        return ended.code
+    # A text is a message, and means failure.
+    return 0 if ended.code is None else 1
 
 
 def _isolate() -> None:

@@ -42,13 +42,17 @@ def run(descriptor: int, confinement: lockdown.Confinement, inherited: tuple[pro
     sock = socket.socket(fileno=descriptor)
     order, outputs = orders.receive(sock, orders.OpenStackOrder)
     streams.attach(outputs, kept=(sock.fileno(),))
+    # An entry that is not absolute would mean the current folder.
     libraries = [entry for entry in sys.path if Path(entry).is_absolute()]
     paths = dict.fromkeys((*_SYSTEM, *libraries, *order.readable), landlock.READ)
     paths["/dev/null"] = landlock.READ | landlock.WRITE
-    layers = inherited + lockdown.apply(lockdown.client_steps(paths), confinement)
+    steps = lockdown.client_steps(paths)
+    layers = inherited + lockdown.apply(steps, confinement)
     orders.send(sock, orders.Confined(layers))
+    # The host checks the layers first.
     if sock.recv(len(orders.GO)) != orders.GO:
         os._exit(1)
     sock.close()
     gc.enable()
-    os._exit(openstack_command.run(order))
+    code = openstack_command.run(order)
+    os._exit(code)

@@ -19,8 +19,9 @@ _ALLOWED: Final = frozenset(
     }
 )
 _CLIMBS: Final = re.compile(r"(?:^|[/\\=])\.\.(?:[/\\;?#]|$)")
+# Once by the caller, and once for each library that decodes it.
 _ENCODINGS: Final = 3
-"""How often a word may be percent-encoded: once by the caller, and once for each library that decodes it."""
+"""How often a word may be percent-encoded."""
 _API_VERSION: Final = re.compile(r"--os-[a-z-]+-api-version")
 
 
@@ -31,12 +32,15 @@ class GlobalOptions:
         self._complete = parser
         self._accepted = [action for action in parser._actions if _is_allowed(action)]
         self._names = _spellings(self._accepted)
-        self._refused = sorted(_spellings(parser._actions) - self._names)
+        refused = _spellings(parser._actions) - self._names
+        self._refused = sorted(refused)
 
     def parser(self) -> argparse.ArgumentParser:
         """Returns a parser that accepts only the allowed options; all others have their defaults."""
-        parser = type(self._complete)(prog="openstack", description=self._complete.description, add_help=False)
-        parser.set_defaults(**{action.dest: action.default for action in self._complete._actions})
+        complete = self._complete
+        parser = type(complete)(prog="openstack", description=complete.description, add_help=False)
+        defaults = {action.dest: action.default for action in complete._actions}
+        parser.set_defaults(**defaults)
         for action in self._accepted:
             if action.nargs is None and action.choices is None:
                 action.type = _literal
@@ -45,21 +49,23 @@ class GlobalOptions:
 
     def check(self, arguments: Iterable[str]) -> None:
         """Raises Refused for an option that is not allowed, in any spelling and place, and for a word that climbs out
-        of its path. argparse itself would take an abbreviation for the option, wherever it occurs."""
+        of its path."""
         for word in arguments:
             _check_path(word)
-            name = word.partition("=")[0].replace("_", "-")
+            spelling, _, _ = word.partition("=")
+            name = spelling.replace("_", "-")
             if not name.startswith("--") or name == "--" or name in self._names:
                 continue
+            # argparse takes an abbreviation for the option, wherever it occurs.
             meant = [option for option in self._refused if option.startswith(name)]
             if meant:
                 raise Refused(_explain(name, meant))
 
 
 def _check_path(word: str) -> None:
-    """Raises Refused for a word that climbs out of its path. Attack: a caller gives an ID such as
-    `../../identity/v3/credentials/x`, which is put into an address that HTTP libraries shorten. Where services share a
-    host, `image show` would then show a credential."""
+    """Raises Refused for a word that climbs out of its path."""
+    # Attack: a caller gives an ID such as `../../identity/v3/credentials/x`, which is put into an address that HTTP
+    # libraries shorten. Where services share a host, `image show` would then show a credential.
     plain = word
     for _ in range(_ENCODINGS):
         plain = urllib.parse.unquote(plain)
@@ -69,26 +75,34 @@ def _check_path(word: str) -> None:
 
 def _spellings(actions: Iterable[argparse.Action]) -> set[str]:
     """Returns all names of these options."""
-    return {string for action in actions for string in action.option_strings}
+    names: set[str] = set()
+    for action in actions:
+        names.update(action.option_strings)
+    return names
 
 
 def _is_allowed(action: argparse.Action) -> bool:
     """Says whether a caller may use an option, under all its names."""
-    return all(string in _ALLOWED or _API_VERSION.fullmatch(string) for string in action.option_strings)
+    others = [name for name in action.option_strings if name not in _ALLOWED]
+    return all(map(_API_VERSION.fullmatch, others))
 
 
 def _explain(name: str, meant: list[str]) -> str:
     """Returns why an option is refused, with the full name of an abbreviation."""
-    more = " …" if meant[3:] else ""
-    option = name if name in meant else f"{name} (of {', '.join(meant[:3])}{more})"
+    option = name
+    if name not in meant:
+        more = " …" if len(meant) > 3 else ""
+        names = ", ".join(meant[:3])
+        option = f"{name} (of {names}{more})"
     if set(meant) <= {"--debug", "--log-file"}:
         return f"{option} is refused: leave it out; --verbose tells more about a failure."
     return f"{option} is the operator's: leave it out. Credentials, clouds and addresses are set on the server."
 
 
 def _literal(value: str) -> str:
-    """Refuses braces. Attack: a caller gives `--os-region-name '{auth[password]}'`; openstacksdk formats values with
-    the cloud's settings, which would put the password into an error message."""
+    """Refuses braces."""
+    # Attack: a caller gives `--os-region-name '{auth[password]}'`; openstacksdk formats values with the cloud's
+    # settings, which would put the password into an error message.
     if "{" in value or "}" in value:
         raise argparse.ArgumentTypeError("braces are not allowed")
     return value
@@ -116,6 +130,8 @@ def forbid(parser: argparse.ArgumentParser, options: Iterable[str]) -> argparse.
         if not set(action.option_strings).isdisjoint(options):
             # The object itself stays in its groups, so that mutually exclusive options remain so.
             action.__class__ = _Forbidden
-            action.type, action.choices, action.required = None, None, False
+            action.type = None
+            action.choices = None
+            action.required = False
             action.help = argparse.SUPPRESS
     return parser

@@ -19,10 +19,12 @@ from kubescript.launcher.refusal import Refused
 
 __all__ = ["Access", "Shell"]
 
+# At the next level, requests would be logged with their contents.
 _INFO: Final = 2
-"""The level of one --verbose. At the next level, requests would be logged with their contents."""
+"""The level of one --verbose."""
+# They would show tracebacks or write files.
 _OURS: Final = ("debug", "log_file", "log-file", "logging", "verbose_level", "verbose-level")
-"""Settings of a cloud that would show tracebacks or write files."""
+"""Settings of a cloud that are left out."""
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)", re.ASCII)
 
 
@@ -63,8 +65,9 @@ class Shell(shell.OpenStackShell):
         self._global_options = options.GlobalOptions(complete)
         parser = self._global_options.parser()
         destinations = {action.dest for action in complete._actions}
+        known = destinations.intersection(self._access.microversions)
         # An empty default lets the cloud's settings decide, which contain the microversions (_config).
-        parser.set_defaults(**{name: "" for name in self._access.microversions if name in destinations})
+        parser.set_defaults(**dict.fromkeys(known, ""))
         parser.set_defaults(cloud=self._access.cloud)
         return parser
 
@@ -75,7 +78,8 @@ class Shell(shell.OpenStackShell):
 
     def configure_logging(self) -> None:
         """Logs to stderr, without requests."""
-        self.options.verbose_level = min(self.options.verbose_level, _INFO)
+        chosen = self.options.verbose_level
+        self.options.verbose_level = min(chosen, _INFO)
         super().configure_logging()
 
     def initialize_app(self, argv: list[str]) -> None:
@@ -84,17 +88,20 @@ class Shell(shell.OpenStackShell):
         super().initialize_app(argv)
         settings = self.cloud.config
         login = settings.get("auth") or {}
-        self._wall.open_for_login(str(login.get("auth_url")))
+        auth_url = str(login.get("auth_url"))
+        endpoint = str(login.get("endpoint"))
         overrides = [value for key, value in settings.items() if key.endswith("endpoint_override")]
+        self._wall.open_for_login(auth_url)
         self._wall.open_for(filter(None, overrides))
-        self._wall.open_for([str(login.get("endpoint"))])
+        self._wall.open_for([endpoint])
 
     def _load_commands(self) -> None:
         super()._load_commands()
         self._commands.judge()
 
     def interact(self) -> None:
-        """Refuses a command line without a command; openstackclient would read commands from its stdin."""
+        """Refuses a command line without a command."""
+        # openstackclient would read commands from its stdin.
         raise Refused("no command was named: `help` lists them.")
 
     def prepare_to_run_command(self, cmd: command.Command) -> None:
@@ -102,7 +109,8 @@ class Shell(shell.OpenStackShell):
         super().prepare_to_run_command(cmd)
         access = self.client_manager.auth_ref
         if access and access.has_service_catalog():
-            self._wall.open_for(gate.addresses(access.service_catalog.catalog))
+            catalog = access.service_catalog.catalog
+            self._wall.open_for(gate.addresses(catalog))
 
 
 class _Commands(commandmanager.CommandManager):
@@ -115,14 +123,17 @@ class _Commands(commandmanager.CommandManager):
         self.commands: dict[str, Any] = original.commands
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
-        allowed = [(name, entry) for name, entry in self.commands.items() if name not in self._refused]
-        return iter(allowed)
+        """Yields the commands that may run; the list of commands shows no others."""
+        for name, entry in list(self.commands.items()):
+            if name not in self._refused:
+                yield name, entry
 
     def judge(self) -> None:
         """Replaces the entry points of commands that are refused or reduced."""
         rules = classification.load()
+        access = self._access
         for name, entry in list(self.commands.items()):
-            why = rules.refusal(name, self._access.allowed, allow_write=self._access.allow_write)
+            why = rules.refusal(name, access.allowed, allow_write=access.allow_write)
             if why is not None:
                 self._refused.add(name)
                 self.commands[name] = _RefusedEntry(name, why)
@@ -174,10 +185,12 @@ def _config(access: Access) -> type[client_config.OSC_Config]:
                 clouds[name] = _adapt(cloud, access.microversions)
 
         def _load_config_file(self) -> tuple[str, dict[str, Any]]:
-            return "clouds.yaml", _parse(access.clouds)
+            settings = _parse(access.clouds)
+            return "clouds.yaml", settings
 
         def _load_secure_file(self) -> tuple[str, dict[str, Any]]:
-            return "secure.yaml", _parse(access.secure)
+            settings = _parse(access.secure)
+            return "secure.yaml", settings
 
     return Config
 
@@ -187,7 +200,8 @@ def _parse(text: str) -> dict[str, Any]:
     try:
         settings = yaml.safe_load(text) or {}
         clouds = settings.get("clouds") or {}
-        if all(isinstance(cloud, dict) for cloud in clouds.values()):
+        are_tables = all(isinstance(cloud, dict) for cloud in clouds.values())
+        if are_tables:
             return cast("dict[str, Any]", settings)
     except (AttributeError, ValueError, yaml.YAMLError):
         pass  # the error quotes the text, which contains a password
@@ -199,8 +213,10 @@ def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[s
     adapted = {key: value for key, value in cloud.items() if key not in _OURS}
     for option, version in microversions.items():
         name = option.removeprefix("os_")
+        with_hyphens = name.replace("_", "-")
+        is_set = name in adapted or with_hyphens in adapted
         known = _choose_version(option, version)
-        if known and name not in adapted and name.replace("_", "-") not in adapted:
+        if known and not is_set:
             adapted[name] = known
     return adapted
 
@@ -208,19 +224,23 @@ def _adapt(cloud: Mapping[str, Any], microversions: Mapping[str, str]) -> dict[s
 def _choose_version(option: str, version: str) -> str | None:
     """Returns the version, or the greatest below it that the client supports, where the client lists its versions."""
     for module in clientmanager.PLUGIN_MODULES:
-        if option == module.API_VERSION_OPTION:
-            if hasattr(module, "check_api_version"):
-                return version
-            most = _number(version)
-            known = [number for number in map(_number, module.API_VERSIONS) if number <= most]
-            if not known:
-                return None
-            major, minor = max(known)
-            return f"{major}.{minor}"
+        if option != module.API_VERSION_OPTION:
+            continue
+        if hasattr(module, "check_api_version"):
+            return version
+        most = _number(version)
+        numbers = map(_number, module.API_VERSIONS)
+        known = [number for number in numbers if number <= most]
+        if not known:
+            return None
+        major, minor = max(known)
+        return f"{major}.{minor}"
     return None
 
 
 def _number(version: str) -> tuple[int, int]:
     """Returns a version as numbers; zeros for any other text."""
     found = _VERSION.fullmatch(version)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    if found is None:
+        return 0, 0
+    return int(found[1]), int(found[2])

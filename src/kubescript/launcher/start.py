@@ -20,7 +20,8 @@ _MODULES: Final = {"openstack": "kubescript.launcher.openstack_process", "opensh
 def main() -> None:
     """Waits until the control socket is readable, then warms up, and serves."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal reaches the whole group; the host decides
-    program, descriptor = sys.argv[1], int(sys.argv[2])
+    program = sys.argv[1]
+    descriptor = int(sys.argv[2])
     select.select([descriptor], [], [])
     # A library looks up HOME when it is imported, and fails for a user without an account, as in containers. Here it
     # can write nothing, even as root. The value does not outlive the warm-up: the first step of the confinement clears

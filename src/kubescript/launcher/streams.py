@@ -23,7 +23,9 @@ def attach(outputs: Sequence[int], kept: Sequence[int]) -> None:
     for descriptor, number in zip((reader, *outputs), (0, 1, 2), strict=True):
         os.dup2(descriptor, number, inheritable=True)
         os.close(descriptor)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115 - they have no path
+    sys.stdin = open(0)  # noqa: SIM115 - it has no path
+    sys.stdout = open(1, "w")  # noqa: SIM115
+    sys.stderr = open(2, "w")  # noqa: SIM115
     _close_others(kept)
 
 
@@ -31,6 +33,8 @@ def _close_others(kept: Sequence[int]) -> None:
     # Attack: a command line that is taken over reads the orders of other callers, credentials included, from the
     # control socket of its fork server. That socket can have any number up to the server's own limit.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    bounds = (2, *sorted(kept), _WITHOUT_LIMIT if most == resource.RLIM_INFINITY else most)
+    if most == resource.RLIM_INFINITY:
+        most = _WITHOUT_LIMIT
+    bounds = (2, *sorted(kept), most)
     for before, after in itertools.pairwise(bounds):
         os.closerange(before + 1, after)

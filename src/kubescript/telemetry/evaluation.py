@@ -73,7 +73,9 @@ def trace_id() -> str:
     from opentelemetry import trace  # takes 40 ms, but serving MCP has already loaded it
 
     found = trace.get_current_span().get_span_context()
-    return trace.format_trace_id(found.trace_id) if found.is_valid else ""
+    if not found.is_valid:
+        return ""
+    return trace.format_trace_id(found.trace_id)
 
 
 def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
@@ -88,7 +90,8 @@ def notify(observers: Iterable[Observer], evaluation: Evaluation) -> None:
 
 def otlp_source(settings: config.Telemetry) -> str:
     """Returns the name of the setting or variable that enables OTLP; empty if none does. Called at every start."""
-    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+    is_disabled = os.environ.get("OTEL_SDK_DISABLED", "")
+    if is_disabled.strip().lower() == "true":
         return ""
     if settings.otlp_endpoint:
         return "telemetry.otlp_endpoint"

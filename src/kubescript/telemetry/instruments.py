@@ -42,6 +42,7 @@ class Instruments:
         elif done.cut:
             self._limits.add(1, {"limit": "limit.output"})
         self._waited.record(done.waited_ms / 1000)
+        # A script that was refused has not run, and would pass for a very fast one.
         if done.usage.wall_ms:
             self._duration.record(done.usage.wall_ms / 1000)
         self._bytes.add(done.usage.bytes_fetched)
@@ -70,7 +71,8 @@ def _observe_load(meter: metrics.Meter, load: Callable[[], evaluation.Load]) -> 
 
     def gauge(name: str, what: str, read: Callable[[evaluation.Load], int]) -> None:
         def observe(_options: metrics.CallbackOptions) -> Iterable[metrics.Observation]:
-            yield metrics.Observation(read(load()))
+            now = load()
+            yield metrics.Observation(read(now))
 
         meter.create_observable_gauge(name, [observe], "1", what)
 

@@ -1,7 +1,4 @@
-"""Label values, each from a bounded set. Metrics and spans take their labels from here.
-
-Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
-"""
+"""Label values, each from a bounded set. Metrics and spans take their labels from here."""
 
 from __future__ import annotations
 
@@ -12,7 +9,9 @@ from kubescript.kube import kinds
 
 __all__ = ["CUSTOM", "OTHER", "code", "kind", "resource", "status", "verb"]
 
+# Attack: a script invents endless names, and a time series for each fills a monitoring system's memory.
 OTHER: Final = "other"
+"""The label of everything that is not in its set."""
 CUSTOM: Final = "custom"
 """The label of every resource that is not built into Kubernetes."""
 
@@ -52,6 +51,7 @@ def verb(record: records.Record) -> str:
 def resource(record: records.Record) -> tuple[str, str]:
     """Returns the API group, and the resource with its subresource; `custom` for both if the resource is not built
     in."""
+    # Names of custom resources can be invented without end.
     call = record.call
     if call is None or not call.is_resource:
         return "", OTHER

@@ -43,16 +43,22 @@ class Exporter:
     ) -> None:
         """`mask` masks the only text in a span that a script may have invented: the name of a namespace."""
         self._namespace: Callable[[str], str] | None = mask if settings.namespaces else None
-        _check(evaluation.otlp_source(settings))
+        source = evaluation.otlp_source(settings)
+        _check(source)
         # Lost batches are logged, failed attempts are not.
         if not log.isEnabledFor(logging.DEBUG):
             logging.getLogger("opentelemetry").setLevel(logging.ERROR)
-        base = (settings.otlp_endpoint or "").rstrip("/")
+        endpoint = settings.otlp_endpoint or ""
+        base = endpoint.rstrip("/")
         resource = _resource()
         self._shutdowns: list[Callable[[], object]] = []
-        self._tracer = self._traces(resource, base) if _is_exported("TRACES") else None
-        meter = self._metrics(resource, base) if _is_exported("METRICS") else None
-        self._instruments = instruments.Instruments(meter, load) if meter is not None else None
+        self._tracer = None
+        if _is_exported("TRACES"):
+            self._tracer = self._traces(resource, base)
+        self._instruments = None
+        if _is_exported("METRICS"):
+            meter = self._metrics(resource, base)
+            self._instruments = instruments.Instruments(meter, load)
 
     def _traces(self, resource: resources.Resource, base: str) -> trace.Tracer:
         from opentelemetry import trace
@@ -62,8 +68,12 @@ class Exporter:
 
         provider = sdk.TracerProvider(resource=resource, shutdown_on_exit=False)
         _quieten(trace_exporter.__name__)
-        exporter = trace_exporter.OTLPSpanExporter(endpoint=f"{base}/v1/traces" if base else None)
-        provider.add_span_processor(export.BatchSpanProcessor(exporter))
+        # Without an endpoint of our own, the exporter reads the standard variables.
+        endpoint = f"{base}/v1/traces" if base else None
+        exporter = trace_exporter.OTLPSpanExporter(endpoint=endpoint)
+        # Its queue is bounded, so a receiver that is down costs no more memory.
+        processor = export.BatchSpanProcessor(exporter)
+        provider.add_span_processor(processor)
         trace.set_tracer_provider(provider)  # so that the MCP SDK's own middleware reports here too
         self._shutdowns.append(provider.shutdown)
         return provider.get_tracer("kubescript", kubescript.__version__)
@@ -74,7 +84,8 @@ class Exporter:
         from opentelemetry.sdk.metrics import export
 
         _quieten(metric_exporter.__name__)
-        sender = metric_exporter.OTLPMetricExporter(endpoint=f"{base}/v1/metrics" if base else None)
+        endpoint = f"{base}/v1/metrics" if base else None
+        sender = metric_exporter.OTLPMetricExporter(endpoint=endpoint)
         reader: export.MetricReader = export.PeriodicExportingMetricReader(sender)
         provider = sdk.MeterProvider([reader], resource=resource, shutdown_on_exit=False)
         self._shutdowns.append(provider.shutdown)
@@ -95,7 +106,8 @@ class Exporter:
             thread.start()
         deadline = time.monotonic() + _SHUTDOWN_S
         for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            left = deadline - time.monotonic()
+            thread.join(max(0.0, left))
 
 
 class _OnceAMinute(logging.Filter):
@@ -113,9 +125,11 @@ class _OnceAMinute(logging.Filter):
 
 
 def _quieten(name: str) -> None:
-    """Keeps an exporter, which logs each lost batch, from filling the log while its receiver is down."""
+    """Limits an exporter's logger to one record per minute."""
+    # It logs each lost batch, which would fill the log while its receiver is down.
     exporter = logging.getLogger(name)
-    if not any(isinstance(known, _OnceAMinute) for known in exporter.filters):
+    is_quiet = any(isinstance(known, _OnceAMinute) for known in exporter.filters)
+    if not is_quiet:
         exporter.addFilter(_OnceAMinute())
 
 
@@ -146,14 +160,15 @@ def _is_installed(module: str) -> bool:
 
 def _is_exported(signal: str) -> bool:
     """Says whether this signal is exported; OTEL_TRACES_EXPORTER=none disables traces."""
-    return os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp").strip().lower() != "none"
+    exporter = os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp")
+    return exporter.strip().lower() != "none"
 
 
 def _resource() -> resources.Resource:
-    """Returns the resource that identifies the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take
-    precedence."""
+    """Returns the resource that identifies the sender."""
     from opentelemetry.sdk import resources
 
     ours = resources.Resource({"service.name": "kubescript", "service.version": kubescript.__version__})
     named = resources.OTELResourceDetector().detect()
+    # The later one counts: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     return resources.Resource.create().merge(ours).merge(named)

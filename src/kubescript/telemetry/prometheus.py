@@ -63,7 +63,8 @@ class Metrics:
         depth = client.Gauge("kubescript_queue_depth", "Scripts that wait for a place.", registry=own)
         depth.set_function(lambda: load().waiting)
         about = client.Gauge("kubescript_info", "The running version.", ["version"], registry=own)
-        about.labels(kubescript.__version__).set(1)
+        running = about.labels(kubescript.__version__)
+        running.set(1)
 
     def observe(self, done: evaluation.Evaluation) -> None:
         """Counts one evaluation."""
@@ -74,6 +75,7 @@ class Metrics:
         elif done.cut:
             self._limits.labels("limit.output").inc()
         self._waited.observe(done.waited_ms / 1000)
+        # A script that was refused has not run, and would pass for a very fast one.
         if done.usage.wall_ms:
             self._seconds.observe(done.usage.wall_ms / 1000)
             self._cpu.inc(done.usage.cpu_ms / 1000)

@@ -24,8 +24,10 @@ _MaskNamespace = Callable[[str], str] | None
 
 def trace_script(tracer: trace.Tracer, done: evaluation.Evaluation, mask_namespace: _MaskNamespace) -> None:
     """Makes the spans of one evaluation. `mask_namespace` masks the names of namespaces; None omits them."""
-    began = _nanoseconds(done.ended - done.usage.wall_ms / 1000)
-    script = tracer.start_span("script", done.parent, attributes=_script_attributes(done), start_time=began)
+    wall_s = done.usage.wall_ms / 1000
+    began = _nanoseconds(done.ended - wall_s)
+    attributes = _script_attributes(done)
+    script = tracer.start_span("script", done.parent, attributes=attributes, start_time=began)
     if done.code != "ok":
         script.set_attribute("error.type", labels.code(done.code))
         script.set_status(trace.StatusCode.ERROR)
@@ -82,10 +84,12 @@ def _call_attributes(record: records.Record, mask_namespace: _MaskNamespace) -> 
         "kubescript.k8s.resource": resource,
         "kubescript.policy.verdict": record.verdict,
     }
-    if record.call is not None:
-        attributes["http.request.method"] = record.call.method
-        if record.call.namespace and mask_namespace is not None:
-            attributes["k8s.namespace.name"] = mask_namespace(record.call.namespace)
+    call = record.call
+    if call is not None:
+        attributes["http.request.method"] = call.method
+        if call.namespace and mask_namespace is not None:
+            # A script may have invented it.
+            attributes["k8s.namespace.name"] = mask_namespace(call.namespace)
     if record.status:
         attributes["http.response.status_code"] = record.status
         attributes["http.response.body.size"] = record.bytes

@@ -14,8 +14,9 @@ from kubescript.transports import scope_keys as keys
 
 __all__ = ["WholeBodies"]
 
+# A call has about ten.
 _MAX_VALUES: Final = 10_000
-"""Maximum values in one request's JSON; a call has about ten."""
+"""Maximum values in one request's JSON."""
 _MAX_MESSAGE: Final = 512 << 10
 """Bytes of a message to a stream of the older SSE, which is accepted before the stream reads it."""
 _MAX_OTHER: Final = 16 << 10
@@ -57,16 +58,21 @@ class WholeBodies:
         if weight is None:
             await _too_large(scope, receive, send)
             return
-        scope[keys.LENGTH], scope[keys.WEIGHT] = len(content), weight
+        scope[keys.LENGTH] = len(content)
+        scope[keys.WEIGHT] = weight
         first: list[Message] = [{"type": "http.request", "body": content, "more_body": False}]
         del content  # a stream may stay open for hours
 
         async def whole() -> Message:
-            return first.pop() if first else await receive()
+            if first:
+                return first.pop()
+            return await receive()
 
         await self._app(scope, whole, send)
 
     def _find_most(self, scope: Scope) -> int:
         if scope["method"] != "POST":
             return _MAX_OTHER
-        return min(self._most, _MAX_MESSAGE) if scope["path"].startswith("/messages") else self._most
+        if scope["path"].startswith("/messages"):
+            return min(self._most, _MAX_MESSAGE)
+        return self._most

@@ -11,9 +11,9 @@ __all__ = ["METADATA", "PATHS", "metadata", "resource"]
 
 METADATA: Final = "/.well-known/oauth-protected-resource"
 """The path where clients learn the issuer of accepted tokens (RFC 9728)."""
+# Both forms are served: many clients do not follow redirects with a POST.
 PATHS: Final = {path: name for name in config.ROUTES for path in (f"/{name}/", f"/{name}")}
-"""Paths of the endpoints beside /mcp, with their routes. Both forms are served: many clients do not follow redirects
-with a POST."""
+"""Paths of the endpoints beside /mcp, with their routes."""
 
 
 def resource(url: str, path: str) -> str:
@@ -25,7 +25,9 @@ def resource(url: str, path: str) -> str:
 
 def metadata(url: str, path: str = "") -> str:
     """Returns the URL of the metadata about the endpoint at a path."""
-    parts = urllib.parse.urlsplit(resource(url, path))
+    address = urllib.parse.urlsplit(resource(url, path))
+    own = address.path
     # Clients compare the resource in the metadata with the requested URL, so both forms of a route are resources.
-    own = parts.path if path in PATHS else parts.path.rstrip("/")
-    return f"{parts.scheme}://{parts.netloc}{METADATA}{own}"
+    if path not in PATHS:
+        own = own.rstrip("/")
+    return f"{address.scheme}://{address.netloc}{METADATA}{own}"

@@ -38,7 +38,8 @@ class Guard:
     ) -> None:
         self._app = app
         self._anywhere = anywhere
-        hosts, origins = list(settings.hosts), list(settings.origins)
+        hosts = list(settings.hosts)
+        origins = list(settings.origins)
         url = urllib.parse.urlsplit(settings.url or "")
         if url.netloc:
             hosts.append(url.netloc)
@@ -50,8 +51,10 @@ class Guard:
         """Answers one request."""
         app = self._app
         if scope["type"] == "http":
-            hosts = [value for name, value in scope["headers"] if name == b"host"]
-            origins = [value for name, value in scope["headers"] if name == b"origin"]
+            headers = scope["headers"]
+            hosts = [value for name, value in headers if name == b"host"]
+            origins = [value for name, value in headers if name == b"origin"]
+            # Two Host headers are refused: two readers might each choose another one.
             if len(hosts) != 1 or not self._is_own(hosts[0], scope["path"]):
                 app = _wrong_host
             elif not all(map(self._origin.fullmatch, origins)):
@@ -59,13 +62,17 @@ class Guard:
         await app(scope, receive, send)
 
     def _is_own(self, host: bytes, path: str) -> bool:
+        """Says whether a request may name this host."""
         if self._host.fullmatch(host):
             return True
+        # Attack: a page sends a request to an address of its own, by DNS rebinding. Its browser then writes the page's
+        # name into Host, never an IP address.
         return path in self._anywhere and _ADDRESS.fullmatch(host) is not None
 
 
 def _pattern(loopback: str, names: Iterable[str], port: str) -> re.Pattern[bytes]:
     """Returns a pattern that matches loopback addresses and the names, with the given port pattern."""
-    hosts = "|".join([loopback, *map(re.escape, names)])
+    escaped = [re.escape(name) for name in names]
+    hosts = "|".join([loopback, *escaped])
     pattern = f"(?:{hosts}){port}"
     return re.compile(pattern.encode(), re.IGNORECASE)

@@ -32,9 +32,9 @@ from kubescript.transports import scope_keys as keys
 
 __all__ = ["BACKLOG", "MAX_HEAD", "Connection", "Server", "most", "protocol"]
 
+# Attack: a client that sends a byte every second would keep its connection for ever.
 WAIT_S: Final = 15.0
-"""Seconds for a whole request, counted from the end of the one before. Attack: a client that sends a byte every second
-would keep its connection for ever."""
+"""Seconds for a whole request, counted from the end of the one before."""
 _ROOM: Final = 64
 """Connections beyond the sessions' streams and the scripts, for probes and for requests that are answered at once."""
 BACKLOG: Final = 64
@@ -44,21 +44,22 @@ _SPARE_DESCRIPTORS: Final = 512
 times the backlog."""
 _MAX_CALLERS: Final = 1_000
 """Callers that may have a seat at the same time; the next one gets 503."""
+# Usually two are open.
 _FILES_OF_CALLER: Final = 4
-"""Descriptors for one caller's kept connections to clusters; usually two."""
+"""Descriptors for one caller's kept connections to clusters."""
 _FEWEST: Final = 32
 """The minimum of connections, and of callers, even where the process has too few descriptors for them."""
+# Attack: clients never read their answers. The kernel's default is up to 4 MiB for each: 543 MiB.
 _UNREAD: Final = 128 << 10
-"""Bytes of an answer that the kernel buffers for a client; Linux takes twice as many. Attack: clients never read their
-answers. The kernel's default is up to 4 MiB for each: 543 MiB."""
+"""Bytes of an answer that the kernel buffers for a client; Linux takes twice as many."""
 _QUEUE: Final = 2048
 """Connections that the kernel queues until we accept them."""
+# A token has up to 16 KiB.
 MAX_HEAD: Final = 32 << 10
-"""Bytes of a request's head, and of requests that a client sends before its answer arrives; a token has up to 16 KiB.
-"""
+"""Bytes of a request's head, and of requests that a client sends before its answer arrives."""
+# Attack: a client sends 50,000 headers in one piece, and h11 counts them only 0.3 s later.
 _PIECE: Final = 16 << 10
-"""Bytes that are parsed at a time. Attack: a client sends 50,000 headers in one piece, and h11 counts them only 0.3 s
-later."""
+"""Bytes that are parsed at a time."""
 _WHOLE: Final = frozenset({h11.DONE, h11.MUST_CLOSE})
 """The client's states once its request has arrived completely."""
 _UNANSWERED: Final = frozenset({h11.IDLE, h11.SEND_RESPONSE})
@@ -79,8 +80,11 @@ def most(settings: config.Settings) -> tuple[int, int]:
         sessions *= 2
         callers = _MAX_CALLERS
     wanted = sessions + sandbox.max_scripts + sandbox.max_queue + _ROOM
-    soft = _descriptors(wanted + callers * _FILES_OF_CALLER + _SPARE_DESCRIPTORS) - _SPARE_DESCRIPTORS
-    connections = max(_FEWEST, min(wanted, soft // 2 if callers else soft))
+    files = callers * _FILES_OF_CALLER
+    soft = _descriptors(wanted + files + _SPARE_DESCRIPTORS) - _SPARE_DESCRIPTORS
+    # The other half is for the callers' connections to clusters.
+    room = soft // 2 if callers else soft
+    connections = max(_FEWEST, min(wanted, room))
     kept_callers = (soft - connections) // _FILES_OF_CALLER
     return connections, max(_FEWEST, min(_MAX_CALLERS, kept_callers))
 
@@ -97,7 +101,9 @@ def _descriptors(wanted: int) -> int:
 
 def protocol(most: int, wait_s: float = WAIT_S) -> type[Connection]:
     """Returns a class of connections, at most `most` of which may be open at the same time."""
-    return type("LimitedConnection", (Connection,), {"waiting": waiting.Waiting(most, wait_s)})
+    # uvicorn takes a class, so the limit is an attribute of one.
+    members = {"waiting": waiting.Waiting(most, wait_s)}
+    return type("LimitedConnection", (Connection,), members)
 
 
 class Server(uvicorn.Server):
@@ -192,7 +198,8 @@ class Connection(h11_impl.H11Protocol):
         if self._is_lost:
             return
         size += self._measure_unread()
-        if size <= retained.REQUEST:  # its request already counts as that much; a quiet stream never makes way
+        # Its request already counts as that much. A quiet stream never makes way.
+        if size <= retained.REQUEST:
             return
         try:
             kept = budget.keep(size, self.end)

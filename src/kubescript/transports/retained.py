@@ -1,10 +1,8 @@
 """The bytes of a caller that the server keeps during and between requests, counted in one budget per caller.
 
-Attack: a caller sends `clientInfo` of 2 MiB in each of 512 sessions, which took a server from 80 to 2,113 MiB and held
-it for half an hour. Everything that keeps a caller's bytes takes them out of the same budget: sessions, events for
-resumption, requests that are answered or wait, answers that no client reads. The budget is keyed by the caller's
-authenticated name; where callers need no credential, all share one. More sessions, streams, tokens or endpoints
-therefore give no more memory.
+Everything that keeps a caller's bytes takes them out of the same budget: sessions, events for resumption, requests that
+are answered or wait, answers that no client reads. The budget is keyed by the caller's authenticated name; where
+callers need no credential, all share one. More sessions, streams, tokens or endpoints therefore give no more memory.
 
 When a budget is full, the entries that have been idle longest are dropped. Entries in use are never dropped: a request
 without room is refused.
@@ -13,7 +11,6 @@ without room is refused.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,8 +21,10 @@ from kubescript_sandbox.wire import outline
 
 __all__ = ["LONG_INITIALIZE", "MAX_INITIALIZE", "REQUEST", "Budget", "Kept", "Part", "most", "weight"]
 
+# Clients send 200 to 500 bytes. Attack: a caller sends `clientInfo` of 2 MiB in each of 512 sessions, which took a
+# server from 80 to 2,113 MiB and held it for half an hour.
 MAX_INITIALIZE: Final = 16 << 10
-"""Maximum bytes of `initialize`, which the SDK keeps as long as the session; clients send 200 to 500."""
+"""Maximum bytes of `initialize`, which the SDK keeps as long as the session."""
 LONG_INITIALIZE: Final = (
     f"initialize has more than {MAX_INITIALIZE} bytes, and a server keeps it for the whole session: send fewer "
     "capabilities, and a clientInfo without data: URLs"
@@ -33,15 +32,17 @@ LONG_INITIALIZE: Final = (
 
 _BASE: Final = 32 << 20
 """Bytes of a budget in addition to those of its sessions."""
+# Its tasks and streams, measured as 40 to 50 KiB.
 _SESSION: Final = 64 << 10
-"""Bytes of a session in addition to its client's message: its tasks and streams, measured as 40 to 50 KiB."""
+"""Bytes of a session in addition to its client's message."""
 REQUEST: Final = 16 << 10
 """Likewise for a request or an open stream."""
+# The received one, two in the SDK and Starlette, and the decoded one.
 _COPIES: Final = 4
-"""Copies of a body: the received one, two in the SDK and Starlette, and the decoded one."""
+"""Copies of a body."""
+# Attack: a client sends 16 KiB of empty objects, which take 400 KiB.
 _VALUE: Final = 256
-"""Bytes that a value takes in addition to its text. Attack: a client sends 16 KiB of empty objects, which take 400 KiB.
-"""
+"""Bytes that a value takes in addition to its text."""
 _SEPARATORS: Final = b",[{"
 _OTHERS: Final = bytes(set(range(256)) - set(_SEPARATORS))
 
@@ -178,9 +179,8 @@ class Part:
             with self.budget.holding(_SESSION + self.size):
                 yield
             return
-        end = functools.partial(self.end, handle)
         try:
-            kept = self.budget.keep(_SESSION + self.size, end)
+            kept = self.budget.keep(_SESSION + self.size, lambda: self.end(handle))
         except errors.Busy:
             self.end(handle)  # the SDK has already created it
             raise
@@ -193,9 +193,9 @@ class Part:
 
     @contextlib.contextmanager
     def using(self, handle: str | None) -> Iterator[None]:
-        """Marks a session as in use inside the block, and counts this request with it: the SDK keeps a session's last
-        message until the next one arrives. Raises Busy."""
-        # Attack: a caller sends a message of 2 MiB as the last one in each of 512 sessions.
+        """Marks a session as in use inside the block, and counts this request with it. Raises Busy."""
+        # The SDK keeps a session's last message until the next one arrives. Attack: a caller sends a message of 2 MiB
+        # as the last one in each of 512 sessions.
         kept = self.sessions.get(handle or "")
         if kept is None:
             yield

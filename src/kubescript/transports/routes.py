@@ -33,8 +33,11 @@ __all__ = ["OPEN", "application"]
 
 OPEN: Final = frozenset({"/health", "/healthz", "/ready", "/readyz"})
 """Paths for probes, which have no token."""
+_STATUS: Final = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}
+"""HTTP statuses by the error's code; for all others the server is unavailable."""
+# As text, as an event and as bytes to send.
 _COPIES: Final = 3
-"""Copies of an answer that waits for its client: as text, as an event and as bytes to send."""
+"""Copies of an answer that waits for its client."""
 _not_served: Final = PlainTextResponse("Not Found: its toolset is not on", 404)
 _long_initialize: Final = JSONResponse(
     {
@@ -69,10 +72,12 @@ class _Seated:
                 with self._seats.stream() if scope["method"] == "GET" else anyio.CancelScope():
                     await self._serve(seat, scope, receive, answer.send)
         except (errors.AuthError, errors.Busy, errors.ConfigError) as error:
-            if answer.has_begun:  # the caller lost the seat during the answer
+            # The caller may have lost the seat during the answer.
+            if answer.has_begun:
                 await answer.end()
-            else:
-                await _write_refusal(error)(scope, receive, send)
+                return
+            refusal = _write_refusal(error)
+            await refusal(scope, receive, send)
 
 
 class _Answer:
@@ -105,9 +110,12 @@ class _Answer:
 
 
 def _write_refusal(error: errors.KubescriptError) -> Response:
-    status = {"auth.access": 403, "busy.rate": 429, "config.invalid": 500}.get(error.code, 503)
-    headers = {"retry-after": "5"} if status in {429, 503} else {}
-    body = {"jsonrpc": "2.0", "id": None, "error": {"code": mcp_types.INTERNAL_ERROR, "message": error.message}}
+    status = _STATUS.get(error.code, 503)
+    headers = {}
+    if status in {429, 503}:
+        headers["retry-after"] = "5"
+    fault = {"code": mcp_types.INTERNAL_ERROR, "message": error.message}
+    body = {"jsonrpc": "2.0", "id": None, "error": fault}
     return JSONResponse(body, status, headers)
 
 
@@ -196,13 +204,16 @@ def _handle_error(_request: Request, error: Exception) -> Response:
 def _metadata(settings: config.Settings, seating: seats.Seats, url: str) -> list[Route]:
     """Returns the routes from which clients learn the issuer of accepted tokens (RFC 9728): under each resource's path,
     and at the root."""
-    if settings.auth.issuer is None:
+    auth = settings.auth
+    if auth.issuer is None:
         return []
-    routes = [Route(endpoints.METADATA, _Metadata(settings.auth, seating, url).answer)]
+    root = _Metadata(auth, seating, url)
+    routes = [Route(endpoints.METADATA, root.answer)]
     for path in ("", *endpoints.PATHS):
-        resource, where = endpoints.resource(url, path), endpoints.metadata(url, path)
-        about = _Metadata(settings.auth, seating, resource, endpoints.PATHS.get(path, ""))
-        routes.append(Route(urllib.parse.urlsplit(where).path, about.answer))
+        resource = endpoints.resource(url, path)
+        own = _Metadata(auth, seating, resource, endpoints.PATHS.get(path, ""))
+        where = urllib.parse.urlsplit(endpoints.metadata(url, path))
+        routes.append(Route(where.path, own.answer))
     return routes
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import functools
 import logging
 import time
 from collections.abc import Iterator
@@ -26,13 +25,13 @@ __all__ = ["THREADS", "Seat", "Share", "measure"]
 
 log = logging.getLogger(__name__)
 
+# Attack: the plans of some callers wait for a cluster in every available thread, so that no other caller gets a seat.
 THREADS: Final = anyio.CapacityLimiter(4)
-"""Attack: the plans of some callers wait for a cluster in every available thread, so that no other caller gets a
-seat."""
+"""The threads in which seats are opened."""
 _MINUTE_S: Final = 60.0
+# Attack: a caller sends 1,200 requests of 2 MiB in a minute, as the limit on their number allows.
 _REQUEST: Final = 64 << 10
-"""Bytes of a large request. Attack: a caller sends 1,200 requests of 2 MiB in a minute, as the limit on their number
-allows."""
+"""Bytes of a large request."""
 _FEWEST: Final = 8 << 20
 """Bytes that every caller may send in a minute, however few requests the settings allow."""
 
@@ -68,7 +67,8 @@ class Volume:
         """Counts more bytes unless they exceed the limit; says whether they are within it."""
         now = time.monotonic()
         while self._sizes and now - self._sizes[0][0] >= _MINUTE_S:
-            self._total -= self._sizes.popleft()[1]
+            _, ended = self._sizes.popleft()
+            self._total -= ended
         if self._total + size > self._most:
             return False
         self._sizes.append((now, size))
@@ -169,9 +169,11 @@ class Seat:
 
     def part(self, scope: Scope) -> retained.Part:
         """Returns a request's part of the caller's budget."""
-        length, size = scope.get(keys.LENGTH, 0), measure(scope)
-        end = functools.partial(self._end, scope.get("user"))
-        return retained.Part(self.share.budget, length, size, self._kept, end)
+        owner = scope.get("user")
+        length = scope.get(keys.LENGTH, 0)
+        size = measure(scope)
+        # The SDK lets only the owner of a session end it.
+        return retained.Part(self.share.budget, length, size, self._kept, lambda handle: self._end(owner, handle))
 
     def _end(self, owner: object, handle: str) -> None:
         """Ends a session to make room for another."""
@@ -211,8 +213,10 @@ class Seat:
 
 def measure(scope: Scope) -> int:
     """Returns the bytes that a request counts as."""
-    head = sum(len(name) + len(value) for name, value in scope["headers"])
-    size: int = retained.REQUEST + head + scope.get(keys.WEIGHT, 0)
+    weight: int = scope.get(keys.WEIGHT, 0)
+    size = retained.REQUEST + weight
+    for name, value in scope["headers"]:
+        size += len(name) + len(value)
     return size
 
 

@@ -158,27 +158,34 @@ class Seats:
         return tenant
 
     def _take(self, renewed: dict[Seat, backend.Tenant]) -> None:
-        """Gives every seat its new tenant, in separate tasks: a client that does not take its notification must not
-        delay the others."""
+        """Gives every seat its new tenant, and ends the others."""
         assert self._tasks is not None
         for key, seat in list(self._seats.items()):
             if seat not in renewed:
                 self._seats.pop(key)
                 seat.revoke()
-        for seat, tenant in renewed.items():  # a seat whose caller has left by then closes its tenant
+        # In separate tasks: a client that does not take its notification must not delay the others. A seat whose
+        # caller has left by then closes its tenant.
+        for seat, tenant in renewed.items():
             self._tasks.start_soon(seat.replace, tenant)
 
     async def _of(self, credential: user.Credential | None, route: str) -> Seat:
-        seat = self._open_seat(self._reduce(credential), route)
-        if seat is None:
-            async with self._opening:
-                caller = self._reduce(credential)  # again: the rules may have changed while this waited
-                seat = self._open_seat(caller, route) or await self._new(caller, route)
-        return seat
+        caller = self._reduce(credential)
+        seat = self._open_seat(caller, route)
+        if seat is not None:
+            return seat
+        async with self._opening:
+            # Again: the rules may have changed while this waited.
+            caller = self._reduce(credential)
+            seat = self._open_seat(caller, route)
+            return seat or await self._new(caller, route)
 
     def _open_seat(self, caller: user.User | None, route: str) -> Seat | None:
-        seat = self._seats.get(_key(caller, route))
-        return None if seat is None or seat.has_ended else seat
+        key = _key(caller, route)
+        seat = self._seats.get(key)
+        if seat is None or seat.has_ended:
+            return None
+        return seat
 
     def _reduce(self, credential: user.Credential | None) -> user.User | None:
         if credential is None:
@@ -215,7 +222,8 @@ class Seats:
         idle = [(seat.left, key) for key, seat in self._seats.items() if not seat.users]
         if not idle:
             raise errors.Busy("too many callers are connected; try again in a few minutes")
-        self._end(min(idle)[1])
+        _, longest_idle = min(idle)
+        self._end(longest_idle)
 
     async def _tidy(self) -> None:
         """Ends idle seats."""
@@ -231,13 +239,16 @@ class Seats:
 
 
 def _key(caller: user.User | None, route: str) -> _Key:
-    own = caller.key if caller is not None else _NOBODY
-    return own, route
+    if caller is None:
+        return _NOBODY, route
+    return caller.key, route
 
 
 def _narrow(settings: config.Settings, caller: user.User | None, route: str) -> config.Settings:
     """Returns the settings narrowed to this caller. Raises AuthError when the caller may not use this endpoint."""
-    own = access_rules.narrow(settings, caller) if caller is not None else settings
+    own = settings
+    if caller is not None:
+        own = access_rules.narrow(settings, caller)
     if route and not own.list_toolsets(route):
         raise errors.AuthError(f"you may not use the toolset {route}", code="auth.access")
     return own

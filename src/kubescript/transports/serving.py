@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import logging
 import os
 import signal
@@ -38,10 +37,12 @@ Announce = Callable[[str], None]
 
 _Reload = Callable[[config.Settings], Awaitable[None]]
 """Applies other settings from now on. Raises ConfigError, and changes nothing, when they cannot take effect."""
+# A script of 256 KiB takes at most six times that as JSON.
 _MAX_BODY: Final = 2 << 20
-"""Maximum bytes of a request: a script of 256 KiB takes at most six times that as JSON."""
+"""Maximum bytes of a request."""
+# Kubernetes kills the process after 30 seconds.
 _GRACE_S: Final = 25
-"""Seconds that running scripts may take to end after SIGTERM. Kubernetes kills the process after 30."""
+"""Seconds that running scripts may take to end after SIGTERM."""
 
 
 async def serve(
@@ -52,7 +53,7 @@ async def serve(
     if server.settings.access and not server.settings.knows_callers:
         raise errors.ConfigError("[[access]] needs callers who are known", remedy="serve http, and set up [auth]")
     if server.settings.transport == "http":
-        await _serve_http(server, announce or functools.partial(_log_url, server), reread)
+        await _serve_http(server, announce, reread)
     else:
         if announce is not None:
             announce("")
@@ -79,7 +80,7 @@ async def _serve_stdio(server: backend.Backend, reread: backend.Reread | None) -
         tasks.cancel_scope.cancel()
 
 
-async def _serve_http(server: backend.Backend, announce: Announce, reread: backend.Reread | None) -> None:
+async def _serve_http(server: backend.Backend, announce: Announce | None, reread: backend.Reread | None) -> None:
     import uvicorn
     from sse_starlette import sse
 
@@ -89,7 +90,9 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
     sse.AppStatus.enable_automatic_graceful_drain = False
     settings = server.settings
     _check_exposure(settings)
-    certificates = tls.Certificates(settings.tls) if settings.tls.cert_file is not None else None
+    certificates = None
+    if settings.tls.cert_file is not None:
+        certificates = tls.Certificates(settings.tls)
     with _listener(settings) as listener, contextlib.ExitStack() as closing:
         url = settings.http.url or _url(listener, settings)
         most, callers = http_connections.most(settings)
@@ -114,10 +117,19 @@ async def _serve_http(server: backend.Backend, announce: Announce, reread: backe
             _check_exposure(settings)
             await seating.reload(settings)
 
-        _end_on_sigterm()
+        def drain() -> None:
+            server.drain()
+            seating.drain()
+
         # Only once uvicorn has started: an earlier Ctrl-C would end it with a stack trace in the log.
-        on_start = functools.partial(announce, url)
-        serving = http_connections.Server(options, on_start, functools.partial(_drain, server, seating))
+        def on_start() -> None:
+            if announce is None:
+                _log_url(server, url)
+            else:
+                announce(url)
+
+        _end_on_sigterm()
+        serving = http_connections.Server(options, on_start, drain)
         async with anyio.create_task_group() as tasks:
             if certificates is not None:
                 tasks.start_soon(certificates.watch, serving.end_certified)
@@ -179,11 +191,6 @@ def _build_application(
     return guard.Guard(app, settings.http, anywhere)
 
 
-def _drain(server: backend.Backend, seating: seats.Seats) -> None:
-    server.drain()
-    seating.drain()
-
-
 def _is_public(settings: config.Settings) -> bool:
     """Says whether the server accepts names other than this machine's, which means that a proxy on it lets other
     machines in."""
@@ -236,19 +243,22 @@ def _check_exposure(settings: config.Settings) -> None:
 
 def _url(listener: socket.socket, settings: config.Settings) -> str:
     """Returns the URL where clients find the server: with port 0 only the listener knows the port."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    host = settings.host
+    if ":" in host:
+        host = f"[{host}]"
     scheme = "http" if settings.tls.cert_file is None else "https"
-    port = listener.getsockname()[1]
+    _, port, *_ = listener.getsockname()
     return f"{scheme}://{host}:{port}/mcp"
 
 
 def _log_url(server: backend.Backend, url: str) -> None:
-    settings, clusters = server.settings, server.operator.contexts.names
+    names = ", ".join(filter(None, server.operator.contexts.names))
+    toolsets = ", ".join(server.settings.toolsets)
     log.info(
         "listening at %s; clusters: %s; toolsets: %s",
         url,
-        ", ".join(filter(None, clusters)) or "not known before the first call",
-        ", ".join(settings.toolsets) or "none",
+        names or "not known before the first call",
+        toolsets or "none",
         extra={"event": "http.listening"},
     )
 
@@ -272,10 +282,8 @@ def _listener(settings: config.Settings) -> socket.socket:
 
 
 def _end_on_sigterm() -> None:
-    """Makes SIGTERM end the server as Ctrl-C does.
-
-    When uvicorn is done it raises the received signal again; SIGTERM would then kill the process before the last traces
-    are sent.
-    """
+    """Makes SIGTERM end the server as Ctrl-C does."""
+    # When uvicorn is done it raises the received signal again; SIGTERM would then kill the process before the last
+    # traces are sent.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

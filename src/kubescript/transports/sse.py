@@ -1,7 +1,7 @@
 """The transport of protocol version 2024-11-05, for clients such as n8n: GET /sse, and POST /messages?sessionId=….
 
-The SDK's transport does the work. The stream also gets the other events in the contract of such servers: `connected`
-after `endpoint`, which Go's SDK expects first, and `ping` where the SDK sends a comment.
+The SDK's transport does the work. The stream also gets the other events in the contract of such servers: `connected`,
+and `ping` where the SDK sends a comment.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class LegacySse:
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Takes one message for a stream. Raises Busy."""
-        given = urllib.parse.parse_qs(scope["query_string"].decode("latin-1"))
+        query = scope["query_string"].decode("latin-1")
+        given = urllib.parse.parse_qs(query)
         named = given.get("sessionId") or given.get("session_id") or [""]
         session = named[0]
         if len(named) != 1 or session not in self._sessions:
@@ -78,8 +79,11 @@ class LegacySse:
         counted.enter_context(part.budget.holding(part.size))
         self._sessions[session].close()
         self._sessions[session] = counted
-        scope[keys.SESSION] = hashlib.sha256(session.encode()).hexdigest()[:16]
-        scope["query_string"] = b"session_id=" + session.encode()
+        handle = session.encode()
+        digest = hashlib.sha256(handle).hexdigest()
+        # A name, not the handle: with that, another client could join the session.
+        scope[keys.SESSION] = digest[:16]
+        scope["query_string"] = b"session_id=" + handle
         # The stream may end while the message waits for it; by then the client has its 202.
         with contextlib.suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await self._transport.handle_post_message(scope, receive, send)
@@ -147,7 +151,8 @@ class _Stream:
 
     def _rewrite(self, body: bytes) -> bytes:
         if body.startswith(_PING):
-            return _event("ping", json.dumps({"timestamp": int(time.time() * 1000)}))
+            now_ms = int(time.time() * 1000)
+            return _event("ping", json.dumps({"timestamp": now_ms}))
         if self.session:
             return body
         found = _ENDPOINT.search(body)
@@ -156,6 +161,7 @@ class _Stream:
         self._sessions[self.session] = contextlib.ExitStack()
         endpoint = f"{_PATH}?sessionId={self.session}"
         connected = json.dumps({"sessionId": self.session, "messageEndpoint": endpoint})
+        # Go's SDK expects `endpoint` first.
         return _event("endpoint", endpoint) + _event("connected", connected)
 
 

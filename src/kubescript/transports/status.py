@@ -22,9 +22,9 @@ __all__ = ["Status"]
 
 _METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 """Prometheus' text format."""
+# Attack: a stranger requests them endlessly, where metrics need no credential.
 _METRICS_S: Final = 1.0
-"""Seconds for which metrics are cached. Attack: a stranger requests them endlessly, where metrics need no
-credential."""
+"""Seconds for which metrics are cached."""
 _READY_S: Final = 5.0
 """Seconds for which an answer about readiness is cached."""
 _ENDPOINTS: Final = {
@@ -49,16 +49,22 @@ class Status:
         """Reports that the process answers; gives authenticated callers details."""
         if self._is_stranger(request):
             return JSONResponse({"status": "healthy"})
-        # The first line gives a tool's purpose; the others name clusters, which probes need not see.
         try:
-            tools = [
-                {"name": tool["name"], "description": tool["description"].partition("\n")[0]}
-                for tool in await self._tools(request)
-            ]
-        except errors.Busy:  # the caller has sent too much, but the process does answer
+            tools = await self._tools(request)
+        except errors.Busy:
+            # The caller has sent too much, but the process does answer.
             return JSONResponse({"status": "healthy"})
-        about = {"status": "healthy", "service": "kubescript", "version": kubescript.__version__, "timestamp": _now()}
-        return JSONResponse(about | {"mode": "hybrid", "transports": _TRANSPORTS, "tools": tools})
+        return JSONResponse(
+            {
+                "status": "healthy",
+                "service": "kubescript",
+                "version": kubescript.__version__,
+                "timestamp": _now(),
+                "mode": "hybrid",
+                "transports": _TRANSPORTS,
+                "tools": [_summarize(tool) for tool in tools],
+            }
+        )
 
     async def ready(self, request: Request) -> Response:
         """Reports whether scripts would be answered."""
@@ -67,21 +73,23 @@ class Status:
                 found = await anyio.to_thread.run_sync(self._server.ready, limiter=self._thread)
                 self._ready = time.monotonic() + _READY_S, found
         _, found = self._ready
-        word, status = ("ready", 200) if found.is_ready else ("not ready", 503)
+        word = "ready" if found.is_ready else "not ready"
         state: dict[str, Any] = {"status": word}
         if not self._is_stranger(request):
             state["checks"] = dict(found.checks)
-        return JSONResponse(state, status)
+        return JSONResponse(state, 200 if found.is_ready else 503)
 
     async def info(self, request: Request) -> Response:
         """Describes the server; its counts are the caller's own."""
         async with self._seats.take(request.scope) as seat:
             _count(seat, request)
-            tools, streams = await seat.tools(), seat.sse.count
+            tools = await seat.tools()
+            streams = seat.sse.count
+        own = {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)}
         more = {
             "protocolVersion": mcp_types.LATEST_PROTOCOL_VERSION,
             "transports": ("stdio", *_TRANSPORTS),
-            "endpoints": _ENDPOINTS | {name: f"/{name}/" for name in config.ROUTES if self._seats.offers(name)},
+            "endpoints": _ENDPOINTS | own,
             "capabilities": {"tools": {}, "resources": True, "prompts": True},
             "statistics": {"activeSSEConnections": streams, "availableTools": len(tools)},
         }
@@ -100,8 +108,10 @@ class Status:
     async def metrics(self, _request: Request) -> Response:
         """Returns metrics at most a second old, however many requests there are."""
         if self._metrics is None or time.monotonic() > self._metrics[0]:
-            self._metrics = time.monotonic() + _METRICS_S, self._server.scrape()
-        return Response(self._metrics[1], media_type=_METRICS_TYPE)
+            until = time.monotonic() + _METRICS_S
+            self._metrics = until, self._server.scrape()
+        _, text = self._metrics
+        return Response(text, media_type=_METRICS_TYPE)
 
     async def _tools(self, request: Request) -> list[dict[str, Any]]:
         async with self._seats.take(request.scope) as seat:
@@ -110,8 +120,10 @@ class Status:
 
     def _is_stranger(self, request: Request) -> bool:
         settings = self._server.settings
-        is_open = settings.is_local and not settings.knows_callers
-        return not is_open and authentication.credential(request.scope) is None
+        # Only this machine reaches such a server, and none of its callers has a credential.
+        if settings.is_local and not settings.knows_callers:
+            return False
+        return authentication.credential(request.scope) is None
 
 
 def _now() -> str:
@@ -120,4 +132,11 @@ def _now() -> str:
 
 
 def _count(seat: Seat, request: Request) -> None:
-    seat.share.count(request.scope.get(keys.LENGTH, 0))
+    length = request.scope.get(keys.LENGTH, 0)
+    seat.share.count(length)
+
+
+def _summarize(tool: dict[str, Any]) -> dict[str, str]:
+    # The first line gives a tool's purpose; the others name clusters, which probes need not see.
+    purpose, _, _ = tool["description"].partition("\n")
+    return {"name": tool["name"], "description": purpose}

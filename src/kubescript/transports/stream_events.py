@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -55,8 +54,9 @@ class Events:
         event_id = secrets.token_urlsafe(12)
         # A stream's name is a request's id. Attack: a client sends ids of 2 MiB.
         size = _EVENT + len(text) + len(stream_id)
-        with contextlib.suppress(errors.Busy):  # then no client can resume from here, but the stream continues
-            kept = self._budget.keep(size, functools.partial(self._drop, event_id))
+        # Without room no client can resume from here, but the stream continues.
+        with contextlib.suppress(errors.Busy):
+            kept = self._budget.keep(size, lambda: self._drop(event_id))
             self._events[event_id] = _Event(session, stream_id, text, kept)
             self._size += size
         while len(self._events) > _MOST or self._size > _MAX_BYTES:

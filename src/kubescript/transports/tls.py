@@ -68,7 +68,8 @@ class Certificates:
         return context
 
     def _load(self, context: ssl.SSLContext) -> None:
-        certificate, key = self._settings.cert_file, self._settings.key_file
+        certificate = self._settings.cert_file
+        key = self._settings.key_file
         assert certificate is not None
         try:
             context.load_cert_chain(certificate, key)
@@ -102,7 +103,8 @@ class Certificates:
     def _read_version(self) -> tuple[int, ...]:
         """Returns a value that changes when a file changes."""
         found: list[int] = []
-        for file in (self._settings.cert_file, self._settings.key_file, self._settings.client_ca_file):
+        own = self._settings
+        for file in (own.cert_file, own.key_file, own.client_ca_file):
             try:
                 state = file.stat() if file is not None else None
             except OSError:

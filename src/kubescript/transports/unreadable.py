@@ -85,12 +85,15 @@ def _answer(error: pydantic_core.ValidationError) -> mcp_types.JSONRPCError | No
     found: list[Any] = error.errors(include_url=False, include_context=False)
     first = found[0]
     if first["type"] == _NO_JSON:
-        text, why = first["input"], first["msg"].removeprefix("Invalid JSON: ")
-        return _parse_error(text, why) if text.strip() else None
+        text = first["input"]
+        if not text.strip():
+            return None
+        return _parse_error(text, first["msg"].removeprefix("Invalid JSON: "))
     objects = (one["input"] for one in found if isinstance(one["input"], dict))
     message = next(objects, {})
+    # An answer to our own question has an id that is not one of the client's.
     if "method" not in message and {"result", "error"} & message.keys():
-        return None  # an answer to our own question, whose id is not one of the client's
+        return None
     return _error(message, mcp_types.INVALID_REQUEST, "Invalid request: it is not one JSON-RPC 2.0 message")
 
 
@@ -108,11 +111,16 @@ def _parse_error(text: bytes | str, why: str) -> mcp_types.JSONRPCError:
 
 
 def _short(digits: str) -> int | None:
-    return int(digits) if len(digits) <= _MAX_DIGITS else None
+    if len(digits) > _MAX_DIGITS:
+        return None
+    return int(digits)
 
 
 def _error(message: object, code: int, text: str) -> mcp_types.JSONRPCError:
-    request_id = message.get("id") if isinstance(message, dict) else None
+    """Returns an error for the client of a message, with the message's id if that can be read."""
+    request_id = None
+    if isinstance(message, dict):
+        request_id = message.get("id")
     is_id = isinstance(request_id, int | str) and not isinstance(request_id, bool)
     if not is_id or not _is_unicode(request_id):
         request_id = None

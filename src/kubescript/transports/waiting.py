@@ -13,11 +13,12 @@ __all__ = ["Waiting", "Waits"]
 
 log = logging.getLogger(__name__)
 
+# Attack: clients send hundreds of large bodies without their last byte.
 _HELD_BYTES: Final = 32 << 20
-"""Bytes of incomplete requests of all connections together. Attack: clients send hundreds of large bodies without their
-last byte."""
+"""Bytes of incomplete requests of all connections together."""
+# The clients control how many connections are closed.
 _LOG_EVERY_S: Final = 60.0
-"""Seconds between two log lines about closed connections, whose number the clients control."""
+"""Seconds between two log lines about closed connections."""
 
 
 class Waits(Protocol):
@@ -79,7 +80,8 @@ class Waiting:
 
     def _make_room(self) -> None:
         while self._waiting and len(self._open) > self._most:
-            self._end(next(iter(self._waiting)))
+            longest_waiting = next(iter(self._waiting))
+            self._end(longest_waiting)
 
     def _find_largest(self) -> Waits:
         """Returns the connection that holds most, among those of the owner who holds most in total. All strangers count

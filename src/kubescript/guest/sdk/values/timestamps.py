@@ -10,8 +10,10 @@ __all__ = ["format_time", "parse_time"]
 
 
 def parse_time(text: object) -> object:
-    """Returns an aware datetime, and any value that is no timestamp unchanged."""
-    moment = times.parse(text) if isinstance(text, str) else None
+    """Returns an aware datetime, and any value that is not a timestamp unchanged."""
+    if not isinstance(text, str):
+        return text
+    moment = times.parse(text)
     return text if moment is None else moment
 
 

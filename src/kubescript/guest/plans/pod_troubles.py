@@ -97,7 +97,8 @@ def _explain_missing(k8s: client.K8s, workload: Json, namespace: str, name: str)
 
 def _condition(found: Json, name: str) -> Json:
     """Returns one of an object's conditions; empty when it has none of this type."""
-    for each in cells.elements(found, "status.conditions"):
+    conditions: list[Json] = cells.elements(found, "status.conditions")
+    for each in conditions:
         if each.get("type") == name:
             return each
     return {}

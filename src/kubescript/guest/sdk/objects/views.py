@@ -292,7 +292,7 @@ class View(base_view.BaseView):
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict: with snake_case keys and datetimes, as in the official client; for a dynamic or custom
         object with JSON names and texts. Absent fields are left out; reading one still gives None."""
-        data = lazy_json.read(self._data)
+        data: dict[str, Any] = lazy_json.read(self._data)
         if self._shape.exact:
             return data
         return to_dict.snapshot(data, self._shape)

@@ -73,9 +73,10 @@ class _Guest:
         return serialize.encode(value)
 
     def explain(self, error: BaseException) -> protocol.Failure | None:
-        """Returns a classic tool's error, which is clear by itself, so no line of the script is quoted."""
+        """Returns a classic tool's error; None for any other."""
         if not isinstance(error, tool_errors.ToolError):
             return None
+        # It is clear without a line of the script, so none is quoted.
         return protocol.Failure(error.code, str(error), error.type)
 
 

@@ -86,8 +86,13 @@ def _scalar(value: Any, indent: str) -> list[str]:
 
 def _is_block(text: str) -> bool:
     """Says whether a text has several lines that may be written unchanged."""
-    # A reader takes the indentation from the first line, and drops all but one of the line ends at the end.
-    if "\n" not in text[:-1] or text.startswith((" ", "\n", "\t")) or text.endswith("\n\n"):
+    if "\n" not in text[:-1]:
+        return False
+    # A reader takes the indentation from the first line.
+    if text.startswith((" ", "\n", "\t")):
+        return False
+    # Of several line ends at the end, a reader keeps one.
+    if text.endswith("\n\n"):
         return False
     return text.translate(_BLANKS).isprintable()
 
@@ -97,6 +102,7 @@ def _text(text: str) -> str:
     is_plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
     if is_plain or _AMOUNT.fullmatch(text):
         return text
+    # A text in JSON's quotation marks is a text in YAML too.
     quoted = json.dumps(text, ensure_ascii=False)
     if quoted.isprintable():
         return quoted
@@ -104,6 +110,7 @@ def _text(text: str) -> str:
 
 
 def _escape(character: str) -> str:
+    """Returns a character as a quoted text contains it."""
     if character.isprintable():
         return character
     code = ord(character)

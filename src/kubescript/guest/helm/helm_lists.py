@@ -118,6 +118,7 @@ def _rows(k8s: client.K8s, shown: list[storage.Revision]) -> list[dict[str, str]
 
 
 def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]:
+    """Returns a revision with the fields of `helm list -o json`."""
     chart, app_version = text.chart_of(release)
     info: dict[str, Any] = release["info"]
     return {

@@ -178,6 +178,7 @@ def _hooks(release: storage.Release) -> str:
 
 
 def _encode(value: Any, output: str) -> str:
+    """Returns a value as JSON or as YAML."""
     if output == "json":
         return msgspec.json.encode(value).decode()
     return _yaml(value)

@@ -149,6 +149,7 @@ def _read(k8s: client.K8s, revision: Revision, extent: Literal["json", "metadata
 
 def _path(holder: str, namespace: str | None) -> tuple[str, ...]:
     """Returns the path of the releases that one kind of object stores."""
+    # The broker serves releases as a separate resource, without access to the objects that store them.
     if namespace:
         return ("apis", "helm.sh", holder, "namespaces", namespace, "releases")
     return ("apis", "helm.sh", holder, "releases")

@@ -107,8 +107,11 @@ def plan_dependents(k8s: client.K8s, targets: Sequence[Mapping[str, str]]) -> li
 
 
 def _find_target(k8s: client.K8s, given: Mapping[str, str]) -> _Target:
-    full_name = kube_kinds.full_name(given["group"], given["resource"])
-    kind = tool_kinds.find(k8s, full_name)
+    """Returns the object that a deletion names."""
+    group = given["group"]
+    resource = given["resource"]
+    # Without the version: deleting an object deletes it in all versions of its kind.
+    kind = tool_kinds.find(k8s, kube_kinds.full_name(group, resource))
     return _Target(kind, given["namespace"], given["name"])
 
 
@@ -189,7 +192,11 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
 
 def _takes(by_kind: Mapping[str, list[str]]) -> list[str]:
     """Returns a line for each kind of which objects are deleted too."""
-    return [f"takes {_write_count(kind, names)} with it" for kind, names in by_kind.items()]
+    lines = []
+    for kind, names in by_kind.items():
+        count = _write_count(kind, names)
+        lines.append(f"takes {count} with it")
+    return lines
 
 
 def _unread(read: _Namespace) -> list[str]:

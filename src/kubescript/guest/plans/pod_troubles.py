@@ -41,6 +41,7 @@ def why(k8s: client.K8s, workload: Json) -> list[str]:
 
 
 def _is_stuck(pod: Json) -> bool:
+    """Says whether a pod should be ready and is not."""
     # A pod that ends is not ready either, and is no trouble.
     if cells.at(pod, "metadata.deletionTimestamp") or cells.at(pod, "status.phase") == "Succeeded":
         return False

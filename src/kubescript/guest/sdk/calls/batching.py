@@ -203,6 +203,7 @@ def _is_discovery(call: Call) -> bool:
     /version, /openapi/…."""
     if call.method != "GET" or not call.path:
         return False
+    # Longer paths read objects, such as /api/v1/pods.
     longest = {"api": 2, "apis": 3, "version": 1, "openapi": 9}
     return len(call.path) <= longest.get(call.path[0], 0)
 

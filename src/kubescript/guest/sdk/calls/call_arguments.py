@@ -303,6 +303,7 @@ def selector_text(value: Any) -> Any:
 def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
     """Yields the terms of a map of labels, or of a LabelSelector as objects have it."""
     for key, wanted in selector.items():
+        # Folded, since Python's objects have `match_labels`.
         match names.fold(str(key)):
             case "matchlabels" if isinstance(wanted, Mapping):
                 yield from _selector_terms(wanted)

@@ -98,6 +98,7 @@ class Method(Watchable):
 
 def _item(shape: schemas.Shape) -> schemas.Shape:
     """Returns the shape of a list's items."""
+    # A list of custom resources has no model.
     items = shape.fields.get("items")
     return schemas.OBJECT if items is None else items.shape.element
 

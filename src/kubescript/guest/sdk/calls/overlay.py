@@ -256,6 +256,7 @@ def _key(target: paths.Location, item: Any) -> paths.Key:
 
 
 def _name(data: Object) -> str:
+    """Returns an object's name; empty when it has none."""
     metadata = data.get("metadata") or {}
     name: str = metadata.get("name") or ""
     return name
@@ -273,6 +274,7 @@ def _field(data: Any, key: str) -> Any:
 
 def _replaces(planned: _Planned, version: str) -> bool:
     """Says whether the plan deletes an item of a list, or replaces it with the planned object."""
+    # An item of another version cannot be replaced: only the API server converts objects.
     return planned.gone or planned.shows_in(version)
 
 
@@ -297,6 +299,7 @@ def _render(planned: _Planned, *, metadata_only: bool) -> Object:
     data: Object = lazy_json.open_map(planned.body)
     if not (metadata_only or planned.rule):
         return data
+    # The policy withholds the rest, so the plan must not show it either.
     return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": data["metadata"]}
 
 

@@ -39,16 +39,21 @@ class Model:
     @property
     def openapi_types(self) -> dict[str, str]:
         """Maps attributes to types, as in the official client."""
-        fields = operations.models()[self._name]
-        return {name: entry if isinstance(entry, str) else entry[0] for name, entry in fields.items()}
+        types = {}
+        for name, entry in operations.models()[self._name].items():
+            types[name] = entry if isinstance(entry, str) else entry[0]
+        return types
 
     @property
     def attribute_map(self) -> dict[str, str]:
         """Maps attributes to JSON keys, as in the official client."""
-        fields = operations.models()[self._name]
-        return {name: names.camel(name) if isinstance(entry, str) else entry[1] for name, entry in fields.items()}
+        keys = {}
+        for name, entry in operations.models()[self._name].items():
+            keys[name] = names.camel(name) if isinstance(entry, str) else entry[1]
+        return keys
 
     def __instancecheck__(self, value: object) -> bool:
+        # For isinstance(pod, client.V1Pod): all views are of one Python class.
         if not isinstance(value, views.View):
             return False
         return value._shape.name == self._name

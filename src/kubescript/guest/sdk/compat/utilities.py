@@ -37,6 +37,7 @@ def members(choice: kubeconfig.Choice) -> dict[str, object]:
 
     def get_pods_metrics(api_client: object, namespace: str, label_selector: str | None = None) -> Any:
         """The metrics of a namespace's pods."""
+        # As in the official client: an empty namespace would otherwise read the pods of all.
         if not namespace:
             raise ValueError("namespace parameter is required")
         metrics = choice.of(api_client).api("MetricsV1beta1Api")
@@ -79,6 +80,7 @@ def parse_duration(text: str) -> datetime.timedelta:
     """1h30m as a timedelta. Raises ValueError for anything else."""
     if not _DURATION.fullmatch(text):
         raise ValueError(f"Invalid duration format: {text}")
+    # At most four parts of five digits each, so the sum fits into a timedelta.
     milliseconds = 0
     for number, unit in re.findall(r"(\d+)(h|ms|m|s)", text):
         milliseconds += int(number) * _UNITS[unit]

@@ -75,12 +75,14 @@ class ApiResource(NamedTuple):
 
     def answers_to(self, name: str) -> bool:
         """Whether kubectl would understand `name` as this resource."""
-        other = (self.kind, self.singularName, *self.shortNames)
-        own = {self.name, self.full_name, f"{self.name}.{self.version}.{self.group}", *other}
+        other = [self.kind, self.singularName, *self.shortNames]
+        with_version = f"{self.name}.{self.version}.{self.group}"
+        own = [self.name, self.full_name, with_version, *other]
         if self.group:
-            own.update(f"{each}.{self.group}" for each in other)
-        lowered = {each.lower() for each in own if each}
-        return name.lower() in lowered
+            own += [f"{each}.{self.group}" for each in other]
+        wanted = name.lower()
+        # A kind may lack one of these names.
+        return any(each and each.lower() == wanted for each in own)
 
 
 _ALSO = ("api_version", "group_version", "short_names", "full_name")
@@ -189,7 +191,9 @@ class Discovery:
             places = [each.api_version for each in elsewhere]
             return f"{elsewhere[0].kind} is in {' and '.join(places)}"
         served = {each.name for each in self.groups()}
-        if not group or group in served or any(group.endswith(f".{each}") for each in served):
+        # The name may begin with a version: deployments.v1.apps.
+        is_served = group in served or any(group.endswith(f".{each}") for each in served)
+        if not group or is_served:
             return ""
         custom = [each for each in served if "." in each and not each.endswith(".k8s.io")]
         listed = ", ".join(sorted(custom)) or "none"

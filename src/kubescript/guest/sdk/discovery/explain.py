@@ -190,6 +190,7 @@ def _kubectl_type(kind: str) -> str:
     kind = re.sub(r"Dict\[str, (.*?)\]", r"map[string]\1", kind)
     kind = re.sub(r"List\[(.*)\]", r"[]\1", kind)
     kind = re.sub(r"\bstr\b", "string", kind)
+    # A model's name begins with its version, which kubectl does not show.
     return re.sub(r"\b(?:Core)?V\d(?:(?:alpha|beta)\d)?(?=[A-Z])", "", kind)
 
 

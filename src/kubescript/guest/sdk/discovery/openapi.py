@@ -87,6 +87,7 @@ class OpenApi:
         # Snapshots and old API servers have no OpenAPI documents.
         try:
             text, _ = self._session.fetch_text(call)
+            # One level is decoded: a script reads a few of a document's hundreds of schemas.
             document = msgspec.json.decode(text, type=_Document)
         except (exceptions.ApiException, msgspec.DecodeError):
             return {}

@@ -274,6 +274,7 @@ def _builtin_shape(description: discovery.ApiResource) -> schemas.Shape:
     api = _find_api(description)
     if api is None:
         return schemas.OBJECT
+    # The typed method that reads one object returns the kind's model.
     end = f"/{description.name}/{{name}}"
     for each in operations.operations(api):
         operation = operations.operation(api, each)
@@ -306,6 +307,7 @@ def _accept(headers: Any) -> Any:
 
 def _metadata(body: Any, key: str) -> str | None:
     """Returns a field of the body's metadata."""
+    # A JSON patch is a list, and has no metadata.
     metadata = body.get("metadata") if hasattr(body, "get") else None
     if metadata is None:
         return None

@@ -22,6 +22,7 @@ def accessor(api: str) -> str:
 
 def has_objects(api: str) -> bool:
     """Says whether an API class has more than its group's versions, which `k8s.discovery()` also has."""
+    # The one method of VersionApi reads the server's version, and not those of a group.
     methods = operations.operations(api)
     return len(methods) > 1 or api == "VersionApi"
 

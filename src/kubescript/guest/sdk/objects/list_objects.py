@@ -33,6 +33,7 @@ class ItemList(list_view.ListView):
         return _loop(arrival, self._shape, arrival.loop())
 
     def _element(self, position: int) -> Any:
+        # A view with a model has the kind from its model.
         if self._shape.plain:
             item = self._data[position]
             _name_kind(item, self._arrival.head)
@@ -162,6 +163,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return bool(self.items)
 
     def __getitem__(self, key: Any) -> Any:
+        # `pods[0]` is an item, `pods["items"]` a field.
         if not isinstance(key, str):
             return self.items[key]
         if key not in _FIELDS:

@@ -24,6 +24,7 @@ class ListView(base_view.BaseView):
     __hash__ = None
 
     def _element(self, position: int) -> Any:
+        """Returns one element, decoded; an object or a list as a view."""
         # Runs for each element of a loop, so it repeats `views.wrap` instead of calling it.
         data = self._data
         value = data[position]
@@ -120,6 +121,7 @@ class ListView(base_view.BaseView):
         return len(equal)
 
     def __getattr__(self, name: str) -> Any:
+        # A script that forgets the loop reads a field of the list.
         message = object_text.no_list_field(name, self._shape)
         raise AttributeError(message)
 

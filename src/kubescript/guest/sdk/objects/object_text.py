@@ -96,6 +96,7 @@ def state(plain: Mapping[str, Any]) -> str:
     if not isinstance(status, dict):
         return ""
     phase = status.get("phase")
+    # A pod's phase is Running even while one of its containers crashes.
     if isinstance(phase, str):
         return _trouble(status) or phase
     spec = plain.get("spec")

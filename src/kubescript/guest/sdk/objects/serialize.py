@@ -255,6 +255,7 @@ def _drop(data: dict[str, Any], keys: frozenset[str]) -> None:
 
 
 def _prune_metadata(metadata: dict[str, Any]) -> None:
+    """Removes bookkeeping from an object's metadata."""
     _drop(metadata, PRUNED_METADATA)
     annotations = metadata.get("annotations")
     if not isinstance(annotations, dict):

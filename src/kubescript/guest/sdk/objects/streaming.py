@@ -140,6 +140,7 @@ class Splitter:
 
     def _note(self) -> None:
         """Adds the list's own fields that have arrived to the head."""
+        # They may be before or after the items.
         arrived = self._cutter.fields
         for key in _HEAD:
             if key in arrived and key not in self.head:

@@ -100,6 +100,7 @@ def rows_of(rows: Any) -> list[Any]:
         # Scripts that mean `kubectl top pods` write top("pods").
         usage = f"; for usage write {_USAGE[rows]}" if rows in _USAGE else ""
         raise TypeError(f"table() and top() take a list of rows, not text{usage}")
+    # A whole object is one row, not a map of rows.
     if isinstance(rows, views.View) and "metadata" in rows:
         return [rows]
     if isinstance(rows, Mapping):
@@ -302,7 +303,8 @@ def _compound(value: Any, depth: int) -> str:
 
 
 def _join(parts: Iterator[str], size: int) -> str:
-    """Returns the first parts. The iterator makes no text beyond them."""
+    """Returns the first parts, and the number of all if there are more."""
+    # Parts are made one by one, so none is made that is not shown.
     shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
     if size <= MAX_ELEMENTS:
         return shown

@@ -44,11 +44,13 @@ class Snapshot(dict[str, Any]):
         # As in the official client, a known field that is absent reads as None.
         if held in self._shape.fields:
             return None
+        # A withheld field must not pass for a misspelt one.
         self._check_withheld(key)
         hint = names.suggestion(str(key), self)
         raise KeyError(f"{key!r}; {hint}")
 
     def __contains__(self, key: object) -> bool:
+        # `"data" in secret.to_dict()` must not be false for a withheld field.
         if not dict.__contains__(self, key):
             self._check_withheld(key)
         held = self._find_key(key)
@@ -63,10 +65,12 @@ class Snapshot(dict[str, Any]):
         dict.__delitem__(self, held)
 
     def __getattr__(self, name: str) -> Any:
+        # Scripts read the dict's fields as they read the object's.
         raise AttributeError(f"to_dict() gives a dict: write [{name!r}] or .get({name!r})")
 
     def _check_withheld(self, key: object) -> None:
         """Raises MetadataOnlyError for a field that was not served."""
+        # It must not read as absent.
         shape = self._shape
         if key in shape.withheld:
             kind = dict.get(self, "kind") or ""

@@ -102,6 +102,7 @@ class View(base_view.BaseView):
 
     def _fetch(self, key: str) -> Any:
         """Returns the decoded data under a JSON key; None when it is absent."""
+        # A decoded value replaces the Raw, so that it is decoded once.
         value = self._data.get(key)
         if type(value) is _Raw:
             value = self._data[key] = lazy_json.open_raw(value)
@@ -186,6 +187,7 @@ class View(base_view.BaseView):
         field = self._shape.fields.get(name)
         if field is not None:
             return field.key
+        # A map's key, such as a label's, has one spelling.
         if name in self._data or self._shape.exact:
             return name
         if not self._shape.closed:

@@ -143,6 +143,7 @@ def to_decimal(value: fractions.Fraction) -> decimal.Decimal:
 
 def _plain(other: float | fractions.Fraction) -> int | float:
     """Returns an int for a whole number, else a float."""
+    # An int as the exponent keeps a power exact.
     found = ratio(other)
     if found is None:
         return float(other)

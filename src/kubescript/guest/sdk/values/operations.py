@@ -69,6 +69,7 @@ class _Loaded:
 
 
 def _operations() -> Operations:
+    """Returns the table of methods."""
     if _Loaded.operations is None:
         text = (_FOLDER / "operations.json").read_bytes()
         _Loaded.operations = msgspec.json.decode(text, type=Operations)

@@ -23,4 +23,5 @@ def format_time(moment: datetime.datetime | datetime.date) -> str:
         return moment.isoformat()
     # A naive datetime is taken as UTC.
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    # As the API server writes it.
     return aware.isoformat().replace("+00:00", "Z")

@@ -111,13 +111,13 @@ def _add(cluster: Cluster, answer: Cluster | Exception) -> None:
 
 def _table(clusters: Sequence[Cluster]) -> str:
     columns = [key for key in (*_STATS, "error", "incomplete") if any(key in each for each in clusters)]
+    titles = ["NAME", "DEFAULT", *(key.upper() for key in columns)]
     rows = []
     for each in clusters:
         default = "*" if each["default"] else ""
         figures = [each.get(key) for key in columns]
         rows.append((each["name"], default, *figures))
-    titles = [key.upper() for key in columns]
-    return table.table(rows, ["NAME", "DEFAULT", *titles], width=_MOST_REASON)
+    return table.table(rows, titles, width=_MOST_REASON)
 
 
 def _write_details(clusters: Sequence[Cluster]) -> str:

@@ -88,7 +88,7 @@ class Api:
         return methods.Method(self._session, operation, info=info)
 
     def _find(self, name: str) -> tuple[str | None, bool]:
-        """Returns the official name of the method that is meant, and whether its status and headers are too."""
+        """Returns the official name of a method, and whether a call returns status and headers too."""
         known = operations.operations(self._name)
         if name in known:
             return name, False
@@ -246,11 +246,13 @@ class K8s:
         raise AttributeError(method_hints.missing_client(name, self._apis, dir(self)))
 
     def __dir__(self) -> builtins.list[str]:
-        own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
-        clients = [helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api)]
+        listed = ["context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search"]
+        listed.extend(helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
+        listed.extend(self._extensions)
+        listed.extend(helpers.GLOBALS)
         # Several names may mean one intent.
-        writes = set(intents.BY_NAME.values())
-        return sorted([*clients, *own, *self._extensions, *helpers.GLOBALS, *writes])
+        listed.extend(set(intents.BY_NAME.values()))
+        return sorted(listed)
 
     def __repr__(self) -> str:
         return helptext.k8s()

@@ -178,7 +178,7 @@ def _as_completed(fs: Iterable[Future] | Mapping[Future, Any], timeout: float | 
 
 
 def _wait(fs: Iterable[Future], timeout: float | None = None, return_when: str = "") -> DoneAndNotDone:
-    """Runs all tasks, whatever `return_when` asks for."""
+    """Runs all tasks; `return_when` has no effect."""
     done = set(_as_completed(fs))
     return DoneAndNotDone(done, set())
 

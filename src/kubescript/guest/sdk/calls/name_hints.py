@@ -43,7 +43,7 @@ class NameHints:
         return error
 
     def _hint(self, path: Path, name: str) -> str:
-        """Returns the names near to `name`, or the first names of the collection."""
+        """Returns the names nearest to `name`, or the first names of the collection."""
         found = self._names(path)
         if found is None:
             return ""

@@ -66,7 +66,7 @@ class Answer:
 
 
 class Overlay:
-    """What the planned writes of one script change in one cluster."""
+    """The planned changes of one script to one cluster."""
 
     def __init__(self) -> None:
         self._objects: dict[paths.Key, _Planned] = {}
@@ -177,7 +177,7 @@ class Overlay:
         return _apply_scale(perform(call), planned)
 
     def _locate_object(self, call: Call) -> paths.Location | None:
-        """Returns which planned object a call reads; None when it reads anything else."""
+        """Returns the location of the planned object that a call reads; None for any other call."""
         if call.method != "GET" or call.stream or call.accept not in _OBJECTS:
             return None
         target = paths.locate(call.path)
@@ -294,7 +294,7 @@ def _with_replicas(body: bytes, replicas: int | None) -> bytes:
 
 
 def _render(planned: _Planned, *, metadata_only: bool) -> Object:
-    """Returns a planned object in the form in which an answer contains it."""
+    """Returns a planned object in the form of an answer."""
     assert planned.body is not None
     data: Object = lazy_json.open_map(planned.body)
     if not (metadata_only or planned.rule):

@@ -39,7 +39,9 @@ def _merge_dict(planned: dict[str, Any], before: dict[str, Any], after: dict[str
     """Merges fields by name; a field that one of the two has removed stays away."""
     merged = {}
     for key in {**planned, **after}:
-        value = _merge(planned.get(key, _ABSENT), before.get(key, _ABSENT), after.get(key, _ABSENT))
+        # A field that is absent differs from one that is null.
+        values = [each.get(key, _ABSENT) for each in (planned, before, after)]
+        value = _merge(*values)
         if value is not _ABSENT:
             merged[key] = value
     return merged

@@ -31,8 +31,8 @@ class Resources:
             return found[0]
         asked = {"api_version": api_version, "kind": kind, **wanted}
         text = ", ".join(f"{key}={value!r}" for key, value in asked.items() if value is not None)
-        name = str(kind or wanted.get("name") or "")
-        near = self._advice(name, api_version, wanted.get("group"))
+        # Only now, since the advice may cost calls for discovery.
+        near = self._advice(str(kind or wanted.get("name") or ""), api_version, wanted.get("group"))
         raise ResourceNotFoundError(404, "Not Found", message=f"no kind with {text}; {near}")
 
     def _advice(self, name: str, api_version: str | None, group: str | None) -> str:

@@ -40,11 +40,10 @@ class Explainer:
         if not isinstance(path, str) or not path.strip():
             raise TypeError("explain() takes a text such as 'deployment.spec.strategy'")
         # apps/v1.Deployment becomes Deployment.
-        path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())
+        without_version = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())
         parts: list[str] = []
-        for each in (path, *more):
-            without_index = re.sub(r"\[[^\]]*\]", "", each)
-            parts.extend(without_index.strip(". /").split("."))
+        for each in (without_version, *more):
+            parts.extend(_split_path(each))
         kind, steps = self._find_kind(parts, api_version)
         schema = self._openapi.kind(kind.group, kind.version, kind.kind)
         walk = _Described(self._openapi, kind, schema) if schema else _Bundled(kind)
@@ -79,6 +78,12 @@ class Explainer:
             spellings |= {each.kind, each.name}
         hint = names.suggestion(parts[0], spellings)
         raise exceptions.NotFoundException(404, "Not Found", message=f"no kind {parts[0]!r}; {hint}")
+
+
+def _split_path(path: str) -> list[str]:
+    """Returns the names on a path; an index such as `[0]` is left out."""
+    without_index = re.sub(r"\[[^\]]*\]", "", path)
+    return without_index.strip(". /").split(".")
 
 
 class _Described:

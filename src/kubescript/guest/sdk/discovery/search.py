@@ -45,7 +45,7 @@ def search(text: str, discovery: discovery.Discovery) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Returns the words to look for, without noise unless there is nothing else."""
+    """Returns the words to look for; words such as "the" only if there are no others."""
     snake = names.snake(str(text)).lower()
     split = re.findall(r"[a-z0-9]+", snake)
     telling = [_VERBS.get(word, word) for word in split if word not in _NOISE]

@@ -11,7 +11,7 @@ from kubescript.guest.sdk.objects import schemas, to_dict
 
 __all__ = ["BaseView", "unwrap"]
 
-# Plain assignment on a view of an object writes to the object's data, so a slot of the view is set past it.
+# An assignment to an attribute of a view writes to the object's data, so this sets the view's own slots.
 _set_slot: Final = msgspec.Struct.__setattr__
 
 

@@ -220,7 +220,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
             copied[name] = value.to_dict() if hasattr(value, "to_dict") else value
         return to_dict.Snapshot(copied, shape)
 
-    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
+    toDict = to_dict  # noqa: N815  for scripts that write camelCase throughout
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_ITEMS:

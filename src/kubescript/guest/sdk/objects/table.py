@@ -304,7 +304,7 @@ def _compound(value: Any, depth: int) -> str:
 
 def _join(parts: Iterator[str], size: int) -> str:
     """Returns the first parts, and the number of all if there are more."""
-    # Parts are made one by one, so none is made that is not shown.
+    # The iterator makes only the parts that are shown.
     shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
     if size <= MAX_ELEMENTS:
         return shown

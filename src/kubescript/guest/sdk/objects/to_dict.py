@@ -106,6 +106,7 @@ class Snapshot(dict[str, Any]):
     __copy__ = copy
 
     def __deepcopy__(self, _memo: object) -> Snapshot:
+        # Attack: Python's deepcopy calls hooks of a script's objects. This one copies known types only.
         copied = {key: copying.deep(value) for key, value in self.items()}
         return Snapshot(copied, self._shape)
 

@@ -299,7 +299,7 @@ class View(base_view.BaseView):
             return data
         return to_dict.snapshot(data, self._shape)
 
-    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
+    toDict = to_dict  # noqa: N815  for scripts that write camelCase throughout
 
     def to_str(self) -> str:
         """The object as text."""

@@ -142,6 +142,7 @@ def _hint(status: str | None) -> str:
 
 def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:
     """Lists chart repositories like `helm repo list`."""
+    # The host has read the operator's file, and passes names and URLs alone.
     if output == "json":
         return repositories
     if output == "yaml":

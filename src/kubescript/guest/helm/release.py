@@ -296,6 +296,9 @@ def _table(rows: list[_Row]) -> str:
 
 
 def _why(error: Any) -> str:
-    if error.status == 404:
-        return "not served" if isinstance(error, dynamic.ResourceNotFoundError) else "not found"
-    return error.message or error.reason or str(error.status)
+    """Returns why an object is not shown, in a few words."""
+    if error.status != 404:
+        return error.message or error.reason or str(error.status)
+    if isinstance(error, dynamic.ResourceNotFoundError):
+        return "not served"
+    return "not found"

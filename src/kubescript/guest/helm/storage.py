@@ -102,6 +102,7 @@ def find(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
 
 def of_release(k8s: client.K8s, name: str, namespace: str) -> list[Revision]:
     """Returns one release's revisions. Raises ToolError if there are none."""
+    # Helm labels each object with the name of its release.
     known = revisions(k8s, namespace, f"name={name}")
     if not known:
         raise ToolError("release_not_found", name=name, namespace=namespace)

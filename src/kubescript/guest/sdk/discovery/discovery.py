@@ -203,8 +203,10 @@ class Discovery:
         """Yields resources in the order to try."""
         _, _, group = name.partition(".")
         # A group in the name saves the requests for all other groups.
-        for each in self.groups() if group else ():
-            if each.name == group or group.endswith(f".{each.name}"):
+        if group:
+            for each in self.groups():
+                if group != each.name and not group.endswith(f".{each.name}"):
+                    continue
                 for version in each.versions:
                     yield from self._list_reachable(version.group_version)
         yield from self.preferred()
@@ -266,6 +268,7 @@ def _resources(listing: views.View, group_version: str) -> list[ApiResource]:
         if child:
             subresources.setdefault(parent, []).append(child)
     group, _, version = group_version.rpartition("/")
+    # Older API servers leave the singular empty.
     return [
         ApiResource(
             name=each["name"],

@@ -83,7 +83,8 @@ class Explainer:
 def _split_path(path: str) -> list[str]:
     """Returns the names on a path; an index such as `[0]` is left out."""
     without_index = re.sub(r"\[[^\]]*\]", "", path)
-    return without_index.strip(". /").split(".")
+    trimmed = without_index.strip(". /")
+    return trimmed.split(".")
 
 
 class _Described:
@@ -128,6 +129,7 @@ class _Described:
 
     def _describe(self, schema: openapi.Schema) -> str:
         """Returns the description in a schema."""
+        # A reference has its target's description.
         resolved, _ = self._resolve(schema)
         return str(resolved.get("description") or "")
 
@@ -203,12 +205,16 @@ def _find_name(step: str, children: Mapping[str, Any], where: str, *, is_open: b
     """Returns the field's right name. Raises NotFoundException that names the nearest."""
     if step in children:
         return step
-    if same := names.find_spelling(step, children):
+    same = names.find_spelling(step, children)
+    if same:
         return same
-    hint = names.suggestion(step, children) if children else "it has no fields"
     # An open schema allows fields that it does not list, so only an object shows them.
     if is_open and not names.nearest(step, children):
         hint = "its schema is open: look at an object, k8s.get(...)[0]"
+    elif children:
+        hint = names.suggestion(step, children)
+    else:
+        hint = "it has no fields"
     raise exceptions.NotFoundException(404, "Not Found", message=f"{where} has no field {step!r}; {hint}")
 
 
@@ -264,6 +270,7 @@ def _child(name: str, field: Field) -> str:
 def _shorten(words: str, size: int) -> str:
     """Returns the first sentences that fit."""
     one_line = " ".join(words.split())
+    # Links cost tokens, and no script can open them.
     flat = _LINKS.sub("", one_line)
     if len(flat) <= size:
         return flat
@@ -272,4 +279,5 @@ def _shorten(words: str, size: int) -> str:
         if len(kept) + len(sentence) > size:
             break
         kept = f"{kept} {sentence}".strip()
+    # The first sentence may be too long itself.
     return kept or flat[: size - 1].rstrip() + "…"

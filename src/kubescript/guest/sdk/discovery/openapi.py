@@ -113,9 +113,10 @@ class OpenApi:
 def _served_schema(spec: Any, version: str) -> Schema | None:
     """Returns the schema of one version in a CustomResourceDefinition's spec."""
     for each in spec["versions"]:
-        if each["name"] == version and each.get("schema"):
-            schema: Schema = each["schema"]["openAPIV3Schema"].to_dict()
-            return schema
+        if each["name"] != version or not each.get("schema"):
+            continue
+        schema: Schema = each["schema"]["openAPIV3Schema"].to_dict()
+        return schema
     return None
 
 

@@ -171,18 +171,15 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
     """Returns the lines of the targets in a namespace."""
     read = _read(k8s, namespace, _find_related_kinds(k8s, targets))
     owned = _find_owned(read)
-    taken: list[list[Named]] = []
-    for target in targets:
-        dependents = _collect_dependents(owned, target.id)
-        taken.append([*dependents, (target.kind, target.name)])
+    dependents = [_collect_dependents(owned, each.id) for each in targets]
+    deleted = [[*found, (each.kind, each.name)] for each, found in zip(targets, dependents, strict=True)]
     # A Service may lose its last endpoint only by all deletions together; each that takes one of them has the line.
-    gone = _Gone([each for found in taken for each in found])
+    gone = _Gone([each for found in deleted for each in found])
     shared = [*_services(read, gone), *_budgets(read, gone)]
     lines = []
-    for target, found in zip(targets, taken, strict=True):
-        dependents = found[:-1]
-        pods = _Gone(found).of("pods")
-        own = _takes(_by_kind(dependents))
+    for target, taken, with_target in zip(targets, dependents, deleted, strict=True):
+        pods = _Gone(with_target).of("pods")
+        own = _takes(_by_kind(taken))
         own += [text for text, lost in shared if lost & pods]
         own += _autoscalers(read, gone, target)
         own += _unread(read)
@@ -240,6 +237,7 @@ def _collect_dependents(owned: Mapping[Id, list[Named]], root: Id) -> list[Named
 
 
 def _by_kind(taken: Sequence[Named]) -> dict[str, list[str]]:
+    """Returns the names of the objects that are worth reporting, by kind."""
     found = defaultdict(list)
     for kind, name in taken:
         if kind.plural not in _UNTOLD:
@@ -253,6 +251,7 @@ def _write_count(kind: str, names: Sequence[str]) -> str:
     if count == 1:
         return f"{kind} {cells.line(names[0])}"
     first = sorted(names)[:_MAX_NAMES]
+    # Attack: a name with a line end would add a line to the text that the approver reads.
     shown = ", ".join(cells.line(name) for name in first)
     more = ", …" if count > _MAX_NAMES else ""
     return f"{count} {kind} ({shown}{more})"

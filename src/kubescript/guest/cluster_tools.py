@@ -3,7 +3,7 @@ host logs in first, and keeps the credentials to itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from kubescript.guest import tool_errors
@@ -33,9 +33,11 @@ def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bo
     if format not in _FORMATS:
         raise ToolError("invalid_choice", name="format", known=", ".join(_FORMATS), value=format)
     names = k8s.contexts()
-    clusters: list[Cluster] = [{"name": name, "default": name == names[0]} for name in names]
+    default = names[0]
+    clusters: list[Cluster] = [{"name": name, "default": name == default} for name in names]
     if include_stats:
-        _add_stats(clusters, [k8s.context(name) for name in names])
+        apis = [k8s.context(name) for name in names]
+        _add_stats(clusters, apis)
     if format == "json":
         return clusters
     return _table(clusters) if format == "table" else _write_details(clusters)
@@ -45,41 +47,37 @@ def cluster_list(k8s: client.K8s, format: str = "detailed", *, include_stats: bo
 
 
 def _add_stats(clusters: Sequence[Cluster], apis: Sequence[client.K8s]) -> None:
-    """Adds each cluster's figures, or the reason why there are none.
-
-    All clusters are asked for their nodes in parallel. Only those that answer are asked for more, so that a dead
-    cluster costs one call and the others do not wait for it again.
-    """
+    """Adds each cluster's figures, or the reason why there are none."""
     parallel = apis[0].parallel
+    node_counts = parallel([(_count_nodes, api) for api in apis])
     alive = []
-    for cluster, api, answer in zip(clusters, apis, parallel([_nodes(api) for api in apis]), strict=True):
+    # Only clusters that answer are asked for more: a dead one costs one call, and the others wait for it once.
+    for cluster, api, answer in zip(clusters, apis, node_counts, strict=True):
         if _is_dead(answer):
             cluster["error"] = cells.line(answer.message)[:_MOST_REASON]
         else:
             _add(cluster, answer)
             alive.append((cluster, api))
-    for (cluster, api), answer in zip(alive, parallel([_pods(api) for _, api in alive]), strict=True):
+    pod_counts = parallel([(_count_pods, api) for _, api in alive])
+    for (cluster, api), answer in zip(alive, pod_counts, strict=True):
         _add(cluster, answer)
         _add(cluster, _version(api))
 
 
-def _nodes(api: client.K8s) -> Callable[[], Cluster]:
-    def count() -> Cluster:
-        found = api.coreV1().list_node()
-        return {"nodes": len(found), "ready": sum(map(health.is_ready, found))}
-
-    return count
+def _count_nodes(api: client.K8s) -> Cluster:
+    found = api.coreV1().list_node()
+    ready = sum(map(health.is_ready, found))
+    return {"nodes": len(found), "ready": ready}
 
 
-def _pods(api: client.K8s) -> Callable[[], Cluster]:
-    def count() -> Cluster:
-        found, _ = api._session.fetch_list(_ONE_POD, schemas.OBJECT, "")
-        left = found.metadata.get("remainingItemCount")
-        # An API server may omit how many more there are.
-        is_known = left is not None or not found.metadata.get("continue")
-        return {"pods": len(found) + (left or 0) if is_known else f"{len(found)}+"}
-
-    return count
+def _count_pods(api: client.K8s) -> Cluster:
+    found, _ = api._session.fetch_list(_ONE_POD, schemas.OBJECT, "")
+    count = len(found)
+    left = found.metadata.get("remainingItemCount")
+    # An API server may omit how many more there are.
+    if left is None and found.metadata.get("continue"):
+        return {"pods": f"{count}+"}
+    return {"pods": count + (left or 0)}
 
 
 def _version(api: client.K8s) -> Cluster | Exception:
@@ -91,17 +89,21 @@ def _version(api: client.K8s) -> Cluster | Exception:
 
 def _is_dead(answer: Any) -> bool:
     """Says whether a cluster did not answer at all, or rejected the credentials."""
-    if not isinstance(answer, exceptions.ApiException) or answer.code == "cluster.not_captured":
+    if not isinstance(answer, exceptions.ApiException):
+        return False
+    # A snapshot without nodes may have pods.
+    if answer.code == "cluster.not_captured":
         return False
     return answer.code.startswith("cluster.") or answer.status == 401
 
 
 def _add(cluster: Cluster, answer: Cluster | Exception) -> None:
     """Adds figures; for those that could not be read, gives the first reason."""
-    if isinstance(answer, Exception):
-        cluster.setdefault("incomplete", cells.line(getattr(answer, "message", answer))[:_MOST_REASON])
-    else:
+    if not isinstance(answer, Exception):
         cluster.update(answer)
+        return
+    reason = cells.line(getattr(answer, "message", answer))
+    cluster.setdefault("incomplete", reason[:_MOST_REASON])
 
 
 # --- printing ---------------------------------------------------------------------------------------------------------
@@ -109,11 +111,13 @@ def _add(cluster: Cluster, answer: Cluster | Exception) -> None:
 
 def _table(clusters: Sequence[Cluster]) -> str:
     columns = [key for key in (*_STATS, "error", "incomplete") if any(key in each for each in clusters)]
+    titles = ["NAME", "DEFAULT", *(key.upper() for key in columns)]
     rows = []
     for each in clusters:
         default = "*" if each["default"] else ""
-        rows.append((each["name"], default, *(each.get(key) for key in columns)))
-    return table.table(rows, ["NAME", "DEFAULT", *(key.upper() for key in columns)], width=_MOST_REASON)
+        figures = [each.get(key) for key in columns]
+        rows.append((each["name"], default, *figures))
+    return table.table(rows, titles, width=_MOST_REASON)
 
 
 def _write_details(clusters: Sequence[Cluster]) -> str:

@@ -27,13 +27,14 @@ __all__ = ["GUEST"]
 _EXTRA_GLOBALS: Final = {"Counter": collections.Counter, "defaultdict": collections.defaultdict}
 """Names that scripts often use without importing them."""
 
+# A worker's first write to each page costs a copy, so the copies are made before a script arrives.
 _SCRIPT: Final = """
 rows = []
 for pod in k8s.coreV1().list_namespaced_pod("warmup"):
     rows.append((pod.metadata.name, sum(c.restart_count for c in pod.status.container_statuses)))
 [{"name": name, "restarts": f"{n}"} for name, n in sorted(rows)]
 """
-"""A warm-up script that touches a few hundred pages, because a worker's first write to each costs a copy."""
+"""A warm-up script that touches a few hundred pages."""
 
 _POD: Final = (
     b'{"metadata":{"name":"web","namespace":"warmup","labels":{"app":"web"}},"spec":{"nodeName":"n"},'
@@ -72,10 +73,11 @@ class _Guest:
         return serialize.encode(value)
 
     def explain(self, error: BaseException) -> protocol.Failure | None:
-        """Returns a classic tool's error, which is clear by itself, so no line of the script is quoted."""
-        if isinstance(error, tool_errors.ToolError):
-            return protocol.Failure(error.code, str(error), error.type)
-        return None
+        """Returns a classic tool's error; None for any other."""
+        if not isinstance(error, tool_errors.ToolError):
+            return None
+        # It is clear without a line of the script, so none is quoted.
+        return protocol.Failure(error.code, str(error), error.type)
 
 
 class _Session:
@@ -84,22 +86,19 @@ class _Session:
     def __init__(self, link: channel.Channel) -> None:
         self._link = link
         _run_warmup(link)
-        self._k8s = client.K8s(session.Session(link), extensions=toolbox.EXTENSIONS)
+        own_session = session.Session(link)
+        self._k8s = client.K8s(own_session, extensions=toolbox.EXTENSIONS)
         self._globals = _script_globals(link, self._k8s)
 
     def begin(self, start: protocol.Start) -> dict[str, object]:
         """Returns the global names, including those that describe where the script runs."""
         where = msgspec.json.decode(start.parameters, type=exchanges.Parameters)
-        self._k8s._session.deadline = time.monotonic() + start.timeout_ms / 1000
-        self._k8s._session.report = self._link.progress
+        link = self._link
+        own_session = self._k8s._session
+        own_session.deadline = time.monotonic() + start.timeout_ms / 1000
+        own_session.report = link.progress
         self._k8s._announce(where.contexts)
-        ctx = context.Context(
-            where.context,
-            where.namespace,
-            start.timeout_ms,
-            self._link.progress,
-            self._link.left,
-        )
+        ctx = context.Context(where.context, where.namespace, start.timeout_ms, link.progress, link.left)
         return self._globals | {"ctx": ctx, "namespace": where.namespace}
 
     def complete(self) -> None:
@@ -156,6 +155,7 @@ def _describe(k8s: client.K8s, name: str) -> str:
     try:
         return k8s.explain(name)
     except exceptions.NotFoundException:
+        # A name with a dot is a field's path, which no method's name contains.
         methods = "" if "." in name else k8s.search(name)
         if not methods.startswith("k8s."):
             raise

@@ -39,15 +39,18 @@ def _gate() -> Iterator[None]:
         # Its hint is not used, because computing it may cost another call.
         if error.code.startswith(_REFUSED):
             raise tool_errors.GateError("gate_blocked", details=error.message) from None
-        raise tool_errors.GateError("gate_failed", error.code or type(error).__name__, details=error.message) from None
+        kind = error.code or type(error).__name__
+        raise tool_errors.GateError("gate_failed", kind, details=error.message) from None
     except tool_errors.SHAPE as error:
-        raise tool_errors.GateError("gate_failed", type(error).__name__, details=error) from None
+        kind = type(error).__name__
+        raise tool_errors.GateError("gate_failed", kind, details=error) from None
 
 
 @_gate()
 def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: str) -> dict[str, Any]:
     """Returns a kind's objects in a namespace, as many as fit in an answer, and the names of the others."""
-    scope = listing.Scope(_kind(k8s, group, version, plural), namespace)
+    kind = _find_kind(k8s, group, version, plural)
+    scope = listing.Scope(kind, namespace)
     found, reply = k8s._session.fetch_list(scope.call("json"), schemas.OBJECT, "")
     items: list[dict[str, Any]] = []
     others: list[str] = []
@@ -72,19 +75,21 @@ def k8s_list(k8s: client.K8s, namespace: str, group: str, version: str, plural: 
 @_gate()
 def k8s_get(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> dict[str, Any]:
     """Returns one object."""
-    return get.one(k8s, listing.Scope(_kind(k8s, group, version, plural), namespace, name))
+    kind = _find_kind(k8s, group, version, plural)
+    scope = listing.Scope(kind, namespace, name)
+    return get.one(k8s, scope)
 
 
 @_gate()
 def k8s_list_events(k8s: client.K8s, namespace: str) -> dict[str, Any]:
     """Returns a namespace's events, with warnings and the newest first."""
-    found = event_rows.sort_rows(
-        listing.read(k8s, listing.Scope(tool_kinds.find(k8s, "events"), namespace), named=False)
-    )
+    scope = listing.Scope(tool_kinds.find(k8s, "events"), namespace)
+    found = event_rows.sort_rows(listing.read(k8s, scope, named=False))
     shown = found._replace(rows=found.rows[:_MOST_EVENTS])
     answer: dict[str, Any] = {"items": rendering.as_json(shown, namespaces=False)}
-    if len(found.rows) > _MOST_EVENTS:
-        answer["note"] = messages.text("gate_events_cut", shown=_MOST_EVENTS, total=len(found.rows))
+    total = len(found.rows)
+    if total > _MOST_EVENTS:
+        answer["note"] = messages.text("gate_events_cut", shown=_MOST_EVENTS, total=total)
     return answer
 
 
@@ -96,17 +101,21 @@ def k8s_pod_logs(k8s: client.K8s, namespace: str, pod: str, container: str | Non
         return messages.text("log_empty", log=f"{namespace}/{pod}")
     lines = logs.LINE_END.split(text.removesuffix("\n"))
     shown = logs.fit_lines(lines)
-    head = []
+    written = list(shown)
     if len(shown) < len(lines):
-        head = [messages.text("gate_log_cut", shown=len(shown), total=len(lines))]
-    return "\n".join([*head, *shown])
+        note = messages.text("gate_log_cut", shown=len(shown), total=len(lines))
+        written.insert(0, note)
+    return "\n".join(written)
 
 
 @_gate()
 def k8s_delete(k8s: client.K8s, namespace: str, name: str, group: str, version: str, plural: str) -> bool:
     """Deletes one object, and its dependents in the background. Returns whether that is only planned."""
-    path = _kind(k8s, group, version, plural).path(namespace, name)
-    k8s._session.fetch(exchanges.Call("DELETE", path, (("propagationPolicy", "Background"),)), schemas.OBJECT)
+    kind = _find_kind(k8s, group, version, plural)
+    # As kubectl does. Without it, the pods of a Job would stay.
+    query = (("propagationPolicy", "Background"),)
+    call = exchanges.Call("DELETE", kind.path(namespace, name), query)
+    k8s._session.fetch(call, schemas.OBJECT)
     return k8s._session.planned
 
 
@@ -124,7 +133,8 @@ def k8s_patch(
     image: str | None = None,
 ) -> bool:
     """Scales a workload, sets a container's image, or restarts it. Returns whether that is only planned."""
-    workload = f"{_kind(k8s, group, version, plural).full_name}/{name}"
+    kind = _find_kind(k8s, group, version, plural)
+    workload = f"{kind.full_name}/{name}"
     if action == "scale":
         k8s.scale(workload, replicas, namespace=namespace)
     elif action == "update_image":
@@ -136,7 +146,7 @@ def k8s_patch(
     return k8s._session.planned
 
 
-def _kind(k8s: client.K8s, group: str, version: str, plural: str) -> tool_kinds.Kind:
+def _find_kind(k8s: client.K8s, group: str, version: str, plural: str) -> tool_kinds.Kind:
     """Returns the kind that the cluster serves under exactly these names. Raises GateError for any other."""
     group_version = kube_kinds.api_version(group, version)
     try:
@@ -146,7 +156,6 @@ def _kind(k8s: client.K8s, group: str, version: str, plural: str) -> tool_kinds.
     for each in served:
         if each.name == plural and each.namespaced:
             known = builtin_kinds.find(each.full_name, group_version)
-            return tool_kinds.Kind(
-                group, version, plural, each.kind, namespaced=True, model=known.model if known else ""
-            )
+            model = known.model if known else ""
+            return tool_kinds.Kind(group, version, plural, each.kind, namespaced=True, model=model)
     raise tool_errors.GateError("gate_not_served", plural=plural, group_version=group_version)

@@ -11,11 +11,12 @@ from kubescript.wire import messages
 
 __all__ = ["SHAPE", "GateError", "ToolError", "of_api", "of_shape"]
 
-
+# Attack: a script gives a resource's name of ten million characters.
 _MAX_TEXT: Final = 16 * 1024
-"""The longest error in characters. Attack: a script gives a resource's name of ten million characters."""
+"""The longest error in characters."""
 _MAX_DETAILS: Final = 200
 """How many characters of Python's message about a malformed object are shown."""
+# Attack: a saved cluster has a list where Kubernetes has text.
 SHAPE: Final = (
     ArithmeticError,
     AttributeError,
@@ -25,7 +26,7 @@ SHAPE: Final = (
     RecursionError,
     msgspec.MsgspecError,
 )
-"""Exceptions raised by reading a malformed object. Attack: a saved cluster has a list where Kubernetes has text."""
+"""Exceptions raised by reading a malformed object."""
 
 
 class ToolError(Exception):
@@ -63,7 +64,8 @@ def of_api(error: exceptions.ApiException) -> ToolError:
     if error.status == 401:
         return ToolError("prerequisite_credentials")
     if error.status == 404:
-        return ToolError("not_found", details="; ".join(filter(None, (details, error.hint))))
+        parts = filter(None, (details, error.hint))
+        return ToolError("not_found", details="; ".join(parts))
     return ToolError("call_failed", details=str(error))
 
 

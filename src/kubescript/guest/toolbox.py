@@ -72,7 +72,8 @@ class Toolbox:
 
     def __getattr__(self, name: str) -> Tool:
         if name not in TOOLS and name not in FOR_PLANS:
-            raise AttributeError(f"k8s.tools has no {name!r}; {names.suggestion(name, TOOLS)}")
+            hint = names.suggestion(name, TOOLS)
+            raise AttributeError(f"k8s.tools has no {name!r}; {hint}")
         return Tool(name, self._k8s)
 
     def __dir__(self) -> list[str]:
@@ -94,25 +95,32 @@ class Tool:
     def __call__(self, *args: object, language: str = "en", **options: object) -> object:
         """Calls the tool, with its messages in this language."""
         messages.choose(language)
+        function = _function(self._name)
         try:
-            return _function(self._name)(self._k8s, *args, **options)
+            return function(self._k8s, *args, **options)
         except exceptions.ApiException as error:
             raise tool_errors.of_api(error) from None
         except tool_errors.SHAPE as error:
+            # The function has not begun: an argument is missing or unknown, which is the script's mistake.
             if error.__traceback__ is not None and error.__traceback__.tb_next is None:
-                raise  # the function has not begun: an argument is missing or unknown
+                raise
             raise tool_errors.of_shape(self._name, error) from None
 
     @property
-    def __doc__(self) -> str:  # type: ignore[override]  # what `help` prints: of the tool, not of this class
-        return f"{self!r}: {inspect.cleandoc(_function(self._name).__doc__ or '')}"
+    def __doc__(self) -> str:  # type: ignore[override]
+        # `help` prints it, so it describes the tool and not this class.
+        description = inspect.cleandoc(_function(self._name).__doc__ or "")
+        return f"{self!r}: {description}"
 
     def __repr__(self) -> str:
-        return f"k8s.tools.{self._name}{inspect.signature(_function(self._name))}"
+        signature = inspect.signature(_function(self._name))
+        return f"k8s.tools.{self._name}{signature}"
 
 
 def _function(name: str) -> Function:
-    return TOOLS[name] if name in TOOLS else FOR_PLANS[name]
+    if name in TOOLS:
+        return TOOLS[name]
+    return FOR_PLANS[name]
 
 
 EXTENSIONS: Final[dict[str, Callable[[client.K8s], Any]]] = {

@@ -23,19 +23,27 @@ _STEP: Final = "  "
 
 def write(value: Any) -> str:
     """Returns the value as a YAML document without document markers."""
-    if isinstance(value, str):  # the lines of a top-level text cannot be indented
-        return _text(value) + "\n"
+    # The lines of a top-level text cannot be indented.
+    if isinstance(value, str):
+        return f"{_text(value)}\n"
     # The final line end may belong to a text.
-    return "\n".join(_lines(value, "")) + "\n"
+    text = "\n".join(_lines(value, ""))
+    return f"{text}\n"
 
 
 def _lines(value: Any, indent: str) -> list[str]:
+    lines: list[str] = []
     if isinstance(value, dict) and value:
-        return [line for key, each in value.items() for line in _entry(f"{_text(str(key))}:", each, indent)]
-    if isinstance(value, list) and value:
-        return [line for each in value for line in _element(each, indent)]
-    first, *rest = _scalar(value, indent + _STEP)
-    return [indent + first, *rest]
+        for key, each in value.items():
+            name = _text(str(key))
+            lines.extend(_entry(f"{name}:", each, indent))
+    elif isinstance(value, list) and value:
+        for each in value:
+            lines.extend(_element(each, indent))
+    else:
+        first, *rest = _scalar(value, indent + _STEP)
+        lines = [indent + first, *rest]
+    return lines
 
 
 def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
@@ -53,39 +61,56 @@ def _entry(key: str, value: Any, indent: str) -> Iterator[str]:
 
 
 def _element(value: Any, indent: str) -> list[str]:
+    inner = indent + _STEP
     if isinstance(value, dict | list) and value:
-        lines = _lines(value, indent + _STEP)
+        first, *rest = _lines(value, inner)
         # The dash replaces the first line's indentation.
-        return [f"{indent}- {lines[0][len(indent) + len(_STEP) :]}", *lines[1:]]
-    first, *rest = _scalar(value, indent + _STEP)
+        first = first[len(inner) :]
+    else:
+        first, *rest = _scalar(value, inner)
     return [f"{indent}- {first}", *rest]
 
 
 def _scalar(value: Any, indent: str) -> list[str]:
     """Returns the lines of a scalar or an empty collection; all but the first are indented."""
+    if isinstance(value, float):
+        return [_number(value)]
     if not isinstance(value, str):
-        return [_number(value) if isinstance(value, float) else json.dumps(value)]
-    if "\n" in value[:-1] and not value.startswith((" ", "\n", "\t")) and _is_block(value):
-        body = value.removesuffix("\n")
-        if not body.endswith("\n"):
-            lines = [f"{indent}{line}" if line else "" for line in body.split("\n")]
-            return ["|" if value.endswith("\n") else "|-", *lines]
-    return [_text(value)]
+        return [json.dumps(value)]
+    if not _is_block(value):
+        return [_text(value)]
+    body = value.removesuffix("\n")
+    lines = [f"{indent}{line}" if line else "" for line in body.split("\n")]
+    return ["|" if value.endswith("\n") else "|-", *lines]
 
 
 def _is_block(text: str) -> bool:
-    """Says whether a text's lines may be written unchanged."""
+    """Says whether a text has several lines that may be written unchanged."""
+    if "\n" not in text[:-1]:
+        return False
+    # A reader takes the indentation from the first line.
+    if text.startswith((" ", "\n", "\t")):
+        return False
+    # Of several line ends at the end, a reader keeps one.
+    if text.endswith("\n\n"):
+        return False
     return text.translate(_BLANKS).isprintable()
 
 
 def _text(text: str) -> str:
-    if (_PLAIN.fullmatch(text) and text.lower() not in _WORDS) or _AMOUNT.fullmatch(text):
+    """Returns a text without quotation marks if it is read as a text without them."""
+    is_plain = _PLAIN.fullmatch(text) and text.lower() not in _WORDS
+    if is_plain or _AMOUNT.fullmatch(text):
         return text
+    # A text in JSON's quotation marks is a text in YAML too.
     quoted = json.dumps(text, ensure_ascii=False)
-    return quoted if quoted.isprintable() else "".join(map(_escape, quoted))
+    if quoted.isprintable():
+        return quoted
+    return "".join(map(_escape, quoted))
 
 
 def _escape(character: str) -> str:
+    """Returns a character as a quoted text contains it."""
     if character.isprintable():
         return character
     code = ord(character)
@@ -93,9 +118,13 @@ def _escape(character: str) -> str:
 
 
 def _number(value: float) -> str:
-    # YAML 1.1 requires a point and a sign in numbers with exponents.
     text = json.dumps(value)
     mantissa, exponent, power = text.partition("e")
     if not exponent:
         return text
-    return f"{mantissa if '.' in mantissa else f'{mantissa}.0'}e{power if power[0] in '+-' else f'+{power}'}"
+    # YAML 1.1 requires a point and a sign in numbers with exponents.
+    if "." not in mantissa:
+        mantissa += ".0"
+    if power[0] not in "+-":
+        power = f"+{power}"
+    return f"{mantissa}e{power}"

@@ -43,34 +43,47 @@ def helm_list(
     max: int = _MAX,  # noqa: A002 - the argument's name in the contract
 ) -> str:
     """Lists releases like `helm list`: the last revision of each."""
-    namespace = namespace or (None if all_namespaces else storage.NAMESPACE)
+    if not namespace and not all_namespaces:
+        namespace = storage.NAMESPACE
     matching = _select(k8s, namespace, status, filter)
     shown = _sort_revisions(matching, by_date=date, reverse=reverse)[:max]
     if not shown:
-        return f"no releases{f' in namespace {namespace}' if namespace else ''}{_hint(status)}"
+        where = f" in namespace {namespace}" if namespace else ""
+        return f"no releases{where}{_hint(status)}"
     if short:
         body = "\n".join(line(each.name) for each in shown)
     else:
-        rows = _sort_rows(_rows(k8s, shown), reverse=reverse) if date else _rows(k8s, shown)
+        rows = _rows(k8s, shown)
+        # Until now only creation times were known, to the second.
+        if date:
+            rows.sort(key=lambda row: row["updated"], reverse=reverse)
         body = text.write_table(_TITLES, rows)
     left = len(matching) - len(shown)
-    return f"{body}\n({left} more: raise max, or narrow with namespace, status or filter)" if left else body
+    if not left:
+        return body
+    return f"{body}\n({left} more: raise max, or narrow with namespace, status or filter)"
 
 
 def releases(k8s: client.K8s, namespace: str | None = None, status: str | None = "all") -> list[dict[str, str]]:
     """Lists the last revision of each release of a namespace or of all, with the fields of `helm list -o json`."""
-    return _rows(k8s, _sort_revisions(_select(k8s, namespace, status, ""), by_date=False, reverse=False))
+    matching = _select(k8s, namespace, status, "")
+    ordered = _sort_revisions(matching, by_date=False, reverse=False)
+    return _rows(k8s, ordered)
 
 
 def _select(k8s: client.K8s, namespace: str | None, status: str | None, pattern: str) -> list[storage.Revision]:
+    """Returns the revisions with this status whose release's name matches the pattern."""
     is_named = _matcher(pattern)
-    if status not in (None, "all", *_STATUSES):
-        raise ToolError("invalid_choice", name="status", known=", ".join(("all", *_STATUSES)), value=status)
+    known = ("all", *_STATUSES)
+    if status is not None and status not in known:
+        raise ToolError("invalid_choice", name="status", known=", ".join(known), value=status)
     wanted = _STATUSES.get(status or "", _DEFAULT)
     everything = storage.revisions(k8s, namespace)
     # A release's last revision is never superseded, so Helm shows all revisions for this status.
     listed = everything if status == "superseded" else storage.latest(everything)
-    return [each for each in listed if (status == "all" or each.status in wanted) and is_named(each.name)]
+    if status != "all":
+        listed = [each for each in listed if each.status in wanted]
+    return [each for each in listed if is_named(each.name)]
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
@@ -82,23 +95,30 @@ def _matcher(pattern: str) -> Callable[[str], object]:
 
 
 def _sort_revisions(found: Iterable[storage.Revision], *, by_date: bool, reverse: bool) -> list[storage.Revision]:
-    if by_date:
-        return sorted(found, key=lambda each: (each.created, each.name, each.namespace), reverse=reverse)
-    return sorted(found, key=lambda each: (each.name, each.namespace, each.number), reverse=reverse)
+    def key(each: storage.Revision) -> tuple[object, ...]:
+        if by_date:
+            return each.created, each.name, each.namespace
+        return each.name, each.namespace, each.number
+
+    return sorted(found, key=key, reverse=reverse)
 
 
 def _rows(k8s: client.K8s, shown: list[storage.Revision]) -> list[dict[str, str]]:
     """Returns the revisions' rows. One that cannot be read has the facts in its labels, and the reason."""
     rows: list[dict[str, str]] = []
-    for revision, answer in zip(shown, storage.read(k8s, shown), strict=True):
+    answers = storage.read(k8s, shown)
+    for revision, answer in zip(shown, answers, strict=True):
         if not isinstance(answer, exceptions.ApiException):
             rows.append(_row(revision, answer))
-        elif answer.status != 404:  # a revision deleted since it was listed is left out
-            rows.append(_row(revision, storage.unread(revision, answer)))
+        # A revision that was deleted since it was listed is left out.
+        elif answer.status != 404:
+            known_facts = storage.unread(revision, answer)
+            rows.append(_row(revision, known_facts))
     return rows
 
 
 def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]:
+    """Returns a revision with the fields of `helm list -o json`."""
     chart, app_version = text.chart_of(release)
     info: dict[str, Any] = release["info"]
     return {
@@ -112,16 +132,17 @@ def _row(revision: storage.Revision, release: storage.Release) -> dict[str, str]
     }
 
 
-def _sort_rows(rows: list[dict[str, str]], *, reverse: bool) -> list[dict[str, str]]:
-    return sorted(rows, key=lambda row: row["updated"], reverse=reverse)
-
-
 def _hint(status: str | None) -> str:
-    return "" if status == "all" else f" that are {status or 'deployed or failed'}; status='all' lists all"
+    """Returns which releases an empty list does not show."""
+    if status == "all":
+        return ""
+    shown = status or "deployed or failed"
+    return f" that are {shown}; status='all' lists all"
 
 
 def helm_repo_list(_k8s: client.K8s, repositories: list[dict[str, str]], *, output: str = "table") -> Any:
     """Lists chart repositories like `helm repo list`."""
+    # The host has read the operator's file, and passes names and URLs alone.
     if output == "json":
         return repositories
     if output == "yaml":

@@ -3,7 +3,6 @@ them."""
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
 from typing import Any, Final
 
@@ -58,7 +57,8 @@ def helm_get_values(
     """Returns a release's values, like `helm get values`."""
     found = values(k8s, release_name, namespace, revision=revision, all_values=all_values)
     if output == "table":
-        return f"{'COMPUTED' if all_values else 'USER-SUPPLIED'} VALUES:\n{_yaml(found)}"
+        title = "COMPUTED" if all_values else "USER-SUPPLIED"
+        return f"{title} VALUES:\n{_yaml(found)}"
     return _encode(found, output)
 
 
@@ -72,7 +72,9 @@ def helm_history(
 ) -> str:
     """Returns a release's revisions, like `helm history`."""
     rows = history(k8s, release_name, namespace, most=max)
-    return text.write_table(_TITLES, rows) if output == "table" else _encode(rows, output)
+    if output == "table":
+        return text.write_table(_TITLES, rows)
+    return _encode(rows, output)
 
 
 def status(
@@ -93,20 +95,25 @@ def values(
     """Returns the values given to a release; with `all_values`, also those of its chart."""
     release = status(k8s, name, namespace, revision=revision)
     given: dict[str, Any] | None = release.get("config")
-    return coalesce(release.get("chart") or {}, given or {}) if all_values else given
+    if not all_values:
+        return given
+    return coalesce(release.get("chart") or {}, given or {})
 
 
 def history(k8s: client.K8s, name: str, namespace: str | None = None, most: int = _MAX) -> list[dict[str, Any]]:
     """Returns the last revisions of a release, with the fields of `helm history -o json`."""
-    known = sorted(storage.of_release(k8s, name, namespace or storage.NAMESPACE), key=lambda each: each.number)[-most:]
+    known = storage.of_release(k8s, name, namespace or storage.NAMESPACE)
+    known.sort(key=lambda each: each.number)
+    shown = known[-most:]
+    answers = storage.read(k8s, shown)
     rows = []
-    for revision, answer in zip(known, storage.read(k8s, known), strict=True):
+    for revision, answer in zip(shown, answers, strict=True):
         release = storage.unread(revision, answer) if isinstance(answer, exceptions.ApiException) else answer
-        rows.append(_revision(release))
+        rows.append(_history_row(release))
     return rows
 
 
-def _revision(release: storage.Release) -> dict[str, Any]:
+def _history_row(release: storage.Release) -> dict[str, Any]:
     chart, app_version = text.chart_of(release)
     info = release["info"]
     return {
@@ -142,38 +149,53 @@ def _tests(release: storage.Release) -> list[str]:
     lines = []
     for hook in release.get("hooks") or ():
         run = hook.get("last_run") or {}
-        if _TEST in (hook.get("events") or ()) and run.get("started_at"):
-            times = f"{text.seconds(run['started_at'])} to {text.seconds(run.get('completed_at', '')) or '-'}"
-            lines.append(line(f"TEST SUITE: {hook.get('name', '')}, {run.get('phase', '')}, {times}"))
+        is_test = _TEST in (hook.get("events") or ())
+        if not is_test or not run.get("started_at"):
+            continue
+        started = text.seconds(run["started_at"])
+        completed = text.seconds(run.get("completed_at", "")) or "-"
+        name = hook.get("name", "")
+        phase = run.get("phase", "")
+        lines.append(line(f"TEST SUITE: {name}, {phase}, {started} to {completed}"))
     return lines
 
 
 def _hooks(release: storage.Release) -> str:
+    """Returns a table of the release's hooks."""
     hooks = release.get("hooks") or []
     if not hooks:
         return "HOOKS: none"
     rows: list[tuple[str, ...]] = [("KIND", "NAME", "EVENTS", "WEIGHT", "LAST RUN")]
     for hook in hooks:
         run = hook.get("last_run") or {}
-        ran = f"{run.get('phase', '')} {text.seconds(run.get('started_at', ''))}".strip()
+        started = text.seconds(run.get("started_at", ""))
+        phase = run.get("phase", "")
+        last_run = f"{phase} {started}".strip() or "never"
         events = ",".join(hook.get("events") or ())
-        rows.append((hook.get("kind", ""), hook.get("name", ""), events, str(hook.get("weight", 0)), ran or "never"))
+        weight = str(hook.get("weight", 0))
+        rows.append((hook.get("kind", ""), hook.get("name", ""), events, weight, last_run))
     return f"HOOKS:\n{text.align(rows)}"
 
 
 def _encode(value: Any, output: str) -> str:
-    return msgspec.json.encode(value).decode() if output == "json" else _yaml(value)
+    """Returns a value as JSON or as YAML."""
+    if output == "json":
+        return msgspec.json.encode(value).decode()
+    return _yaml(value)
 
 
 def _yaml(value: Any) -> str:
     """Returns a value as YAML with sorted keys, as Helm prints values."""
-    return yaml_text.write(_in_order(value))
+    ordered = _sort_keys(value)
+    return yaml_text.write(ordered)
 
 
-def _in_order(value: Any) -> Any:
+def _sort_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _in_order(value[key]) for key in sorted(value)}
-    return [_in_order(item) for item in value] if isinstance(value, list) else value
+        return {key: _sort_keys(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_sort_keys(item) for item in value]
+    return value
 
 
 Values = dict[str, Any]
@@ -222,11 +244,15 @@ def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
     references = release.get("resources") or []
     shown = references[:_MAX_OBJECTS]
     paths = [_path(k8s, each, release["namespace"]) for each in shown]
-    answers = k8s.parallel([functools.partial(_row, k8s, path) for path in paths])
+    answers = k8s.parallel([(_row, k8s, path) for path in paths])
     by_kind: defaultdict[str, list[_Row]] = defaultdict(list)
     for reference, answer in zip(shown, answers, strict=True):
-        row = {"NAME": f"{reference.get('name', '')} ({_why(answer)})"} if isinstance(answer, Exception) else answer
-        by_kind[f"{reference.get('apiVersion', '')}/{reference['kind']}"].append(row)
+        row: _Row = answer
+        if isinstance(answer, Exception):
+            name = reference.get("name", "")
+            row = {"NAME": f"{name} ({_why(answer)})"}
+        kind = f"{reference.get('apiVersion', '')}/{reference['kind']}"
+        by_kind[kind].append(row)
     parts = [f"==> {line(kind)}\n{_table(rows)}" for kind, rows in by_kind.items()]
     if len(references) > _MAX_OBJECTS:
         parts.append(f"({len(references) - _MAX} more objects)")
@@ -235,8 +261,9 @@ def _write_tables(k8s: client.K8s, release: storage.Release) -> str:
 
 def _path(k8s: client.K8s, reference: dict[str, str], namespace: str) -> str | exceptions.ApiException:
     """Returns an object's path, or the error if there is none."""
+    api_version = reference.get("apiVersion", "v1")
     try:
-        kind = k8s.dynamic().resources.get(api_version=reference.get("apiVersion", "v1"), kind=reference["kind"])
+        kind = k8s.dynamic().resources.get(api_version=api_version, kind=reference["kind"])
     except exceptions.ApiException as error:
         return error
     return kind.path(reference.get("name", ""), reference.get("namespace") or namespace)
@@ -246,22 +273,32 @@ def _row(k8s: client.K8s, path: str | exceptions.ApiException) -> _Row:
     """Returns the row of one object. Raises ApiException."""
     if isinstance(path, exceptions.ApiException):
         raise path
-    found, _ = k8s._session.fetch(Call("GET", tuple(path.strip("/").split("/")), accept="table"), schemas.OBJECT)
-    if found.get("kind") != "Table":  # a snapshot contains objects, but no tables
+    segments = tuple(path.strip("/").split("/"))
+    found, _ = k8s._session.fetch(Call("GET", segments, accept="table"), schemas.OBJECT)
+    # A snapshot contains objects, but no tables.
+    if found.get("kind") != "Table":
         return {"NAME": found["metadata"]["name"], "AGE": str(ages.age(found))}
     row: _Row = {}
-    for column, cell in zip(found["columnDefinitions"], found["rows"][0]["cells"], strict=True):
+    cells = found["rows"][0]["cells"]
+    for column, cell in zip(found["columnDefinitions"], cells, strict=True):
         if column.get("priority", _SHOWN) == _SHOWN:
-            row[column["name"].upper()] = str(cell)
+            title = column["name"].upper()
+            row[title] = str(cell)
     return row
 
 
 def _table(rows: list[_Row]) -> str:
+    """Returns a table of one kind's objects."""
+    # An object that could not be read has only a name.
     titles = max((list(row) for row in rows), key=len)
-    return text.align([titles, *([row.get(title, "") for title in titles] for row in rows)])
+    cells = [[row.get(title, "") for title in titles] for row in rows]
+    return text.align([titles, *cells])
 
 
 def _why(error: Any) -> str:
-    if error.status == 404:
-        return "not served" if isinstance(error, dynamic.ResourceNotFoundError) else "not found"
-    return error.message or error.reason or str(error.status)
+    """Returns why an object is not shown, in a few words."""
+    if error.status != 404:
+        return error.message or error.reason or str(error.status)
+    if isinstance(error, dynamic.ResourceNotFoundError):
+        return "not served"
+    return "not found"

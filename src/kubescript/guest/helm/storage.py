@@ -6,7 +6,6 @@ in parallel; one that is empty, or that RBAC denies, is ignored if the other one
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Literal, NamedTuple
@@ -49,17 +48,18 @@ class Revision(NamedTuple):
 def revisions(k8s: client.K8s, namespace: str | None, selector: str = "") -> list[Revision]:
     """Returns the revisions in one namespace or in all. Raises ApiException or ToolError if neither Secrets nor
     ConfigMaps can be read."""
-    answers = k8s.parallel(
-        [functools.partial(_list_revisions, k8s, holder, namespace, selector) for holder in _HOLDERS]
-    )
+    calls = [(_list_revisions, k8s, holder, namespace, selector) for holder in _HOLDERS]
+    answers = k8s.parallel(calls)
     everything: list[Revision] = []
     for answer in answers:
         if not isinstance(answer, exceptions.ApiException):
             everything += answer
-    if not everything and isinstance(answers[0], exceptions.ApiException):
-        if answers[0].code == "cluster.not_captured":
+    # Helm keeps releases in Secrets by default, so their error is the one that helps.
+    first = answers[0]
+    if not everything and isinstance(first, exceptions.ApiException):
+        if first.code == "cluster.not_captured":
             raise ToolError("releases_not_captured")
-        raise answers[0]
+        raise first
     return everything
 
 
@@ -76,7 +76,7 @@ def latest(everything: Iterable[Revision]) -> list[Revision]:
 def read(k8s: client.K8s, wanted: Sequence[Revision]) -> list[Release | exceptions.ApiException]:
     """Returns these revisions in order, without values, notes, hooks and objects, or the error for those that cannot be
     read."""
-    calls = [functools.partial(_read, k8s, each, "metadata") for each in wanted]
+    calls = [(_read, k8s, each, "metadata") for each in wanted]
     answers: list[Release | exceptions.ApiException] = k8s.parallel(calls)
     return answers
 
@@ -96,11 +96,13 @@ def find(k8s: client.K8s, name: str, namespace: str, number: int) -> Release:
     if not matching:
         numbers = ", ".join(str(each.number) for each in sorted(known))
         raise ToolError("revision_not_found", name=name, revision=number, known=numbers)
-    return _read(k8s, latest(matching)[0])
+    found = latest(matching)[0]
+    return _read(k8s, found)
 
 
 def of_release(k8s: client.K8s, name: str, namespace: str) -> list[Revision]:
     """Returns one release's revisions. Raises ToolError if there are none."""
+    # Helm labels each object with the name of its release.
     known = revisions(k8s, namespace, f"name={name}")
     if not known:
         raise ToolError("release_not_found", name=name, namespace=namespace)
@@ -108,15 +110,23 @@ def of_release(k8s: client.K8s, name: str, namespace: str) -> list[Revision]:
 
 
 def _list_revisions(k8s: client.K8s, holder: str, namespace: str | None, selector: str) -> list[Revision]:
+    """Returns the revisions that one kind of object stores."""
     query = (("labelSelector", selector),) if selector else ()
-    listed, _ = k8s._session.fetch_list(Call("GET", _path(holder, namespace), query), schemas.OBJECT, "")
-    return [revision for each in listed if (revision := _revision(holder, each["metadata"]))]
+    call = Call("GET", _path(holder, namespace), query)
+    listed, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
+    found = []
+    for each in listed:
+        revision = _revision(holder, each["metadata"])
+        if revision is not None:
+            found.append(revision)
+    return found
 
 
 def _revision(holder: str, metadata: Any) -> Revision | None:
     """Returns the revision that an object stores; None if the object's name does not fit."""
     labels = metadata.get("labels") or {}
     stored = _STORED.fullmatch(metadata["name"])
+    # The number is part of the object's name, and an object with Helm's labels may have any other name.
     if stored is None or "name" not in labels:
         return None
     return Revision(
@@ -131,11 +141,16 @@ def _revision(holder: str, metadata: Any) -> Revision | None:
 
 
 def _read(k8s: client.K8s, revision: Revision, extent: Literal["json", "metadata"] = "json") -> Release:
-    path = (*_path(revision.holder, revision.namespace), revision.stored)
-    text, _ = k8s._session.fetch_text(Call("GET", path, accept=extent))
+    """Returns one revision, complete or without values, notes, hooks and objects."""
+    collection = _path(revision.holder, revision.namespace)
+    call = Call("GET", (*collection, revision.stored), accept=extent)
+    text, _ = k8s._session.fetch_text(call)
     return msgspec.json.decode(text, type=Release)
 
 
 def _path(holder: str, namespace: str | None) -> tuple[str, ...]:
-    where = ("namespaces", namespace) if namespace else ()
-    return ("apis", "helm.sh", holder, *where, "releases")
+    """Returns the path of the releases that one kind of object stores."""
+    # The broker serves releases as a separate resource, without access to the objects that store them.
+    if namespace:
+        return ("apis", "helm.sh", holder, "namespaces", namespace, "releases")
+    return ("apis", "helm.sh", holder, "releases")

@@ -11,6 +11,7 @@ from kubescript.guest.kubectl.rows.cells import line
 __all__ = ["align", "chart_of", "seconds", "write_table"]
 
 _FRACTION: Final = re.compile(r"(\d\d:\d\d:\d\d)\.\d+")
+# Attack: a release has a cell of a megabyte, to which a hundred others would be padded.
 _MOST_WIDTH: Final = 200
 """The width in characters to which cells are padded at most."""
 _MISSING: Final = "MISSING"
@@ -20,15 +21,21 @@ _MISSING: Final = "MISSING"
 def align(rows: Sequence[Sequence[object]]) -> str:
     """Returns rows as text in columns."""
     cells = [[line(cell) for cell in row] for row in rows]
-    # Attack: a release has a cell of a megabyte, to which a hundred others would be padded.
-    widths = [min(_MOST_WIDTH, max(map(len, column))) for column in zip(*cells, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    widths = []
+    for column in zip(*cells, strict=True):
+        longest = max(map(len, column))
+        widths.append(min(_MOST_WIDTH, longest))
+    lines = []
+    for row in cells:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(padded).rstrip())
     return "\n".join(lines)
 
 
 def write_table(titles: Sequence[str], rows: Sequence[dict[str, Any]]) -> str:
     """Returns rows as text in columns with these titles."""
-    return align([titles, *([*row.values()] for row in rows)])
+    values = [list(row.values()) for row in rows]
+    return align([titles, *values])
 
 
 def chart_of(release: dict[str, Any]) -> tuple[str, str]:
@@ -36,9 +43,10 @@ def chart_of(release: dict[str, Any]) -> tuple[str, str]:
     metadata = (release.get("chart") or {}).get("metadata")
     if metadata is None:
         return _MISSING, _MISSING
-    return "-".join(filter(None, (metadata.get("name", ""), metadata.get("version", "")))), metadata.get(
-        "appVersion", ""
-    )
+    name = metadata.get("name", "")
+    version = metadata.get("version", "")
+    chart = "-".join(filter(None, (name, version)))
+    return chart, metadata.get("appVersion", "")
 
 
 def seconds(time: str) -> str:

@@ -7,9 +7,8 @@ many pods remain.
 
 from __future__ import annotations
 
-import functools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.kubectl import tool_kinds
@@ -68,7 +67,10 @@ class _Namespace(NamedTuple):
 
     def of(self, plural: str) -> list[Json]:
         """Returns the objects of a built-in kind."""
-        return next((found for kind, found in self.listed.items() if kind.model and kind.plural == plural), [])
+        for kind, found in self.listed.items():
+            if kind.model and kind.plural == plural:
+                return found
+        return []
 
 
 class _Gone(NamedTuple):
@@ -78,25 +80,37 @@ class _Gone(NamedTuple):
 
     def of(self, plural: str) -> set[str]:
         """Returns the names of the objects of a built-in kind."""
-        return {name for kind, name in self.objects if kind.model and kind.plural == plural}
+        found = set()
+        for kind, name in self.objects:
+            # A custom kind may have the same plural.
+            if kind.model and kind.plural == plural:
+                found.add(name)
+        return found
 
 
 def plan_dependents(k8s: client.K8s, targets: Sequence[Mapping[str, str]]) -> list[list[str]]:
     """Returns each deletion's effects on other objects: lines of text, in the order of the targets, which are dicts of
     group, version, resource, namespace and name."""
-    found = [_target(k8s, each) for each in targets]
+    found = [_find_target(k8s, each) for each in targets]
+    by_namespace: defaultdict[str, list[int]] = defaultdict(list)
+    for index, target in enumerate(found):
+        by_namespace[target.namespace].append(index)
     lines: dict[int, list[str]] = {}
-    for namespace in dict.fromkeys(each.namespace for each in found):
-        here = {place: each for place, each in enumerate(found) if each.namespace == namespace}
+    for namespace, indexes in by_namespace.items():
+        here = [found[index] for index in indexes]
         if namespace:
-            lines |= zip(here, _in_namespace(k8s, namespace, list(here.values())), strict=True)
-        else:
-            lines |= {place: _in_cluster(k8s, each) for place, each in here.items()}
-    return [lines[place] for place in range(len(found))]
+            lines.update(zip(indexes, _in_namespace(k8s, namespace, here), strict=True))
+            continue
+        for index, target in zip(indexes, here, strict=True):
+            lines[index] = _in_cluster(k8s, target)
+    return [lines[index] for index in range(len(found))]
 
 
-def _target(k8s: client.K8s, given: Mapping[str, str]) -> _Target:
-    group, resource = given["group"], given["resource"]
+def _find_target(k8s: client.K8s, given: Mapping[str, str]) -> _Target:
+    """Returns the object that a deletion names."""
+    group = given["group"]
+    resource = given["resource"]
+    # Without the version: deleting an object deletes it in all versions of its kind.
     kind = tool_kinds.find(k8s, kube_kinds.full_name(group, resource))
     return _Target(kind, given["namespace"], given["name"])
 
@@ -106,26 +120,35 @@ def _target(k8s: client.K8s, given: Mapping[str, str]) -> _Target:
 
 def _read(k8s: client.K8s, namespace: str, more: Sequence[tool_kinds.Kind] = ()) -> _Namespace:
     """Reads a namespace: the usual kinds, and `more`."""
-    wanted = [*(tool_kinds.find(k8s, each) for each in (*_WHOLE, *_OWNED)), *more]
+    usual = [tool_kinds.find(k8s, each) for each in (*_WHOLE, *_OWNED)]
+    wanted = [*usual, *more]
     reads = {}
     for kind in wanted:
         accept: exchanges.Accept = "json" if kind.plural in _WHOLE else "metadata"
         call = exchanges.Call("GET", kind.path(namespace), accept=accept)
-        reads[kind.full_name] = functools.partial(_listing, k8s, call)
+        reads[kind.full_name] = _reader(k8s, call)
     answers = subject.together(k8s, reads)
-    listed, missing = {}, []
+    listed = {}
+    missing = []
     for kind in wanted:
         answer = answers[kind.full_name]
         if isinstance(answer, list):
             listed[kind] = answer
-        elif not isinstance(answer, exceptions.NotFoundException):  # kinds that the cluster does not serve are ignored
-            missing.append(f"{kind.plural} ({getattr(answer, 'status', None) or subject.reason(answer)})")
+        # Kinds that the cluster does not serve are ignored.
+        elif not isinstance(answer, exceptions.NotFoundException):
+            reason = getattr(answer, "status", None) or subject.reason(answer)
+            missing.append(f"{kind.plural} ({reason})")
     return _Namespace(listed, missing)
 
 
-def _listing(k8s: client.K8s, call: exchanges.Call) -> list_objects.ListObject:
-    found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
-    return found
+def _reader(k8s: client.K8s, call: exchanges.Call) -> Callable[[], list_objects.ListObject]:
+    """Returns a function that lists objects with this call."""
+
+    def read() -> list_objects.ListObject:
+        found, _ = k8s._session.fetch_list(call, schemas.OBJECT, "")
+        return found
+
+    return read
 
 
 def _find_related_kinds(k8s: client.K8s, targets: Sequence[_Target]) -> list[tool_kinds.Kind]:
@@ -133,12 +156,12 @@ def _find_related_kinds(k8s: client.K8s, targets: Sequence[_Target]) -> list[too
     groups = {each.kind.group for each in targets if not each.kind.model}
     if not groups:
         return []
-    served = [each for each in k8s.discovery().preferred() if each.group in groups]
-    return [
-        tool_kinds.Kind(each.group, each.version, each.name, each.kind, each.namespaced)
-        for each in served
-        if each.namespaced and "list" in each.verbs
-    ][:_MAX_CUSTOM]
+    related = []
+    for each in k8s.discovery().preferred():
+        if each.group in groups and each.namespaced and "list" in each.verbs:
+            kind = tool_kinds.Kind(each.group, each.version, each.name, each.kind, each.namespaced)
+            related.append(kind)
+    return related[:_MAX_CUSTOM]
 
 
 # --- deleted objects --------------------------------------------------------------------------------------------------
@@ -148,18 +171,37 @@ def _in_namespace(k8s: client.K8s, namespace: str, targets: Sequence[_Target]) -
     """Returns the lines of the targets in a namespace."""
     read = _read(k8s, namespace, _find_related_kinds(k8s, targets))
     owned = _find_owned(read)
-    taken = [_collect_dependents(owned, each.id) for each in targets]
-    gone = _Gone([*(each for found in taken for each in found), *((each.kind, each.name) for each in targets)])
+    dependents = [_collect_dependents(owned, each.id) for each in targets]
+    deleted = [[*found, (each.kind, each.name)] for each, found in zip(targets, dependents, strict=True)]
+    # A Service may lose its last endpoint only by all deletions together; each that takes one of them has the line.
+    gone = _Gone([each for found in deleted for each in found])
+    shared = [*_services(read, gone), *_budgets(read, gone)]
     lines = []
-    for target, found in zip(targets, taken, strict=True):
-        pods = _Gone([*found, (target.kind, target.name)]).of("pods")
-        own = [f"takes {_write_count(kind, names)} with it" for kind, names in _by_kind(found).items()]
-        own += [text for text, lost in _services(read, gone) if lost & pods]
-        own += [text for text, lost in _budgets(read, gone) if lost & pods]
+    for target, taken, with_target in zip(targets, dependents, deleted, strict=True):
+        pods = _Gone(with_target).of("pods")
+        own = _takes(_by_kind(taken))
+        own += [text for text, lost in shared if lost & pods]
         own += _autoscalers(read, gone, target)
-        own += [f"not everything could be looked at: {', '.join(read.missing)}"] if read.missing else []
+        own += _unread(read)
         lines.append(own)
     return lines
+
+
+def _takes(by_kind: Mapping[str, list[str]]) -> list[str]:
+    """Returns a line for each kind of which objects are deleted too."""
+    lines = []
+    for kind, names in by_kind.items():
+        count = _write_count(kind, names)
+        lines.append(f"takes {count} with it")
+    return lines
+
+
+def _unread(read: _Namespace) -> list[str]:
+    """Returns the line about kinds that could not be read, if there are any."""
+    if not read.missing:
+        return []
+    missing = ", ".join(read.missing)
+    return [f"not everything could be looked at: {missing}"]
 
 
 def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
@@ -167,10 +209,17 @@ def _find_owned(read: _Namespace) -> dict[Id, list[Named]]:
     owned = defaultdict(list)
     for kind, objects in read.listed.items():
         for each in objects:
+            named = (kind, cells.name(each))
             for owner in cells.elements(each, "metadata.ownerReferences"):
-                group = str(owner.get("apiVersion", "")).rpartition("/")[0]
-                owned[group, owner.get("kind", ""), owner.get("name", "")].append((kind, cells.name(each)))
+                owned[_reference_id(owner)].append(named)
     return owned
+
+
+def _reference_id(reference: Mapping[str, Any]) -> Id:
+    """Returns the object that an owner reference or a scale target names."""
+    # Without the version: an object is the same in all versions of its kind.
+    group, _, _ = str(reference.get("apiVersion", "")).rpartition("/")
+    return group, reference.get("kind", ""), reference.get("name", "")
 
 
 def _collect_dependents(owned: Mapping[Id, list[Named]], root: Id) -> list[Named]:
@@ -179,7 +228,8 @@ def _collect_dependents(owned: Mapping[Id, list[Named]], root: Id) -> list[Named
     found: dict[Named, None] = {}
     waiting = [root]
     while waiting:
-        for kind, name in owned.get(waiting.pop(0), ()):
+        owner = waiting.pop(0)
+        for kind, name in owned.get(owner, ()):
             if (kind, name) not in found:
                 found[kind, name] = None
                 waiting.append((kind.group, kind.kind, name))
@@ -187,6 +237,7 @@ def _collect_dependents(owned: Mapping[Id, list[Named]], root: Id) -> list[Named
 
 
 def _by_kind(taken: Sequence[Named]) -> dict[str, list[str]]:
+    """Returns the names of the objects that are worth reporting, by kind."""
     found = defaultdict(list)
     for kind, name in taken:
         if kind.plural not in _UNTOLD:
@@ -196,11 +247,14 @@ def _by_kind(taken: Sequence[Named]) -> dict[str, list[str]]:
 
 def _write_count(kind: str, names: Sequence[str]) -> str:
     """Returns `3 pods (web-1, web-2, web-3)`, or `pods web-1`."""
-    if len(names) == 1:
+    count = len(names)
+    if count == 1:
         return f"{kind} {cells.line(names[0])}"
-    shown = ", ".join(cells.line(name) for name in sorted(names)[:_MAX_NAMES])
-    more = ", …" if len(names) > _MAX_NAMES else ""
-    return f"{len(names)} {kind} ({shown}{more})"
+    first = sorted(names)[:_MAX_NAMES]
+    # Attack: a name with a line end would add a line to the text that the approver reads.
+    shown = ", ".join(cells.line(name) for name in first)
+    more = ", …" if count > _MAX_NAMES else ""
+    return f"{count} {kind} ({shown}{more})"
 
 
 # --- remaining objects ------------------------------------------------------------------------------------------------
@@ -213,28 +267,37 @@ def _services(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
         service = cells.at(each, "metadata.labels", {}).get(_SERVICE, "")
         for endpoint in cells.elements(each, "endpoints"):
             # Without the condition, an endpoint is ready.
-            if cells.at(endpoint, "conditions.ready", True):
-                kind, name = cells.at(endpoint, "targetRef.kind"), cells.at(endpoint, "targetRef.name")
-                ready[service].add(name if kind == "Pod" else "")
+            if not cells.at(endpoint, "conditions.ready", True):
+                continue
+            # The empty name stands for an endpoint that is not a pod, which no deletion of pods takes away.
+            is_pod = cells.at(endpoint, "targetRef.kind") == "Pod"
+            ready[service].add(cells.at(endpoint, "targetRef.name") if is_pod else "")
+    lost = gone.of("pods")
     for service in sorted(ready.keys() - gone.of("services") - {""}):
         pods = ready[service]
-        if pods <= gone.of("pods"):
-            last = "its last ready endpoint" if len(pods) == 1 else f"all its {len(pods)} ready endpoints"
-            yield f"service {cells.line(service)} loses {last}", pods
+        if not pods <= lost:
+            continue
+        count = len(pods)
+        last = "its last ready endpoint" if count == 1 else f"all its {count} ready endpoints"
+        yield f"service {cells.line(service)} loses {last}", pods
 
 
 def _budgets(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
     """Yields a line for each PodDisruptionBudget that does not allow the deletions, and the affected pods."""
-    pods, budgets = gone.of("pods"), gone.of("poddisruptionbudgets")
+    pods = gone.of("pods")
+    budgets = gone.of("poddisruptionbudgets")
+    # A pod that is not ready does not count for a budget.
     healthy = [
         each for each in read.of("pods") if cells.name(each) in pods and cells.condition(each, "Ready") == "True"
     ]
     for budget in read.of("poddisruptionbudgets"):
-        name, selector = cells.name(budget), cells.at(budget, "spec.selector")
-        if selector is None or name in budgets:  # no selector matches nothing; an empty one matches all
+        name = cells.name(budget)
+        selector = cells.at(budget, "spec.selector")
+        # No selector matches nothing; an empty one matches all.
+        if selector is None or name in budgets:
             continue
-        picks = selectors.labels(cells.selector(selector))
-        lost = {cells.name(each) for each in healthy if picks is None or picks(each)}
+        matches = selectors.labels(cells.selector(selector))
+        lost = {cells.name(each) for each in healthy if matches is None or matches(each)}
         allowed = cells.at(budget, "status.disruptionsAllowed", 0)
         if len(lost) > allowed:
             text = f"{len(lost)} of its pods would go, and it allows {allowed}"
@@ -244,11 +307,11 @@ def _budgets(read: _Namespace, gone: _Gone) -> Iterator[tuple[str, set[str]]]:
 def _autoscalers(read: _Namespace, gone: _Gone, target: _Target) -> list[str]:
     """Returns a line for each HorizontalPodAutoscaler of a target."""
     lines = []
+    deleted = gone.of("horizontalpodautoscalers")
     for each in read.of("horizontalpodautoscalers"):
-        name, scaled = cells.name(each), cells.at(each, "spec.scaleTargetRef", {})
-        group = str(scaled.get("apiVersion", "")).rpartition("/")[0]
-        points = (group, scaled.get("kind"), scaled.get("name")) == target.id
-        if points and name not in gone.of("horizontalpodautoscalers"):
+        name = cells.name(each)
+        scaled = cells.at(each, "spec.scaleTargetRef", {})
+        if _reference_id(scaled) == target.id and name not in deleted:
             lines.append(f"leaves horizontalpodautoscaler {cells.line(name)} without what it scales")
     return lines
 
@@ -258,31 +321,35 @@ def _autoscalers(read: _Namespace, gone: _Gone, target: _Target) -> list[str]:
 
 def _in_cluster(k8s: client.K8s, target: _Target) -> list[str]:
     """Returns the lines of a cluster-wide target."""
-    if target.kind.model == "V1Namespace":
+    kind = target.kind
+    if kind.model == "V1Namespace":
         return _content(_read(k8s, target.name))
-    if target.kind.model == "V1Node":
+    if kind.model == "V1Node":
         query = (("fieldSelector", f"spec.nodeName={target.name}"),)
         return _all_of(k8s, tool_kinds.find(k8s, "pods"), "that run on it", query)
-    if target.kind.plural == "customresourcedefinitions":
+    # The definition is named after the kind that it defines.
+    if kind.plural == "customresourcedefinitions":
         return _all_of(k8s, tool_kinds.find(k8s, target.name), "of all namespaces with it")
-    return [] if target.kind.model else ["what it owns in namespaces was not looked for"]
+    return [] if kind.model else ["what it owns in namespaces was not looked for"]
 
 
 def _content(read: _Namespace) -> list[str]:
     """Returns the lines of a namespace: its contents."""
-    shown = {kind: found for kind, found in read.listed.items() if found and kind.plural not in _UNTOLD}
-    lines = [
-        f"takes {_write_count(kind.full_name, [cells.name(each) for each in shown[kind]])} with it" for kind in shown
-    ]
-    lines.append("takes objects of all other kinds in it")
-    return lines + [f"not everything could be looked at: {', '.join(read.missing)}"] * bool(read.missing)
+    by_kind = {}
+    for kind, found in read.listed.items():
+        if found and kind.plural not in _UNTOLD:
+            by_kind[kind.full_name] = [cells.name(each) for each in found]
+    return [*_takes(by_kind), "takes objects of all other kinds in it", *_unread(read)]
 
 
 def _all_of(k8s: client.K8s, kind: tool_kinds.Kind, where: str, query: tuple[tuple[str, str], ...] = ()) -> list[str]:
     """Returns a line with the objects of a kind in the whole cluster."""
     call = exchanges.Call("GET", kind.path(None), query, accept="metadata")
-    (answer,) = subject.together(k8s, {"all": functools.partial(_listing, k8s, call)}).values()
+    answers = subject.together(k8s, {"all": _reader(k8s, call)})
+    answer = answers["all"]
     if isinstance(answer, Exception):
         return [f"{kind.full_name} could not be listed: {subject.reason(answer)}"]
     names = [cells.name(each) for each in answer]
-    return [f"takes {_write_count(kind.full_name, names)} {where}"] if names else []
+    if not names:
+        return []
+    return [f"takes {_write_count(kind.full_name, names)} {where}"]

@@ -34,15 +34,17 @@ def plan_rollouts(k8s: client.K8s, targets: Sequence[Mapping[str, str]], timeout
     followed = [_Followed(k8s, each) for each in targets if each["group"] == "apps" and each["resource"] in _KINDS]
     deadline = min(time.monotonic() + timeout, k8s._session.deadline - rollout.SPARE_S)
     turn = max(_TURN_S, timeout / rollout.MOST_WATCHES)
+    # Each is read once before the first turn, so that progress counts the pods of all.
     for each in followed:
         each.follow(0, followed)
     for _ in range(rollout.MOST_WATCHES):
         pending = [each for each in followed if not each.is_over]
         if not pending or time.monotonic() >= deadline:
             break
+        alone = len(pending) == 1
         for each in pending:
             left = deadline - time.monotonic()
-            each.follow(min(left, turn) if len(pending) > 1 else left, followed)
+            each.follow(left if alone else min(left, turn), followed)
     return [each.line() for each in followed]
 
 
@@ -50,7 +52,9 @@ class _Followed:
     """A workload, and its progress."""
 
     def __init__(self, k8s: client.K8s, given: Mapping[str, str]) -> None:
-        resource, namespace, name = given["resource"], given["namespace"], given["name"]
+        resource = given["resource"]
+        namespace = given["namespace"]
+        name = given["name"]
         self._k8s = k8s
         self._kind = kind = _KINDS[resource]
         apps = k8s.appsV1()
@@ -71,16 +75,22 @@ class _Followed:
     def ready(self) -> int:
         """How many of its pods are ready."""
         status = self._found.status if self._found is not None else None
-        return _count(status and (status.number_ready if self._kind == "daemon_set" else status.ready_replicas))
+        if not status:
+            return 0
+        if self._kind == "daemon_set":
+            return _count(status.number_ready)
+        return _count(status.ready_replicas)
 
     @property
     def wanted(self) -> int:
         """How many pods it should have."""
-        if self._found is None:
+        found = self._found
+        if found is None:
             return 0
+        # A DaemonSet has no number of replicas: the nodes that it selects decide.
         if self._kind == "daemon_set":
-            return _count(self._found.status.desired_number_scheduled)
-        return _count(self._found.spec.replicas)
+            return _count(found.status.desired_number_scheduled)
+        return _count(found.spec.replicas)
 
     def follow(self, seconds: float, everything: Sequence[_Followed]) -> None:
         """Follows the workload for these seconds, and reports the progress of all workloads."""
@@ -88,7 +98,8 @@ class _Followed:
             for found in rollout.watch_changes(self._k8s, self._target, seconds):
                 self._found = found
                 progress = self._target.judge(found)
-                done, total = sum(each.ready for each in everything), sum(each.wanted for each in everything)
+                done = sum(each.ready for each in everything)
+                total = sum(each.wanted for each in everything)
                 self._k8s._session.report(done, total or None, f"{self._target}: {progress.text}")
                 if progress.finished:
                     self.is_over = True
@@ -107,35 +118,51 @@ class _Followed:
             return f"{self._target}: ready, {self.ready} of {self.wanted}"
         if self._found is None or self._problem == _GONE:
             return f"{self._target}: {self._problem}"
+        # The API server leaves the kind out of the items of a list.
+        workload = {"kind": _NAMES[self._kind], **subject.plain(self._found)}
         parts = [f"{self.ready} of {self.wanted} ready", self._problem]
-        parts += pod_troubles.why(self._k8s, {"kind": _NAMES[self._kind], **subject.plain(self._found)})
-        return f"{self._target}: {'; '.join(filter(None, parts))}"
+        parts += pod_troubles.why(self._k8s, workload)
+        outcome = "; ".join(filter(None, parts))
+        return f"{self._target}: {outcome}"
 
 
 # --- how far a workload is, by the rules of `kubectl rollout status` --------------------------------------------------
 
 
 def _stateful_set(found: Any) -> rollout.Progress:
-    spec, status = found.spec, found.status
-    wanted, ready, updated = _count(spec.replicas), _count(status.ready_replicas), _count(status.updated_replicas)
-    strategy = spec.update_strategy
-    partition = _count(strategy.rolling_update.partition if strategy and strategy.rolling_update else None)
+    status = found.status
+    wanted = _count(found.spec.replicas)
+    ready = _count(status.ready_replicas)
+    updated = _count(status.updated_replicas)
+    # Until then, the status is that of the earlier spec.
     if found.metadata.generation > _count(status.observed_generation):
         return rollout.Progress(messages.text("state_unobserved", kind="statefulset"), total=wanted)
-    if _count(status.replicas) > wanted:
-        text = messages.text("state_ending", count=_count(status.replicas) - wanted)
-    elif _replaces(found) and updated < wanted - partition:
-        text = messages.text("state_updated", updated=updated, wanted=wanted - partition)
+    existing = _count(status.replicas)
+    to_update = wanted - _partition(found)
+    if existing > wanted:
+        text = messages.text("state_ending", count=existing - wanted)
+    elif _replaces(found) and updated < to_update:
+        text = messages.text("state_updated", updated=updated, wanted=to_update)
     elif ready < wanted:
         text = messages.text("state_available", available=ready, wanted=wanted)
     else:
-        return rollout.Progress(messages.text("state_ready", ready=ready, wanted=wanted), ready, wanted, finished=True)
+        text = messages.text("state_ready", ready=ready, wanted=wanted)
+        return rollout.Progress(text, ready, wanted, finished=True)
     return rollout.Progress(text, min(ready, wanted), wanted)
+
+
+def _partition(found: Any) -> int:
+    """Returns how many pods of a StatefulSet keep the old template."""
+    strategy = found.spec.update_strategy
+    if not strategy or not strategy.rolling_update:
+        return 0
+    return _count(strategy.rolling_update.partition)
 
 
 def _daemon_set(found: Any) -> rollout.Progress:
     status = found.status
-    wanted, available = _count(status.desired_number_scheduled), _count(status.number_available)
+    wanted = _count(status.desired_number_scheduled)
+    available = _count(status.number_available)
     updated = _count(status.updated_number_scheduled)
     if found.metadata.generation > _count(status.observed_generation):
         return rollout.Progress(messages.text("state_unobserved", kind="daemonset"), total=wanted)

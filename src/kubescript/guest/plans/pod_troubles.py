@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -23,34 +22,50 @@ _MAX_TEXT: Final = 200
 def why(k8s: client.K8s, workload: Json) -> list[str]:
     """Returns `pod web-x: ImagePullBackOff: …` for the first pods of a workload that are not ready; without such pods,
     the reason why none can be created."""
-    namespace, name = workload["metadata"]["namespace"], workload["metadata"]["name"]
+    metadata = workload["metadata"]
+    namespace = metadata["namespace"]
     selector = cells.selector(cells.at(workload, "spec.selector"))
-    pods = _read(functools.partial(k8s.coreV1().list_namespaced_pod, namespace, label_selector=selector))
+    pods = _read(k8s.coreV1().list_namespaced_pod, namespace, label_selector=selector)
     if isinstance(pods, Exception):
         return [f"its pods could not be read: {_line(subject.reason(pods))}"]
     stuck = [each for each in pods if _is_stuck(each)]
-    lines = [f"pod {cells.line(cells.name(each))}: {_trouble(k8s, each)}" for each in stuck[:_MAX_PODS]]
+    if not stuck:
+        return _explain_missing(k8s, workload, namespace, metadata["name"])
+    lines = []
+    for pod in stuck[:_MAX_PODS]:
+        name = cells.line(cells.name(pod))
+        lines.append(f"pod {name}: {_explain(k8s, pod)}")
     if len(stuck) > _MAX_PODS:
         lines.append(f"{len(stuck) - _MAX_PODS} more pods are not ready")
-    return lines or _unmade(k8s, workload, namespace, name)
+    return lines
 
 
 def _is_stuck(pod: Json) -> bool:
-    ends = cells.at(pod, "metadata.deletionTimestamp") or cells.at(pod, "status.phase") == "Succeeded"
-    return not ends and cells.condition(pod, "Ready") != "True"
+    """Says whether a pod should be ready and is not."""
+    # A pod that ends is not ready either, and is no trouble.
+    if cells.at(pod, "metadata.deletionTimestamp") or cells.at(pod, "status.phase") == "Succeeded":
+        return False
+    return cells.condition(pod, "Ready") != "True"
 
 
-def _trouble(k8s: client.K8s, pod: Json) -> str:
+def _explain(k8s: client.K8s, pod: Json) -> str:
+    """Returns why a pod is not ready: by the scheduler, its containers, its events, or its condition, in this order."""
     unscheduled = _condition(pod, "PodScheduled")
     if unscheduled.get("status") == "False":
-        return _line(f"{unscheduled.get('reason', 'Pending')}: {unscheduled.get('message', '')}")
-    said = _of_containers(pod) or _of_events(k8s, cells.at(pod, "metadata.namespace"), "Pod", cells.name(pod))
-    said = said or _condition(pod, "Ready").get("message", "")
-    return _line(": ".join(filter(None, (pod_cells.status(pod), said))))
+        reason = unscheduled.get("reason", "Pending")
+        return _line(f"{reason}: {unscheduled.get('message', '')}")
+    message = _container_message(pod)
+    if not message:
+        message = _last_warning(k8s, cells.at(pod, "metadata.namespace"), "Pod", cells.name(pod))
+    if not message:
+        message = _condition(pod, "Ready").get("message", "")
+    parts = filter(None, (pod_cells.status(pod), message))
+    return _line(": ".join(parts))
 
 
-def _of_containers(pod: Json) -> str:
+def _container_message(pod: Json) -> str:
     """Returns the message of the first container that waits or has ended."""
+    # Init containers run first, and keep the others waiting without a message.
     for group in ("status.initContainerStatuses", "status.containerStatuses"):
         for each in cells.elements(pod, group):
             message = cells.at(each, "state.waiting.message") or cells.at(each, "state.terminated.message")
@@ -59,37 +74,47 @@ def _of_containers(pod: Json) -> str:
     return ""
 
 
-def _of_events(k8s: client.K8s, namespace: str, kind: str, name: str) -> str:
+def _last_warning(k8s: client.K8s, namespace: str, kind: str, name: str) -> str:
     """Returns the last warning about an object."""
     selector = f"involvedObject.kind={kind},involvedObject.name={name},type=Warning"
-    found = _read(functools.partial(k8s.coreV1().list_namespaced_event, namespace, field_selector=selector))
+    found = _read(k8s.coreV1().list_namespaced_event, namespace, field_selector=selector)
+    # The reason is only a detail of the outcome, so without it the outcome is still reported.
     if isinstance(found, Exception) or not found:
         return ""
     last = max(found, key=events.find_last_time)
-    return f"{last.get('reason', '')}: {last.get('message', '')}"
+    reason = last.get("reason", "")
+    return f"{reason}: {last.get('message', '')}"
 
 
-def _unmade(k8s: client.K8s, workload: Json, namespace: str, name: str) -> list[str]:
+def _explain_missing(k8s: client.K8s, workload: Json, namespace: str, name: str) -> list[str]:
     """Returns why pods cannot be created, such as an exhausted quota."""
     failure = _condition(workload, "ReplicaFailure")
     if failure.get("status") == "True":
         return [_line(failure.get("message", ""))]
-    said = _of_events(k8s, namespace, str(workload.get("kind")), name)
-    return [_line(said)] if said else []
+    # StatefulSets and DaemonSets have no such condition, only events.
+    warning = _last_warning(k8s, namespace, str(workload.get("kind")), name)
+    return [_line(warning)] if warning else []
 
 
 def _condition(found: Json, name: str) -> Json:
-    return next((each for each in cells.elements(found, "status.conditions") if each.get("type") == name), {})
+    """Returns one of an object's conditions; empty when it has none of this type."""
+    conditions: list[Json] = cells.elements(found, "status.conditions")
+    for each in conditions:
+        if each.get("type") == name:
+            return each
+    return {}
 
 
-def _read(read: Callable[[], Any]) -> Any:
+def _read(method: Callable[..., Any], namespace: str, **options: str) -> Any:
     """Returns plain data, or a failed call's ApiException."""
     try:
-        return subject.plain(read())
+        return subject.plain(method(namespace, **options))
     except exceptions.ApiException as error:
         return error
 
 
 def _line(text: object) -> str:
     line = cells.line(text)
-    return line if len(line) <= _MAX_TEXT else f"{line[:_MAX_TEXT]}…"
+    if len(line) <= _MAX_TEXT:
+        return line
+    return f"{line[:_MAX_TEXT]}…"

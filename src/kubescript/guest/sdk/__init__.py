@@ -1,1 +1,1 @@
-"""Owns what a script sees of Kubernetes: API classes, lazy objects and the virtual `kubernetes` module."""
+"""Kubernetes as a script sees it: API classes, lazy objects and the virtual `kubernetes` module."""

@@ -33,7 +33,7 @@ _ALIASES: Final = {
     "events": "EventsV1Api",
     "metricsv1beta1client": "MetricsV1beta1Api",
 }
-"""Folded names of API classes besides their own. `method_hints.stable` maps `k8s.core()` to the stable version."""
+"""Other folded names of API classes. `method_hints.stable` maps `k8s.core()` to the stable version."""
 
 # metrics.k8s.io has no official Python client, so scripts guess the names of its methods.
 _METHOD_ALIASES: Final = {
@@ -77,14 +77,18 @@ class Api:
 
     def __getattr__(self, name: str) -> methods.Method:
         found, info = self._find(name)
-        # `k8s.core()` means the stable version: CoreApi itself has only the list of versions.
-        if found is None and (current := method_hints.stable(self._name)):
-            return getattr(Api(self._session, current), name)  # type: ignore[no-any-return]
+        if found is None:
+            # `k8s.core()` means the stable version: CoreApi itself has only the list of versions.
+            current = method_hints.stable(self._name)
+            if current:
+                return getattr(Api(self._session, current), name)  # type: ignore[no-any-return]
         if found is None or name.startswith("__"):
             raise AttributeError(method_hints.missing_method(self._name, name))
-        return methods.Method(self._session, operations.operation(self._name, found), info=info)
+        operation = operations.operation(self._name, found)
+        return methods.Method(self._session, operation, info=info)
 
     def _find(self, name: str) -> tuple[str | None, bool]:
+        """Returns the official name of a method, and whether a call returns status and headers too."""
         known = operations.operations(self._name)
         if name in known:
             return name, False
@@ -92,8 +96,13 @@ class Api:
         wanted = names.fold(name)
         info = wanted.endswith(_INFO)
         wanted = wanted.removesuffix(_INFO)
-        alias = _METHOD_ALIASES.get(self._name, {}).get(wanted)
-        return alias or next((each for each in known if names.fold(each) == wanted), None), info
+        aliases = _METHOD_ALIASES.get(self._name, {})
+        if wanted in aliases:
+            return aliases[wanted], info
+        for each in known:
+            if names.fold(each) == wanted:
+                return each, info
+        return None, info
 
     def __dir__(self) -> list[str]:
         return list(operations.operations(self._name))
@@ -118,7 +127,7 @@ class Contexts(Generic[T]):
 
     @property
     def several(self) -> bool:
-        """Tells whether there is more than one cluster; a call then names the one it is for."""
+        """Whether there is more than one cluster; each call then names its cluster."""
         return len(self.names) > 1
 
     def get(self, name: object = None) -> T:
@@ -144,7 +153,7 @@ class K8s:
         known: Contexts[K8s] | None = None,
         extensions: Mapping[str, Callable[[K8s], Any]] = MappingProxyType({}),
     ) -> None:
-        """`extensions` are further attributes: each is made from the `K8s` that is asked for it."""
+        """`extensions` are more attributes; each is made from the `K8s` that a script reads it from."""
         self._session = session
         self._extensions = extensions
         self._contexts: Contexts[K8s] = known or Contexts(self, self._beside)
@@ -169,11 +178,14 @@ class K8s:
     def _announce(self, known: tuple[str, ...]) -> None:
         """Takes the context names that the host sends before the script begins."""
         self._contexts.announce(known)
-        if self._contexts.several:  # so that errors name the default cluster too
+        # With several clusters, errors name the default one too.
+        if self._contexts.several:
             self._session.context = known[0]
 
     def _beside(self, name: str) -> K8s:
-        return K8s(self._session.beside(name), self._contexts, self._extensions)
+        """Returns the `k8s` of another cluster."""
+        session = self._session.beside(name)
+        return K8s(session, self._contexts, self._extensions)
 
     def discovery(self) -> discovery.Discovery:
         """Which kinds this cluster serves; asked once per script."""
@@ -199,7 +211,8 @@ class K8s:
 
     def explain(self, path: str, *more: str, api_version: str | None = None) -> str:
         """k8s.explain("deployment.spec.strategy"): a field's type, meaning and parts, from the cluster's OpenAPI."""
-        return explain.Explainer(self.discovery(), self._openapi).explain(path, *more, api_version=api_version)
+        explainer = explain.Explainer(self.discovery(), self._openapi)
+        return explainer.explain(path, *more, api_version=api_version)
 
     def search(self, words: str) -> str:
         """k8s.search("token review"): methods and kinds with these words in their names, best first."""
@@ -228,13 +241,18 @@ class K8s:
         if wanted in helpers.BY_NAME:
             return helpers.BY_NAME[wanted]
         if wanted in intents.BY_NAME:
-            return getattr(intents.Intents(self._session, self.dynamic()), intents.BY_NAME[wanted])
+            offered = intents.Intents(self._session, self.dynamic())
+            return getattr(offered, intents.BY_NAME[wanted])
         raise AttributeError(method_hints.missing_client(name, self._apis, dir(self)))
 
     def __dir__(self) -> builtins.list[str]:
-        own = ("context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search")
-        clients = (helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
-        return sorted([*clients, *own, *self._extensions, *helpers.GLOBALS, *set(intents.BY_NAME.values())])
+        listed = ["context", "contexts", "discovery", "dynamic", "explain", "get", "list", "parallel", "search"]
+        listed.extend(helptext.accessor(api) for api in operations.apis() if helptext.has_objects(api))
+        listed.extend(self._extensions)
+        listed.extend(helpers.GLOBALS)
+        # Several names may mean one intent.
+        listed.extend(set(intents.BY_NAME.values()))
+        return sorted(listed)
 
     def __repr__(self) -> str:
         return helptext.k8s()
@@ -244,5 +262,7 @@ def _accessors() -> dict[str, str]:
     """Maps the folded spellings of every API class to its name: CoreV1Api is found as corev1 and corev1api."""
     found: dict[str, str] = {}
     for api in operations.apis():
-        found[names.fold(api)] = found[names.fold(api.removesuffix("Api"))] = api
+        short = api.removesuffix("Api")
+        found[names.fold(api)] = api
+        found[names.fold(short)] = api
     return found | _ALIASES

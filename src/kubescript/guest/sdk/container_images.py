@@ -1,4 +1,4 @@
-"""Owns `Containers`, the containers of an object by name, and the patches that set their images. intents.py uses it."""
+"""Owns `Containers`, an object's containers by name, and the patches that set their images. intents.py uses it."""
 
 from __future__ import annotations
 
@@ -12,29 +12,35 @@ _OTHERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Pod": ("spec",),
     "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
 }
-"""Where the spec of a pod is in the objects of a kind; in all others it is in `_TEMPLATE`."""
+"""The path to the pod's spec in objects of a kind; in all others it is `_TEMPLATE`."""
 _EXAMPLE: Final = "k8s.set_image('deployments/web', web='nginx:1.29', namespace='shop')"
 
 
 class Containers(NamedTuple):
-    """The containers of an object."""
+    """An object's containers."""
 
     path: tuple[str, ...]
-    """The spec of the pod."""
+    """The path to the pod's spec."""
     main: list[str]
     init: list[str]
 
     @property
     def names(self) -> list[str]:
-        """Returns the names of all of them."""
+        """Returns the names of all containers."""
         return [*self.main, *self.init]
+
+    @property
+    def groups(self) -> dict[str, list[str]]:
+        """Returns the names by the field that lists the containers."""
+        return {"containers": self.main, "initContainers": self.init}
 
     def merge_patch(self, images: Mapping[str, str]) -> dict[str, Any]:
         """Returns the strategic merge patch that sets these images."""
         patch: dict[str, Any] = {}
-        for group, known in (("containers", self.main), ("initContainers", self.init)):
-            if own := [{"name": each, "image": images[each]} for each in known if each in images]:
-                patch[group] = own
+        for group, known in self.groups.items():
+            changes = [{"name": each, "image": images[each]} for each in known if each in images]
+            if changes:
+                patch[group] = changes
         for key in reversed(self.path):
             patch = {key: patch}
         return patch
@@ -43,37 +49,45 @@ class Containers(NamedTuple):
         """Returns the JSON patch that sets these images."""
         # A merge patch of a custom resource would replace the whole list of containers.
         patch = []
-        for group, known in (("containers", self.main), ("initContainers", self.init)):
+        spec = "/".join(self.path)
+        for group, known in self.groups.items():
             for index, name in enumerate(known):
-                if name in images:
-                    at = f"/{'/'.join(self.path)}/{group}/{index}"
-                    patch.append({"op": "test", "path": f"{at}/name", "value": name})
-                    patch.append({"op": "replace", "path": f"{at}/image", "value": images[name]})
+                if name not in images:
+                    continue
+                at = f"/{spec}/{group}/{index}"
+                # The list may have changed since it was read: the position must still have this container.
+                patch.append({"op": "test", "path": f"{at}/name", "value": name})
+                patch.append({"op": "replace", "path": f"{at}/image", "value": images[name]})
         return patch
 
 
 def of(kind: str, found: Any) -> Containers:
-    """Returns the containers of an object, or of its template of pods; none where it has no template."""
+    """Returns the containers of an object or of its pod template; none where it has no template."""
     path = _OTHERS.get(kind, _TEMPLATE)
+    spec = found
     for key in path:
-        found = found.get(key) if found is not None else None
-    main, init = (
-        [each["name"] for each in (found.get(group) if found is not None else None) or ()]
-        for group in ("containers", "initContainers")
-    )
+        spec = spec.get(key) if spec is not None else None
+    if spec is None:
+        return Containers(path, [], [])
+    main = [each["name"] for each in spec.get("containers") or ()]
+    init = [each["name"] for each in spec.get("initContainers") or ()]
     return Containers(path, main, init)
 
 
 def parse_images(
     given: tuple[Any, ...], named: Mapping[str, Any], containers: Containers, title: str
 ) -> dict[str, str]:
-    """Returns images by container, of all spellings: web="nginx:1", {"web": "nginx:1"}, ("web", "nginx:1"),
-    container="web" with image="nginx:1", and for a single container an image alone, by either word.
+    """Returns images by container, from any spelling: web="nginx:1", {"web": "nginx:1"}, ("web", "nginx:1"),
+    container="web" with image="nginx:1", and for a single container an image alone, with or without its keyword.
 
-    Raises TypeError for any other, and ValueError for a container that is not there; `title` names the object.
+    Raises TypeError for any other, and ValueError for a container that does not exist; `title` names the object.
     """
-    if named.keys() <= {"container", "image"} - set(containers.names):
-        given, named = (*given, *(named[key] for key in ("container", "image") if key in named)), {}
+    # A container may itself be called "image"; the keyword then names it.
+    keywords = {"container", "image"} - set(containers.names)
+    if named.keys() <= keywords:
+        values = [named[key] for key in ("container", "image") if key in named]
+        given = (*given, *values)
+        named = {}
     images = dict(named)
     match given:
         case ():
@@ -87,8 +101,10 @@ def parse_images(
         case _:
             known = ", ".join(containers.names)
             raise TypeError(f"k8s.set_image: which container of {title}? It has: {known}; write {_EXAMPLE}")
-    if not images or not all(isinstance(image, str) and image for image in images.values()):
+    usable = all(isinstance(image, str) and image for image in images.values())
+    if not images or not usable:
         raise TypeError(f"k8s.set_image takes an image for each container: {_EXAMPLE}")
-    if unknown := [each for each in images if each not in containers.names]:
-        raise ValueError(f"{title} has no container {unknown[0]!r}; it has: {', '.join(containers.names)}")
+    for name in images:
+        if name not in containers.names:
+            raise ValueError(f"{title} has no container {name!r}; it has: {', '.join(containers.names)}")
     return images

@@ -1,5 +1,5 @@
-"""Owns the writes that a script names by what they are for: `k8s.apply`, `scale`, `restart`, `set_image`, `delete` and
-`evict`. Each sends the smallest request that does it, once, and returns the API server's answer.
+"""Owns the writes that are named by their purpose: `k8s.apply`, `scale`, `restart`, `set_image`, `delete` and `evict`.
+Each sends one request, as small as possible, and returns the API server's answer.
 
 client.py offers them. They take an object that the script has read, or a name such as "deployments/web".
 """
@@ -18,9 +18,9 @@ from kubescript.guest.sdk.values import exceptions, names, operations
 __all__ = ["BY_NAME", "RESTARTED_AT", "Intents"]
 
 RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
-"""The annotation of a pod template that `kubectl rollout restart` writes."""
+"""The annotation that `kubectl rollout restart` writes to a pod template."""
 _MANAGER: Final = "kubescript"
-"""Who owns the fields that `apply` sets."""
+"""The field manager of `apply`."""
 _APPLY: Final = "application/apply-patch+yaml"
 _JSON: Final = "application/json-patch+json"
 _MERGE: Final = "application/merge-patch+json"
@@ -53,8 +53,10 @@ class Intents:
         if isinstance(manifest, list | tuple):
             return [self.apply(each, namespace, force=force, **options) for each in manifest]
         _check_manifest(manifest)
-        if str(manifest["kind"]).endswith("List") and "items" in manifest:
-            return self.apply(list(manifest["items"]), namespace, force=force, **options)
+        is_list = str(manifest["kind"]).endswith("List")
+        if is_list and "items" in manifest:
+            items = list(manifest["items"])
+            return self.apply(items, namespace, force=force, **options)
         found = self._subjects.of_object("apply", manifest, namespace)
         options = {"field_manager": _MANAGER, "force": force or None, **options}
         return found.resource.patch(manifest, found.name, found.namespace, content_type=_APPLY, **options)
@@ -73,9 +75,13 @@ class Intents:
         if not isinstance(replicas, int) or isinstance(replicas, bool):
             raise TypeError(f"k8s.scale takes a whole number of replicas: {subjects.EXAMPLES['scale']}")
         found = self._subjects.find("scale", subject, name, namespace)
-        if found.resource.kind not in _SCALED if found.built_in else "scale" not in found.resource.subresources:
+        resource = found.resource
+        # Built-in kinds are described without a call, and thus without their subresources.
+        scalable = resource.kind in _SCALED if found.built_in else "scale" in resource.subresources
+        if not scalable:
             raise _wrong("scale", found, "Deployments, StatefulSets and ReplicaSets have replicas")
-        return self._patch(found, {"spec": {"replicas": replicas}}, _MERGE, subresource="scale", **options)
+        patch = {"spec": {"replicas": replicas}}
+        return self._patch(found, patch, _MERGE, subresource="scale", **options)
 
     def restart(self, subject: Any, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
         """Replace the pods of a Deployment, StatefulSet or DaemonSet one after the other, as kubectl rollout restart:
@@ -83,8 +89,9 @@ class Intents:
         found = self._subjects.find("restart", subject, name, namespace)
         if found.resource.kind not in _RESTARTED or not found.built_in:
             raise _wrong("restart", found, "Deployments, StatefulSets and DaemonSets can be restarted")
-        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        template = {"metadata": {"annotations": {RESTARTED_AT: now}}}
+        now = datetime.datetime.now(datetime.UTC)
+        annotations = {RESTARTED_AT: now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        template = {"metadata": {"annotations": annotations}}
         return self._patch(found, {"spec": {"template": template}}, _STRATEGIC, **options)
 
     def set_image(
@@ -94,23 +101,28 @@ class Intents:
         {"side-car": "envoy:2"}, namespace="shop")."""
         found = self._subjects.find("set_image", subject, name, namespace)
         if found.read is None:
-            found = found._replace(read=found.resource.get(found.name, found.namespace))
+            current = found.resource.get(found.name, found.namespace)
+            found = found._replace(read=current)
         known = container_images.of(found.resource.kind, found.read)
         if not known.main:
             raise _wrong("set_image", found, "what has containers, or a template of pods, has images")
-        asked = container_images.parse_images(given, containers, known, str(found))
+        images = container_images.parse_images(given, containers, known, str(found))
         if found.built_in:
-            return self._patch(found, known.merge_patch(asked), _STRATEGIC)
-        return self._patch(found, known.json_patch(asked), _JSON)
+            return self._patch(found, known.merge_patch(images), _STRATEGIC)
+        # The API server cannot merge the containers of a custom resource by name.
+        return self._patch(found, known.json_patch(images), _JSON)
 
     def delete(self, subject: Any, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
         """Delete one object, and in the background what it owns: k8s.delete(pod), k8s.delete("jobs/once",
-        namespace="shop"). Of an object that was read, this very one."""
+        namespace="shop"). An object that was read must still be the same one."""
         found = self._subjects.find("delete", subject, name, namespace)
         # As kubectl does. Without it, the pods of a Job would stay.
-        if not {names.fold(each) for each in options} & {"propagationpolicy", "orphandependents"}:
+        folded = {names.fold(each) for each in options}
+        if not folded & {"propagationpolicy", "orphandependents"}:
             options["propagation_policy"] = "Background"
-        body = {"preconditions": {"uid": found.uid}} if found.uid else None
+        body = None
+        if found.uid:
+            body = {"preconditions": {"uid": found.uid}}
         return found.resource.delete(found.name, found.namespace, body, **options)
 
     def evict(self, pod: Any, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
@@ -123,31 +135,32 @@ class Intents:
         if not found.namespace:
             raise TypeError(f"a Pod lives in a namespace: {subjects.EXAMPLES['evict']}")
         metadata = {"name": found.name, "namespace": found.namespace}
-        evict = methods.Method(
-            self._session, operations.operation("CoreV1Api", "create_namespaced_pod_eviction"), info=False
-        )
+        operation = operations.operation("CoreV1Api", "create_namespaced_pod_eviction")
+        evict = methods.Method(self._session, operation, info=False)
         return evict(found.name, found.namespace, {"metadata": metadata}, **options)
 
     def _patch(self, found: subjects.Subject, body: Any, media: str, subresource: str = "", **options: Any) -> Any:
-        """Sends a patch. Where there are several clusters, it changes no other object of the same name: the script may
-        have read this one in another cluster."""
+        """Sends a patch. With several clusters, the patch contains the uid of an object that was read."""
+        # The script may have read the object in another cluster: the patch must not change its namesake in this one.
         guarded = bool(self._session.context and found.uid)
         if guarded and media == _JSON:
             body = [{"op": "test", "path": "/metadata/uid", "value": found.uid}, *body]
         elif guarded:
             body = {"metadata": {"uid": found.uid}, **body}
-        resource = found.resource.subresource(subresource) if subresource else found.resource
+        resource = found.resource
+        if subresource:
+            resource = resource.subresource(subresource)
         try:
             return resource.patch(body, found.name, found.namespace, content_type=media, **options)
         except exceptions.ApiException as error:
-            # A JSON patch is refused without saying which of its tests failed.
+            # The refusal of a JSON patch does not say which of its tests failed.
             if guarded and error.status in (409, 422) and (media == _JSON or "uid" in error.message.lower()):
                 error.message += "; an object that was read in another cluster is changed there: k8s.context(name)"
             raise
 
 
 def _check_manifest(manifest: Any) -> None:
-    """Raises TypeError for what cannot be applied."""
+    """Raises TypeError for a value that cannot be applied."""
     if isinstance(manifest, str | bytes):
         raise TypeError(
             f"k8s.apply takes a dict, or a list of dicts, for there is no YAML here: {subjects.EXAMPLES['apply']}"
@@ -164,10 +177,10 @@ def _check_manifest(manifest: Any) -> None:
 
 
 def _wrong(intent: str, found: subjects.Subject, rule: str) -> TypeError:
-    """Returns the error for a kind that an intent is not for."""
+    """Returns the error for a kind that an intent does not support."""
     kind = found.resource.kind
-    instead = _INSTEAD.get((intent, kind), "")
-    return TypeError(f"k8s.{intent}: {found} is a {kind}; {instead or rule}")
+    instead = _INSTEAD.get((intent, kind), rule)
+    return TypeError(f"k8s.{intent}: {found} is a {kind}; {instead}")
 
 
 BY_NAME: Final = {

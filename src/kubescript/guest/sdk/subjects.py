@@ -1,5 +1,5 @@
-"""Owns `Subject`, the object that an intent is about (intents.py): one that the script has read, or that it names as
-"deployments/web"."""
+"""Owns `Subject`, the object that an intent changes (intents.py). A script passes an object that it has read, or a name
+such as "deployments/web"."""
 
 from __future__ import annotations
 
@@ -20,31 +20,35 @@ EXAMPLES: Final = {
     "delete": "k8s.delete('pods/web-0', namespace='shop')",
     "evict": "k8s.evict('pods/web-0', namespace='shop')",
 }
-"""How each intent is written, for errors."""
+"""An example of each intent, for errors."""
 
 
 class Subject(NamedTuple):
-    """The object that a write is for."""
+    """The object that an intent changes."""
 
     resource: resources.Resource
     name: str
     namespace: str | None
     built_in: bool
     read: Any = None
-    """The object as the script has it; None when it has named it."""
+    """The script's object; None when the script passed a name."""
 
     @property
     def uid(self) -> str | None:
-        """Returns the uid of the object that the script has read."""
-        return (self.read.get("metadata") or {}).get("uid") if self.read is not None else None
+        """Returns the uid of the script's object."""
+        if self.read is None:
+            return None
+        metadata = self.read.get("metadata") or {}
+        return metadata.get("uid")
 
     def __str__(self) -> str:
         where = f"{self.namespace}/" if self.namespace else ""
-        return f"{self.resource.kind} {where}{self.name}"
+        kind = self.resource.kind
+        return f"{kind} {where}{self.name}"
 
 
 class Subjects:
-    """Finds what the intents of one cluster are about."""
+    """Finds the objects that the intents of one cluster change."""
 
     __slots__ = ("_client", "_session")
 
@@ -53,39 +57,49 @@ class Subjects:
         self._client = client
 
     def find(self, intent: str, given: Any, name: str | None, namespace: str | None) -> Subject:
-        """Returns the subject. Raises TypeError that says what to write."""
+        """Returns the subject. Raises TypeError with an example when the script's arguments name none."""
         if not isinstance(given, str):
             return self.of_object(intent, given, namespace)
         kind, slash, rest = given.partition("/")
-        if slash and name is not None and namespace is None:
-            namespace = name
-        name = rest if slash else name
+        if slash:
+            # In k8s.delete("pods/web-0", "shop"), the second argument is the namespace.
+            if name is not None and namespace is None:
+                namespace = name
+            name = rest
         if not name or "/" in name:
             raise TypeError(f"k8s.{intent}: which {kind or 'object'}? Write {EXAMPLES[intent]}")
-        resource, built_in = self._kind(kind)
+        resource, built_in = self._find_kind(kind)
         return Subject(resource, name, namespace, built_in)
 
     def of_object(self, intent: str, given: Any, namespace: str | None) -> Subject:
-        """Returns the subject for an object or a manifest; `namespace` is for one that names none. Raises TypeError."""
+        """Returns the subject for an object or a manifest, in `namespace` when it has none. Raises TypeError."""
         metadata = given.get("metadata") if isinstance(given, Mapping | dict) else None
-        name, kind = (metadata.get("name"), given.get("kind")) if metadata else (None, None)
+        name = kind = None
+        if metadata:
+            name = metadata.get("name")
+            kind = given.get("kind")
         if not metadata or not name or not kind:
             raise TypeError(f"k8s.{intent} takes one object with its kind and metadata.name: {EXAMPLES[intent]}")
         own = metadata.get("namespace")
         if own and namespace and own != namespace:
             raise TypeError(f"k8s.{intent}: the object is in namespace {own!r}, not in {namespace!r}")
-        resource, built_in = self._kind(kind, given.get("apiVersion"))
-        where = own or namespace if resource.namespaced else None
+        resource, built_in = self._find_kind(kind, given.get("apiVersion"))
+        where = None
+        if resource.namespaced:
+            where = own or namespace
         return Subject(resource, name, where, built_in, given)
 
-    def _kind(self, kind: str, api_version: str | None = None) -> tuple[resources.Resource, bool]:
-        """Returns a kind, and whether it is built in: no call is made for those."""
+    def _find_kind(self, kind: str, api_version: str | None = None) -> tuple[resources.Resource, bool]:
+        """Returns a kind, and whether it is built in."""
         known = builtin_kinds.find(kind, api_version)
         if known is None:
-            found = self._client.resources.get(api_version, kind) if api_version else self._client.resource(kind)
+            client = self._client
+            found = client.resources.get(api_version, kind) if api_version else client.resource(kind)
             return found, False
+        # A built-in kind is described here, so that a write needs no call for discovery.
         singular = known.kind.lower()
         described = discovery.ApiResource(
             known.plural, known.kind, known.group, known.version, known.namespaced, (), (), singular, ()
         )
-        return resources.Resource(self._session, self._client._discovery, described), True
+        resource = resources.Resource(self._session, self._client._discovery, described)
+        return resource, True

@@ -1,1 +1,1 @@
-"""How a script's calls are made: arguments, sessions, answers, watches, and several calls at the same time."""
+"""A script's calls: arguments, sessions, answers, watches, and several calls at the same time."""

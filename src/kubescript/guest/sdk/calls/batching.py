@@ -1,8 +1,8 @@
 """Owns the relay between the SDK and the transport, which runs several functions of a script side by side and makes
 their calls together.
 
-Each function runs in a greenlet of its own, once. At an API call it stops; when all have stopped or ended, the relay
-makes their calls at the same time, and each function goes on with its answer, in their order.
+Each function runs once, in its own greenlet. At an API call it stops. When all have stopped or ended, the relay makes
+their calls at the same time, and the functions go on with their answers, in order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Outcome", "Relay", "Sends", "Task"]
 
 Task = Callable[[], Any]
 Outcome = tuple[Any, Exception | None]
-"""What a task returns, or the exception that it raises."""
+"""A task's return value, or the exception that it raises."""
 
 # Bytes for the calls of one BATCH frame; one KiB of its cap is left for the rest of the frame.
 _ROOM: Final = protocol.CAPS[protocol.FrameType.BATCH] - protocol.KIB
@@ -35,7 +35,7 @@ class Sends:
     """The base of SDK objects that make API calls when they are called."""
 
     takes_body = False
-    """Whether it has a parameter for an object; a dict among its arguments may then be that object."""
+    """Whether it has a parameter for an object; a dict argument may then be that object."""
 
 
 class Arriving(Protocol):
@@ -46,31 +46,38 @@ class Arriving(Protocol):
 
 
 class _Ended(BaseException):
-    """Ends a task. It is not GreenletExit, which a script could raise in another task, and which is no error there."""
+    """Ends a task."""
+
+    # GreenletExit would not do: a script could raise it in another task, where it does not count as an error.
 
 
 class Work:
-    """One task, in a greenlet of its own."""
+    """One task in its own greenlet."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
         self.calls: Sequence[Call] | None = ()
-        """The calls that it waits for, none while it waits for another task; None when it has ended."""
+        """The calls that it waits for; empty while it waits for another task, None when it has ended."""
         self.outcome: Outcome = (None, None)
         self._greenlet = greenlet.greenlet(self._run)
-        # A setting such as that of `decimal` is the script's, and not one greenlet's.
+        # Settings such as those of `decimal` belong to the script, so each greenlet begins with a copy of them.
         self._greenlet.gr_context = contextvars.copy_context()
 
     def go_on(self, *exchanges: transport.Exchange) -> None:
-        """Runs the task until its next calls, or to its end, with the answers to the last ones."""
-        self.calls = self._greenlet.switch(list(exchanges)) if self._greenlet else self._greenlet.switch()
+        """Passes the answers to the last calls to the task, and runs it to its next calls or its end."""
+        if self._greenlet:
+            self.calls = self._greenlet.switch(list(exchanges))
+        else:
+            # A greenlet is false before its first switch, which starts the task without an argument.
+            self.calls = self._greenlet.switch()
 
     def fail(self, error: Exception) -> None:
-        """Raises `error` where the task waits."""
+        """Raises `error` at the point where the task waits."""
         self.calls = self._greenlet.throw(error)
 
     def end(self) -> None:
-        """Ends a task that has not ended. Calls that it still asks for are not made."""
+        """Ends a task that has not ended, without making any more of its calls."""
+        # A task may catch the exception and wait again, hence the loop.
         while self._greenlet:
             with contextlib.suppress(_Ended):
                 self._greenlet.throw(_Ended)
@@ -100,20 +107,21 @@ class Relay:
 
     def call(self, call: Call) -> transport.Exchange:
         """Makes the call; in a task, together with those of the other tasks."""
-        # Discovery is made at once: the SDK asks it once, to learn which call a script means.
+        # Discovery is made at once: the SDK needs it to find out which call the script means.
         if _is_discovery(call):
             return self._below.call(call)
         return next(self._exchanges([call]))
 
     def pause(self) -> None:
-        """Lets the other tasks go on. Raises RuntimeError where none can."""
-        if (turns := _turns()) is None:
+        """Lets the other tasks go on. Raises RuntimeError outside of tasks."""
+        parent = _parent()
+        if parent is None:
             raise RuntimeError(_WAIT_IN_VAIN)
-        turns.switch(())
+        parent.switch(())
 
     def run(self, tasks: Sequence[Task], check: Callable[[Sequence[Work]], None] = lambda _: None) -> list[Outcome]:
-        """Returns what each task returns or raises. `check` may raise when all have come to their first call, before
-        any of these is made."""
+        """Returns the outcome of each task. `check` may raise when all tasks have reached their first call, before any
+        call is made."""
         works = [Work(task) for task in tasks]
         try:
             for each in works:
@@ -122,34 +130,42 @@ class Relay:
             while waiting := [each for each in works if each.calls is not None]:
                 self._round(waiting)
         finally:
+            # When `check` or a callback raises, tasks are still waiting.
             for each in works:
                 each.end()
         return [each.outcome for each in works]
 
     def _round(self, waiting: Sequence[Work]) -> None:
-        """Makes the calls that tasks wait for, and lets each go on."""
-        calls = [call for each in waiting for call in each.calls or ()]
+        """Makes the calls that tasks wait for, and lets each task go on."""
+        calls: list[Call] = []
+        for each in waiting:
+            calls.extend(each.calls or ())
         exchanges = self._exchanges(calls)
         for each in waiting:
-            self._go_on(each, *(next(exchanges) for _ in each.calls or ()))
-        if not calls and all(each.calls == () for each in waiting):
+            own = [next(exchanges) for _ in each.calls or ()]
+            self._go_on(each, *own)
+        still_waiting = all(each.calls == () for each in waiting)
+        if not calls and still_waiting:
             waiting[0].fail(RuntimeError(_WAIT_IN_VAIN))
 
     def _go_on(self, work: Work, *exchanges: transport.Exchange) -> None:
         work.go_on(*exchanges)
+        # A list that the task began to read must not block the answer of the next task.
         self.settle()
 
     def _exchanges(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
-        """Yields the answers to calls that are made at the same time, in their order."""
+        """Yields the answers to calls that are made at the same time, in order."""
         if not calls:
             return iter(())
-        if (turns := _turns()) is not None:
-            return iter(turns.switch(calls))
+        parent = _parent()
+        if parent is not None:
+            return iter(parent.switch(calls))
         return self._batches(calls)
 
     def _batches(self, calls: Sequence[Call]) -> Iterator[transport.Exchange]:
-        """Sends the calls in as few frames as they fit in. Calls beyond the budget are not sent, unless it is one."""
-        limit = len(calls) if len(calls) == 1 else max(0, self._below.left.api_calls)
+        """Sends the calls in as few frames as they fit in. Of several calls, those beyond the budget are not sent."""
+        # A single call is always sent, so that the host itself refuses it.
+        limit = 1 if len(calls) == 1 else max(0, self._below.left.api_calls)
         for some in _portions(calls[:limit]):
             exchanges = [self._below.call(some[0])] if len(some) == 1 else list(self._below.batch(some))
             try:
@@ -177,28 +193,33 @@ class _Unsent:
         """Does nothing: there is no body to stop."""
 
 
-def _turns() -> greenlet.greenlet | None:
-    """Returns the greenlet that gives this one its turns; None outside of tasks."""
+def _parent() -> greenlet.greenlet | None:
+    """Returns the greenlet that runs the tasks; None outside of tasks."""
     return greenlet.getcurrent().parent
 
 
 def _is_discovery(call: Call) -> bool:
-    """Tells whether a call asks what the cluster serves: /api, /api/v1, /apis, /apis/group, /apis/group/version,
+    """Says whether a call asks what the cluster serves: /api, /api/v1, /apis, /apis/group, /apis/group/version,
     /version, /openapi/…."""
-    most = {"api": 2, "apis": 3, "version": 1, "openapi": 9}
-    return call.method == "GET" and 0 < len(call.path) <= most.get(call.path[0], 0)
+    if call.method != "GET" or not call.path:
+        return False
+    # Longer paths read objects, such as /api/v1/pods.
+    longest = {"api": 2, "apis": 3, "version": 1, "openapi": 9}
+    return len(call.path) <= longest.get(call.path[0], 0)
 
 
 def _portions(calls: Sequence[Call]) -> Iterator[list[Call]]:
-    """Yields the calls in order, as many at a time as one frame takes; a stream by itself."""
+    """Yields the calls in order, as many at a time as fit in one frame; a stream alone."""
     some: list[Call] = []
     size = 0
     for call in calls:
+        # One byte more, for the comma between two calls.
         own = len(msgspec.json.encode(call)) + 1
         full = len(some) == protocol.MAX_BATCH or size + own > _ROOM
         if some and (full or call.stream or some[-1].stream):
             yield some
-            some, size = [], 0
+            some = []
+            size = 0
         some.append(call)
         size += own
     if some:

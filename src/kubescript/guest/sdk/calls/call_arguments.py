@@ -1,5 +1,5 @@
-"""Owns the way from a Python call to a request: `list_namespaced_pod("shop", labelSelector="app=web")` becomes path,
-query and body. methods.py and resources.py call `bind`.
+"""Turns a Python call into a request: `list_namespaced_pod("shop", labelSelector="app=web")` becomes path, query and
+body. methods.py and resources.py call `bind`.
 
 Parameters are accepted in the official client's spelling and in camelCase. Every other argument is refused, and the
 error names the right spelling.
@@ -18,6 +18,7 @@ from kubescript.wire.exchanges import Call
 __all__ = ["bind", "path_segments", "selector_text"]
 ContentType = Literal["json", "json-patch", "merge-patch", "strategic-merge-patch", "apply-patch"]
 
+# Options of the official client that change nothing about the answer's data: the host limits the time of each call.
 _IGNORED: Final = frozenset({"_request_timeout", "_return_http_data_only", "pretty", "_check_return_type"})
 _HARMLESS_DEFAULTS: Final = {"async_req": (None, False), "_preload_content": (None, True), "watch": (None, False)}
 _REFUSED: Final = {
@@ -51,7 +52,6 @@ _MEDIA: Final[dict[str, ContentType]] = {
     "application/strategic-merge-patch+json": "strategic-merge-patch",
     "application/apply-patch+yaml": "apply-patch",
 }
-
 
 _METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 
@@ -96,20 +96,19 @@ def _assign(operation: operations.Operation, args: Sequence[Any], kwargs: dict[s
     for given, value in kwargs.items():
         if _is_transport_option(operation, given, value):
             continue
-        name = given if given in operation.parameters else spellings.get(names.fold(given))
-        if given == "_content_type":
-            name = given
+        if given == "_content_type" or given in operation.parameters:
+            name: str | None = given
+        else:
+            name = spellings.get(names.fold(given))
         # A selector that is dropped silently would also be a filter that does not filter.
         if name is None:
             raise TypeError(_unknown(operation, given))
         if name in values:
             raise TypeError(f"{_title(operation)} got {name!r} twice")
         values[name] = value
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None or name in operation.parameters[: operation.required]
-    }
+    required = operation.parameters[: operation.required]
+    # As in the official client, an optional argument that is None counts as left out.
+    return {name: value for name, value in values.items() if value is not None or name in required}
 
 
 _OFTEN_MEANT: Final = ("label_selector", "field_selector", "container", "tail_lines", "body")
@@ -119,11 +118,13 @@ _OFTEN_MEANT: Final = ("label_selector", "field_selector", "container", "tail_li
 def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
     """Returns the error for arguments without a name after the required ones."""
     known = [each for each in _OFTEN_MEANT if each in operation.parameters]
+    first = extra[0]
     if not known:
         instead = "name the others"
-    elif isinstance(extra[0], str):
+    elif isinstance(first, str):
+        # A text is never a body.
         meant = "name" if known == ["body"] else known[0]
-        instead = f"write {meant}={extra[0]!r}"
+        instead = f"write {meant}={first!r}"
     else:
         assignments = [f"{each}=..." for each in known]
         instead = f"name the others: {', '.join(assignments)}"
@@ -131,29 +132,35 @@ def _nameless(operation: operations.Operation, extra: Sequence[Any]) -> str:
 
 
 def _is_transport_option(operation: operations.Operation, given: str, value: Any) -> bool:
-    """Tells whether an argument is about HTTP rather than Kubernetes and has no effect here. Raises TypeError when it
+    """Says whether an argument is about HTTP rather than Kubernetes and has no effect here. Raises TypeError when it
     would have an effect."""
     if given in _IGNORED:
         return True
+    if given not in _REFUSED:
+        return False
     # `watch` is an option only of methods that have the parameter; for others it is an unknown name.
-    if given in _REFUSED and (given != "watch" or given in operation.parameters):
-        if value not in _HARMLESS_DEFAULTS.get(given, (None,)):
-            raise TypeError(f"{given}: {_REFUSED[given]}")
-        return True
-    return False
+    if given == "watch" and given not in operation.parameters:
+        return False
+    harmless = _HARMLESS_DEFAULTS.get(given, (None,))
+    if value not in harmless:
+        raise TypeError(f"{given}: {_REFUSED[given]}")
+    return True
 
 
 def _unknown(operation: operations.Operation, given: str) -> str:
     """Returns the error for a parameter that the method does not have."""
-    meant = _SYNONYMS.get(names.fold(given))
+    folded = names.fold(given)
+    meant = _SYNONYMS.get(folded)
     if meant in operation.parameters:
         near = f"did you mean {meant!r}?"
     else:
         near = names.suggestion(given, operation.parameters, 30)
-    about_namespace = "namespace" in (names.fold(given), meant)
+    about_namespace = "namespace" in (folded, meant)
     if not about_namespace or "namespace" in operation.parameters:
         return f"{_title(operation)} has no parameter {given!r}; {near}"
-    other = operation.name.replace("_for_all_namespaces", "").replace("list_", "list_namespaced_")
+    # list_pod_for_all_namespaces and list_namespaced_pod are two methods: a namespace selects the other one.
+    kind_name = operation.name.replace("_for_all_namespaces", "")
+    other = kind_name.replace("list_", "list_namespaced_")
     if other in operations.operations(operation.api):
         return f"{operation.name} reads all namespaces; for one use {other}(namespace=...)"
     return f"{operation.name} is not about a namespace; leave 'namespace' out"
@@ -165,24 +172,27 @@ def _require(operation: operations.Operation, values: dict[str, Any]) -> None:
     missing = [name for name in needed if name not in values]
     if missing:
         quoted = ", ".join(map(repr, missing))
-        hint = _hint(operation, "namespace") if missing == ["namespace"] else ""
+        hint = ""
+        if missing == ["namespace"]:
+            hint = _hint(operation, "namespace")
         raise TypeError(f"{_title(operation)} is missing {quoted}{hint}")
-    if "body" in needed and values["body"] is None:
+    without_body = "body" in needed and values["body"] is None
+    if without_body:
         raise TypeError(f"{_title(operation)}: body must be an object, not None")
 
 
 def path_segments(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[str, ...]:
     """Returns the segments of the path, unquoted."""
     segments: list[str] = []
+    is_list = operation.verb == "GET" and "name" not in values
     for part in operation.path.strip("/").split("/"):
         if not part.startswith("{"):
             segments.append(part)
             continue
         name = part[1:-1]
         value = values[name]
-        lists = operation.verb == "GET" and "name" not in values
         # A namespace called "all" does not exist, so its list would be empty instead of complete.
-        everywhere = lists and name == "namespace" and value in _EVERYWHERE
+        everywhere = is_list and name == "namespace" and value in _EVERYWHERE
         if not isinstance(value, str) or not value or everywhere:
             hint = _hint(operation, name)
             raise TypeError(f"{_title(operation)}: {name} must be one name, not {value!r}{hint}")
@@ -195,13 +205,17 @@ def path_segments(operation: operations.Operation, values: Mapping[str, Any]) ->
 
 
 def _hint(operation: operations.Operation, name: str) -> str:
-    if name == "namespace" and "." in operation.name:  # an operation of the dynamic client, such as "Pod.get"
-        return "; for all namespaces leave it out"
+    """Returns how to read all namespaces, when `name` is the namespace; else an empty text."""
     if name != "namespace":
         return ""
-    every = operation.name.replace("list_namespaced_", "list_") + "_for_all_namespaces"
-    known = operations.operations(operation.api)
-    return f"; for all namespaces use {every}()" if every in known else ""
+    # Operations of the dynamic client have names such as "Pod.get", and their namespace is optional.
+    if "." in operation.name:
+        return "; for all namespaces leave it out"
+    listing = operation.name.replace("list_namespaced_", "list_")
+    every = f"{listing}_for_all_namespaces"
+    if every not in operations.operations(operation.api):
+        return ""
+    return f"; for all namespaces use {every}()"
 
 
 def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -215,8 +229,11 @@ def _query(operation: operations.Operation, values: Mapping[str, Any]) -> tuple[
         value = values[name]
         if name.endswith("_selector"):
             value = selector_text(value)
-        several = value if isinstance(value, list | tuple) else [value]
-        pairs.extend((wire, _text(operation, name, kind, each)) for each in several)
+        if not isinstance(value, list | tuple):
+            value = [value]
+        for each in value:
+            text = _text(operation, name, kind, each)
+            pairs.append((wire, text))
     return tuple(pairs)
 
 
@@ -227,33 +244,47 @@ def _text(operation: operations.Operation, name: str, kind: str, value: Any) -> 
     if isinstance(value, exact.Quantity):
         value = value.plain()
     if isinstance(value, Mapping):
-        return ",".join(f"{key}={each}" for key, each in value.items())
-    if isinstance(value, str) and (
-        kind in ("str", "object") or (kind == "int" and value.isdigit()) or value in ("true", "false")
-    ):
+        terms = [f"{key}={each}" for key, each in value.items()]
+        return ",".join(terms)
+    if isinstance(value, str) and _is_text_of(kind, value):
         return value
     if isinstance(value, int) and kind != "bool":
         return str(value)
     raise TypeError(f"{_title(operation)}: {name} must be {kind}, not {value!r}")
 
 
+def _is_text_of(kind: str, value: str) -> bool:
+    """Says whether a text is a value of a parameter's type."""
+    if kind in ("str", "object"):
+        return True
+    if kind == "int" and value.isdigit():
+        return True
+    return value in ("true", "false")
+
+
 def _content_type(operation: operations.Operation, body: Any, media: Any) -> ContentType:
     """Returns the content type of the body. Raises TypeError for a `_content_type` that the method does not allow."""
+    is_patch = operation.verb == "PATCH"
     if media is not None:
-        if media not in _MEDIA or (operation.verb == "PATCH") == (media == "application/json"):
-            raise TypeError(f"_content_type={media!r}: only PATCH has a choice: {', '.join(list(_MEDIA)[1:])}")
+        plain_json = media == "application/json"
+        if media not in _MEDIA or is_patch == plain_json:
+            choices = ", ".join(list(_MEDIA)[1:])
+            raise TypeError(f"_content_type={media!r}: only PATCH has a choice: {choices}")
         return _MEDIA[media]
-    if operation.verb != "PATCH":
+    if not is_patch:
         return "json"
     # As in the official client: a list is a JSON patch, anything else the first merge patch that the API accepts.
     if isinstance(body, list):
         return "json-patch"
-    return "strategic-merge-patch" if "application/strategic-merge-patch+json" in operation.media else "merge-patch"
+    if "application/strategic-merge-patch+json" in operation.media:
+        return "strategic-merge-patch"
+    return "merge-patch"
 
 
 def _title(operation: operations.Operation) -> str:
     """Returns the method with its required parameters, for errors."""
-    return f"{operation.name}({', '.join(operation.parameters[: operation.required])})"
+    required = operation.parameters[: operation.required]
+    return f"{operation.name}({', '.join(required)})"
 
 
 _OPERATORS: Final = {"in": "{} in ({})", "notin": "{} notin ({})", "exists": "{}", "doesnotexist": "!{}"}
@@ -264,12 +295,15 @@ def selector_text(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ",".join(_selector_terms(value))
     if isinstance(value, list | tuple):
-        return ",".join(str(selector_text(each)) for each in value)
+        terms = [str(selector_text(each)) for each in value]
+        return ",".join(terms)
     return value
 
 
 def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the terms of a map of labels, or of a LabelSelector as objects have it."""
     for key, wanted in selector.items():
+        # Folded, since Python's objects have `match_labels`.
         match names.fold(str(key)):
             case "matchlabels" if isinstance(wanted, Mapping):
                 yield from _selector_terms(wanted)
@@ -280,17 +314,20 @@ def _selector_terms(selector: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _selector_term(key: str, wanted: Any) -> str:
+    """Returns the term for one label: None asks for its presence, a sequence for one of its values."""
     if wanted is None:
         return str(key)
     if isinstance(wanted, list | tuple | set | frozenset):
-        values = sorted(map(str, wanted))
-        return f"{key} in ({','.join(values)})"
+        values = ",".join(sorted(map(str, wanted)))
+        return f"{key} in ({values})"
     if isinstance(wanted, bool):
         wanted = str(wanted).lower()
     return f"{key}={wanted}"
 
 
 def _selector_expression(wanted: Mapping[str, Any]) -> str:
-    name = str(wanted["operator"]).lower()
+    """Returns the term for one of a LabelSelector's `matchExpressions`."""
+    operator = str(wanted["operator"]).lower()
     values = wanted.get("values") or ()
-    return _OPERATORS[name].format(wanted["key"], ",".join(values))
+    template = _OPERATORS[operator]
+    return template.format(wanted["key"], ",".join(values))

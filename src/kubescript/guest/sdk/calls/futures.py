@@ -1,7 +1,7 @@
-"""Owns futures: `async_req=True` of a method, and `concurrent.futures` as far as scripts use it.
+"""Owns futures: `async_req=True` of a method, and the part of `concurrent.futures` that scripts use.
 
-There are no threads. Tasks that are submitted run when the script waits for any of them, or when it ends. Then all of
-them run side by side, and their API calls are made at the same time (see batching.py).
+There are no threads. Submitted tasks run when the script waits for any of them, or when it ends. Then all of them run
+side by side, and their API calls are made at the same time (see batching.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Future:
     __slots__ = ("_callbacks", "_cancelled", "_link", "_outcome", "_task")
 
     def __init__(self, link: batching.Relay, task: batching.Task) -> None:
-        # Attack: a link of the script's, whose `pending` holds anything: `complete` sets `_outcome` on it.
+        # Attack: a script passes its own object as the link; `complete` would set `_outcome` on anything in `pending`.
         if type(link) is not batching.Relay:
             raise TypeError("a future is made by executor.submit(function, ...), or by a method with async_req=True")
         self._link = link
@@ -41,15 +41,16 @@ class Future:
 
     def exception(self, timeout: float | None = None) -> Exception | None:
         """The exception, or None."""
-        return self._await_outcome()[1]
+        _, error = self._await_outcome()
+        return error
 
     def wait(self, timeout: float | None = None) -> None:
         """Run all pending tasks, this one among them."""
         self._await_outcome()
 
     def done(self) -> bool:
-        """True, always: the task is run when a script asks."""
-        # Nothing runs beside the script, so the task runs here.
+        """True, always: the task runs now if it has not yet."""
+        # Nothing runs beside the script: a loop until `done()` would never end if the task did not run here.
         self._await_outcome()
         return True
 
@@ -57,17 +58,19 @@ class Future:
 
     def successful(self) -> bool:
         """Whether it raised nothing."""
-        return self._await_outcome()[1] is None
+        _, error = self._await_outcome()
+        return error is None
 
     def running(self) -> bool:
         """False, always: nothing runs beside the script."""
         return False
 
     def cancel(self) -> bool:
-        """Cancel the task, unless it is done. Tells whether it is cancelled."""
+        """Cancel the task, unless it is done. True if it is cancelled."""
         if self._outcome is None:
             self._link.pending.remove(self)
-            self._outcome, self._cancelled = (None, CancelledError()), True
+            self._outcome = None, CancelledError()
+            self._cancelled = True
         return self._cancelled
 
     def cancelled(self) -> bool:
@@ -92,8 +95,9 @@ class Future:
     def _await_outcome(self) -> batching.Outcome:
         if self._outcome is None:
             complete(self._link)
+        # The future may be running in another greenlet already, beside the task that waits for it.
         while self._outcome is None:
-            self._link.pause()  # it runs beside the task that waits for it
+            self._link.pause()
         return self._outcome
 
     def __repr__(self) -> str:
@@ -113,9 +117,11 @@ def complete(link: batching.Relay) -> None:
     # A task or a callback may submit more tasks, hence the loop.
     while link.pending:
         futures, link.pending = link.pending, []
-        for _, error in link.run([each._run for each in futures]):
+        outcomes = link.run([each._run for each in futures])
+        # `_run` keeps a task's own exception in its future, so these are exceptions of callbacks.
+        for _, error in outcomes:
             if error is not None:
-                raise error  # of a callback
+                raise error
 
 
 class CancelledError(Exception):
@@ -139,13 +145,17 @@ class Executor:
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future:
         """Submit fn(*args, **kwargs)."""
-        return later(self._link, functools.partial(fn, *args, **kwargs))
+        # `partial` refuses here, at the script's own line, a value that cannot be called.
+        task = functools.partial(fn, *args, **kwargs)
+        return later(self._link, task)
 
     def map(
         self, fn: Callable[..., Any], *iterables: Iterable[Any], timeout: float | None = None, chunksize: int = 1
     ) -> Iterator[Any]:
         """The values of fn, in order. A task's exception is raised when its turn comes."""
-        futures = [self.submit(fn, *each) for each in zip(*iterables, strict=False)]
+        # All are submitted before the first result is read, so that their calls are made together.
+        arguments = zip(*iterables, strict=False)
+        futures = [self.submit(fn, *each) for each in arguments]
         return (future.result() for future in futures)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -161,14 +171,16 @@ class Executor:
 
 def _as_completed(fs: Iterable[Future] | Mapping[Future, Any], timeout: float | None = None) -> Iterator[Future]:
     """Yields the futures in the order given, each of them done."""
+    # All tasks run side by side, so the first of the list is done as early as any other.
     for future in list(fs):
         future.wait()
         yield future
 
 
 def _wait(fs: Iterable[Future], timeout: float | None = None, return_when: str = "") -> DoneAndNotDone:
-    """Runs all of them."""
-    return DoneAndNotDone(set(_as_completed(fs)), set())
+    """Runs all tasks; `return_when` has no effect."""
+    done = set(_as_completed(fs))
+    return DoneAndNotDone(done, set())
 
 
 _WORDS: Final = {name: name for name in ("ALL_COMPLETED", "FIRST_COMPLETED", "FIRST_EXCEPTION")}
@@ -176,7 +188,16 @@ _WORDS: Final = {name: name for name in ("ALL_COMPLETED", "FIRST_COMPLETED", "FI
 
 def exports(link: batching.Relay) -> dict[str, object]:
     """Returns the names of `concurrent.futures`."""
+    # Scripts make executors without a link, so their class holds it.
     pool = type("ThreadPoolExecutor", (Executor,), {"_link": link})
-    names = {"ThreadPoolExecutor": pool, "ProcessPoolExecutor": pool, "Executor": pool, "Future": Future}
-    errors = {"CancelledError": CancelledError, "TimeoutError": TimeoutError}
-    return {**names, **errors, **_WORDS, "as_completed": _as_completed, "wait": _wait}
+    return {
+        "ThreadPoolExecutor": pool,
+        "ProcessPoolExecutor": pool,
+        "Executor": pool,
+        "Future": Future,
+        "CancelledError": CancelledError,
+        "TimeoutError": TimeoutError,
+        **_WORDS,
+        "as_completed": _as_completed,
+        "wait": _wait,
+    }

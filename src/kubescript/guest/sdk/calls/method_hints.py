@@ -1,7 +1,7 @@
 """Owns the hints for methods and clients that do not exist, such as `get_pod`, `listPods` or `batchV1beta1`. client.py
 puts them into its AttributeErrors.
 
-Meaning comes before spelling: synonyms of the verb and the plural of the kind are tried first, then the nearest name.
+Meaning comes before spelling: synonyms of the verb and the kind's plural are tried first, then the nearest name.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _VERBS: Final = {
 }
 """Maps a verb that scripts write to the verbs of methods, in the order to offer them."""
 _READING: Final = ("read_", "list_", "get_")
+# Groups whose kinds have moved: `extensions` was split up, and metrics.k8s.io has no other version.
 _MOVED: Final = {"extensions": ("appsv1", "networkingv1"), "metrics": ("metricsv1beta1",)}
 _VERSION: Final = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?(?:api)?$")
 
@@ -37,22 +38,36 @@ def missing_method(api: str, name: str) -> str:
         return f"{head}; json.dumps(obj) and obj.to_dict() give plain data, k8s.get('pods') reads any kind"
     if meant := method(api, name):
         return f"{head}; write {' or '.join(meant)}"
-    if found := _elsewhere(name):
-        other, exact = found
-        return f"{head}; it is in k8s.{helptext.accessor(other)}()" + (f": {' or '.join(exact)}" if exact else "")
-    near = sorted(names.nearest(name, operations.operations(api), 3), key=lambda each: not each.startswith(_READING))
-    hint = f"did you mean {' or '.join(near)}?" if near else f"dir(k8s.{helptext.accessor(api)}()) lists its methods"
-    return f"{head}; {hint}"
+    if found := _find_elsewhere(name):
+        return f"{head}; {_place(*found)}"
+    known = operations.operations(api)
+    # Writes need the operator's permission, so reading methods come first.
+    near = sorted(names.nearest(name, known, 3), key=lambda each: not each.startswith(_READING))
+    if near:
+        return f"{head}; did you mean {' or '.join(near)}?"
+    return f"{head}; dir(k8s.{helptext.accessor(api)}()) lists its methods"
+
+
+def _place(api: str, meant: list[str]) -> str:
+    """Returns where a method is, and its names there when they differ from the script's."""
+    place = f"it is in k8s.{helptext.accessor(api)}()"
+    if not meant:
+        return place
+    return f"{place}: {' or '.join(meant)}"
 
 
 def method(api: str, name: str) -> list[str]:
-    """Returns the methods of a class that a name made of a verb and a kind means."""
+    """Returns the methods of a class that are meant by a name made of a verb and a kind."""
     verb, kind = _split(name)
+    singular = _singular(kind)
     known = operations.operations(api)
     verbs = _VERBS.get(verb, ())
     # A plural, as in `get_pods`, means the list before the single object.
-    for each in reversed(verbs) if verbs[:1] == ("read",) and _singular(kind) != kind else verbs:
-        found = [own for own in known if own.startswith(f"{each}_") and _kind(own) in (kind, _singular(kind))]
+    if verbs[:1] == ("read",) and singular != kind:
+        verbs = verbs[::-1]
+    for each in verbs:
+        prefix = f"{each}_"
+        found = [own for own in known if own.startswith(prefix) and _kind(own) in (kind, singular)]
         if found:
             return sorted(found, key=lambda own: ("namespaced" not in own, own))
     return []
@@ -62,12 +77,17 @@ def _split(name: str) -> tuple[str, str]:
     """Returns verb and folded kind: listNamespacedPods is ("list", "pods")."""
     verb, _, rest = names.snake(name).partition("_")
     if verb == "get" and rest.startswith("all_"):
-        verb, rest = "list", rest.removeprefix("all_")
-    return verb, names.fold(rest.replace("namespaced_", "").replace("_for_all_namespaces", "").removeprefix("all_"))
+        verb = "list"
+        rest = rest.removeprefix("all_")
+    kind = rest.replace("namespaced_", "")
+    kind = kind.replace("_for_all_namespaces", "")
+    kind = kind.removeprefix("all_")
+    return verb, names.fold(kind)
 
 
 def _kind(operation: str) -> str:
-    return _split(operation)[1]
+    _, kind = _split(operation)
+    return kind
 
 
 def _singular(kind: str) -> str:
@@ -76,17 +96,28 @@ def _singular(kind: str) -> str:
         return f"{kind[:-3]}y"
     if kind.endswith(("sses", "xes")):
         return kind[:-2]
-    return kind[:-1] if kind.endswith("s") and not kind.endswith(("ss", "status", "endpoints", "metrics")) else kind
+    if kind.endswith(("ss", "status", "endpoints", "metrics")):
+        return kind
+    return kind.removesuffix("s")
 
 
-def _elsewhere(name: str) -> tuple[str, list[str]] | None:
-    """Returns another class that has the method, or that has methods the name means; stable versions come first."""
+def _find_elsewhere(name: str) -> tuple[str, list[str]] | None:
+    """Returns a class that has the method, or has methods that the name means; stable versions come first."""
     wanted = names.fold(name)
-    others = sorted(operations.apis(), key=lambda api: ("beta" in api or "alpha" in api, api != "CoreV1Api", api))
+    others = sorted(operations.apis(), key=_preference)
     for api in others:
         if any(names.fold(each) == wanted for each in operations.operations(api)):
             return api, []
-    return next(((api, found) for api in others if (found := method(api, name))), None)
+    for api in others:
+        if meant := method(api, name):
+            return api, meant
+    return None
+
+
+def _preference(api: str) -> tuple[bool, bool, str]:
+    """Returns the sort key of a class: stable versions first, the core group before others."""
+    unstable = "beta" in api or "alpha" in api
+    return unstable, api != "CoreV1Api", api
 
 
 _INSTEAD: Final = {
@@ -105,7 +136,7 @@ _INSTEAD: Final = {
     "exec": "a log or status query: commands cannot be run in pods",
     "config": "k8s.contexts() and k8s.context(name)",
 }
-"""Maps names that scripts ask of `k8s` to what they can write instead."""
+"""Maps attributes that scripts expect of `k8s` to what they can write instead."""
 
 
 def stable(api: str) -> str:
@@ -113,32 +144,45 @@ def stable(api: str) -> str:
     # CoreApi has only the versions of its group; the objects are in CoreV1Api.
     if helptext.has_objects(api):
         return ""
-    known = (f"{api.removesuffix('Api')}{version}Api" for version in ("V2", "V1"))
-    return next((each for each in known if each in operations.apis()), "")
+    group = api.removesuffix("Api")
+    for version in ("V2", "V1"):
+        versioned = f"{group}{version}Api"
+        if versioned in operations.apis():
+            return versioned
+    return ""
 
 
 def missing_client(name: str, known: dict[str, str], listed: list[str]) -> str:
     """Returns the error for a name that `k8s` does not have."""
     head = f"k8s has no {name!r}"
-    if found_now := current(names.fold(name), known):
-        instead = " or ".join(f"k8s.{helptext.accessor(api)}()" for api in found_now)
-        return f"{head}: clusters no longer serve that version; use {instead}"
-    if found := _elsewhere(name):
-        api, exact = found
-        return f"{head}; it is in k8s.{helptext.accessor(api)}()" + (f": {' or '.join(exact)}" if exact else "")
-    if listing := _listing(name):
-        place = ", namespace=..." if any("namespaced" in each for each in listing) else ""
-        return f"{head}; write k8s.get({names.fold(name)!r}{place})"
+    folded = names.fold(name)
+    if found_now := current(folded, known):
+        accessors = [f"k8s.{helptext.accessor(api)}()" for api in found_now]
+        return f"{head}: clusters no longer serve that version; use {' or '.join(accessors)}"
+    if found := _find_elsewhere(name):
+        return f"{head}; {_place(*found)}"
+    if listing := _find_listing(name):
+        namespaced = any("namespaced" in each for each in listing)
+        place = ", namespace=..." if namespaced else ""
+        return f"{head}; write k8s.get({folded!r}{place})"
     if name in _INSTEAD:
         return f"{head}; write {_INSTEAD[name]}"
     near = names.nearest(name, listed, 3)
-    return f"{head}; {'did you mean ' + ' or '.join(near) + '?' if near else 'see dir(k8s)'}"
+    if near:
+        return f"{head}; did you mean {' or '.join(near)}?"
+    return f"{head}; see dir(k8s)"
 
 
-def _listing(kind: str) -> list[str]:
+def _find_listing(kind: str) -> list[str]:
     """Returns the methods that list a kind."""
-    elsewhere = _elsewhere(f"list_{kind}")
-    return method("CoreV1Api", f"list_{kind}") or (elsewhere[1] if elsewhere else [])
+    wanted = f"list_{kind}"
+    if meant := method("CoreV1Api", wanted):
+        return meant
+    elsewhere = _find_elsewhere(wanted)
+    if elsewhere is None:
+        return []
+    _, meant = elsewhere
+    return meant
 
 
 def current(folded: str, known: dict[str, str]) -> list[str]:
@@ -148,5 +192,10 @@ def current(folded: str, known: dict[str, str]) -> list[str]:
     if match is None or folded in known:
         return []
     group = folded[: match.start()]
-    now = [known[f"{group}{version}"] for version in ("v2", "v1") if f"{group}{version}" in known]
-    return [known[each] for each in _MOVED[group]] if group in _MOVED else now[:1]
+    if group in _MOVED:
+        return [known[each] for each in _MOVED[group]]
+    for version in ("v2", "v1"):
+        newer = f"{group}{version}"
+        if newer in known:
+            return [known[newer]]
+    return []

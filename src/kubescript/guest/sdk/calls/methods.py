@@ -3,7 +3,6 @@ the answer. client.py creates methods, watch.py follows them."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ __all__ = ["HttpAnswer", "Method", "Watchable"]
 
 
 class Watchable(batching.Sends):
-    """The base of what `watch.Watch().stream` can follow."""
+    """The base of the methods that `watch.Watch().stream` can follow."""
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, schemas.Shape]:
         """Returns the session, the watch request and the shape of one object."""
@@ -38,19 +37,23 @@ class Method(Watchable):
         if kwargs.pop("async_req", False):
             # Bad arguments raise here, at the line that passes them, and not when the result is read.
             call_arguments.bind(self._operation, args, kwargs)
-            return futures.later(self._session.relay, functools.partial(self, *args, **kwargs))
+            return futures.later(self._session.relay, lambda: self(*args, **kwargs))
         if kwargs.pop("_preload_content", True) is False:
             return self._fetch(args, kwargs)
         call = call_arguments.bind(self._operation, args, kwargs)
         value, reply = self._perform(call)
-        return (value, reply.status, dict(reply.headers)) if self._info else value
+        if self._info:
+            return value, reply.status, dict(reply.headers)
+        return value
 
     def _fetch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> HttpAnswer:
+        """Makes the call without decoding its answer."""
         call = call_arguments.bind(self._operation, args, kwargs)
         follows = ("follow", "true") in call.query
         return HttpAnswer(self._session, call, follows=follows)
 
     def _perform(self, call: Call) -> tuple[Any, Reply]:
+        """Makes the call. Returns a text, a list or a view, by the method's return type."""
         operation = self._operation
         untyped = not operation.returns and operation.verb == "GET"
         if operation.returns == "str" or untyped:
@@ -58,16 +61,21 @@ class Method(Watchable):
         shape = schemas.shape_of(operation.returns)
         if operation.name.startswith("list_"):
             return self._session.fetch_list(call, _item(shape), shape.name)
-        return self._session.fetch(call, schemas.OBJECT if shape is schemas.FREE else shape)
+        if shape is schemas.FREE:
+            shape = schemas.OBJECT
+        return self._session.fetch(call, shape)
 
     def _watch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[session.Session, Call, schemas.Shape]:
         operation = self._operation
-        if "watch" not in operation.parameters and operation.returns != "str":
+        # A log is followed by its lines; everything else needs the parameter `watch`.
+        if self.is_text:
+            call = call_arguments.bind(operation, args, kwargs)
+            return self._session, call, schemas.FREE
+        if "watch" not in operation.parameters:
             raise TypeError(f"{operation.name} cannot be watched; watch a list method, such as list_namespaced_pod")
-        follows = operation.returns == "str"
-        call = call_arguments.bind(operation, args, kwargs, watch=not follows)
-        shape = schemas.FREE if follows else _item(schemas.shape_of(operation.returns))
-        return self._session, call, shape
+        call = call_arguments.bind(operation, args, kwargs, watch=True)
+        listed = schemas.shape_of(operation.returns)
+        return self._session, call, _item(listed)
 
     @property
     def name(self) -> str:
@@ -90,7 +98,9 @@ class Method(Watchable):
 
 def _item(shape: schemas.Shape) -> schemas.Shape:
     """Returns the shape of a list's items."""
-    return shape.fields["items"].shape.element if "items" in shape.fields else schemas.OBJECT
+    # A list of custom resources has no model.
+    items = shape.fields.get("items")
+    return schemas.OBJECT if items is None else items.shape.element
 
 
 class HttpAnswer:
@@ -99,26 +109,35 @@ class HttpAnswer:
     __slots__ = ("_lines", "_text", "headers", "reason", "status")
 
     def __init__(self, session: session.Session, call: Call, *, follows: bool) -> None:
-        self._lines = session.lines(call) if follows else None
+        self._lines: Iterator[bytes] | None = None
         self._text = b""
-        self.status, self.reason, self.headers = 200, "OK", {}
-        if not follows:
-            text, reply = session.fetch_text(call)
-            self._text = text.encode()
-            self.status, self.reason, self.headers = reply.status, reply.reason, dict(reply.headers)
-            self.headers.setdefault("Content-Type", reply.content_type)
+        self.status = 200
+        self.reason = "OK"
+        self.headers: dict[str, str] = {}
+        # The call of a followed log is made when its first line is read.
+        if follows:
+            self._lines = session.lines(call)
+            return
+        text, reply = session.fetch_text(call)
+        self._text = text.encode()
+        self.status = reply.status
+        self.reason = reply.reason
+        self.headers = dict(reply.headers)
+        self.headers.setdefault("Content-Type", reply.content_type)
 
     @property
     def data(self) -> bytes:
         """The whole body."""
         if self._lines is not None:
-            self._text, self._lines = b"\n".join(self._lines), None
+            self._text = b"\n".join(self._lines)
+            self._lines = None
         return masks.note(self._text)
 
     def read(self, amt: int | None = None, **_options: object) -> bytes:
         """The body, or its first bytes; the next call returns the bytes after them."""
         text = self.data
         taken = text[:amt]
+        # As with a real connection, bytes that were read are gone.
         self._text = text[len(taken) :]
         return taken
 
@@ -127,6 +146,7 @@ class HttpAnswer:
         return lazy_json.decode_all(self.data)
 
     def __iter__(self) -> Iterator[bytes]:
+        # The lines of a followed log pass once, and are not kept.
         if self._lines is not None:
             return map(masks.note, self._lines)
         return iter(self._text.splitlines(keepends=True))
@@ -142,7 +162,8 @@ class HttpAnswer:
     def getheader(self, name: str, default: str | None = None) -> str | None:
         """One header, in any case."""
         folded = {key.lower(): value for key, value in self.headers.items()}
-        return folded.get(name.lower(), default)
+        wanted = name.lower()
+        return folded.get(wanted, default)
 
     def close(self) -> None:
         """Nothing to close."""
@@ -150,4 +171,5 @@ class HttpAnswer:
     release_conn = close
 
     def __repr__(self) -> str:
-        return f"<HTTP answer {self.status}, {len(self._text)} bytes: .data, .json()>"
+        size = len(self._text)
+        return f"<HTTP answer {self.status}, {size} bytes: .data, .json()>"

@@ -1,7 +1,7 @@
 """Owns the hints in a 404 error: the names that a missing object may have instead. session.py adds them to errors.
 
-The names are listed only when a script reads the error's text. The list has one page of names, is read once per kind
-and namespace, and a failure to read it leaves the error without a hint.
+The names are listed only when a script reads the error's text: one page of names, once per kind and namespace. When
+the list cannot be read, the error has no hint.
 """
 
 from __future__ import annotations
@@ -29,30 +29,35 @@ class NameHints:
     def __init__(self, list_names: Callable[[Path], list[str]]) -> None:
         self._list_names = list_names
         self._known: dict[Path, list[str] | None] = {}
+        """The names in each collection that was listed; None when it could not be."""
 
     def advise(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
-        """Returns the error; its text then ends in a hint when the object's name was not found."""
+        """Returns the error, with a hint at the end of its text when the object's name was not found."""
         target = _target(call)
         if error.status != 404 or target is None:
             return error
         collection, name = target
         if _is_about(error, name):
-            # The list is read with the text only: a script that expects a 404 and goes on costs no call.
+            # Read only with the error's text: a script that expects a 404 and goes on costs no call.
             error._advice = lambda: self._hint(collection, name)
         return error
 
     def _hint(self, path: Path, name: str) -> str:
+        """Returns the names nearest to `name`, or the first names of the collection."""
         found = self._names(path)
         if found is None:
             return ""
+        kind = path[-1]
         namespace = f" in namespace {path[-2]!r}" if "namespaces" in path[:-1] else ""
         if not found:
-            return f"there are no {path[-1]}{namespace}"
+            return f"there are no {kind}{namespace}"
         prefixed = sorted(each for each in found if each.startswith(f"{name}-"))
-        if prefixed and path[-1] in ("pods", "replicasets"):
+        # The name of a Deployment, for one, is only the beginning of its pods' names.
+        if prefixed and kind in ("pods", "replicasets"):
             first = prefixed[0]
             return f"did you mean {first!r}? Names of pods made by a controller end in a hash: list, and look for it"
-        if near := (names.nearest(name, found, 3) or prefixed[:3]):
+        near = names.nearest(name, found, 3) or prefixed[:3]
+        if near:
             return f"did you mean {' or '.join(map(repr, near))}?"
         shown = ", ".join(sorted(found)[:MAX_NAMES])
         more = f", … ({len(found)} in all)" if len(found) > MAX_NAMES else ""
@@ -60,28 +65,38 @@ class NameHints:
 
     def _names(self, path: Path) -> list[str] | None:
         """Returns the names in a collection; None when they cannot be listed."""
-        if path not in self._known and len(self._known) < MAX_COLLECTIONS:
-            self._known[path] = None
-            try:
-                self._known[path] = self._list_names(path)
-            except Exception:  # a failure to list names must not replace the error that the script reads
-                return None
-        return self._known.get(path)
+        if path in self._known:
+            return self._known[path]
+        if len(self._known) >= MAX_COLLECTIONS:
+            return None
+        self._known[path] = None
+        try:
+            self._known[path] = self._list_names(path)
+        except Exception:
+            # A failure to list names must not replace the error that the script reads.
+            return None
+        return self._known[path]
 
 
 def _target(call: Call) -> tuple[Path, str] | None:
     """Returns the collection's path and the object's name in a GET of one object or of its log, such as
     /api/v1/namespaces/shop/pods/web; None for any other call."""
-    found = paths.locate(call.path) if call.method == "GET" else None
-    if found is None or not found.name or (found.subresource and not found.namespace):
+    if call.method != "GET":
         return None
-    return paths.join(found.group, found.version, found.resource, found.namespace or None), found.name
+    found = paths.locate(call.path)
+    if found is None or not found.name:
+        return None
+    if found.subresource and not found.namespace:
+        return None
+    collection = paths.join(found.group, found.version, found.resource, found.namespace or None)
+    return collection, found.name
 
 
 def _is_about(error: exceptions.ApiException, name: str) -> bool:
-    """Tells whether the API server did not find this object, rather than the kind."""
+    """Says whether the API server did not find this object, rather than its kind."""
     try:
         status: Any = lazy_json.decode_all(error.body or "")
         return bool(status["details"]["name"] == name and "not found" in status["message"])
     except Exception:
+        # The body is not a Status of the API server.
         return False

@@ -1,11 +1,11 @@
 """Owns `Overlay`, the objects of one cluster as a script's plan would leave them. session.py records each planned write
-in it, and takes the answers of later reads from it.
+in it, and takes the answers to later reads from it.
 
-In plan mode the host only tries a write (dryRun=All), so the cluster still has what it had. Each dry run begins with
-the live object: what two writes change in one object is put together here. Nothing but the script's own view depends on
-this; what is sent after an approval is the host's plan.
+In plan mode the host only tries a write (dryRun=All), so the cluster does not change. Each dry run begins with the live
+object, so changes of two writes to one object are combined here. Only the script's own view depends on this; after an
+approval, the host sends its own plan.
 
-Watches, logs, tables and lists as raw text come as the cluster has them.
+Watches, logs, tables and lists as raw text show the cluster without the plan.
 """
 
 from __future__ import annotations
@@ -37,22 +37,23 @@ class _Planned:
 
     version: str = ""
     body: bytes | None = None
-    """The whole object as JSON; None: as the cluster has it, but for `replicas`."""
+    """The whole object as JSON; None when the plan changes only its `replicas`."""
     rule: str = ""
-    """The rule by which it is metadata alone; empty when it is whole."""
+    """The rule that hides all but its metadata; empty when it is whole."""
     live: bytes | None = None
-    """The object that the dry runs began with, once it was needed."""
+    """The object that the dry runs began with, read when it is first needed."""
     replicas: int | None = None
     created: bool = False
     gone: bool = False
 
     def shows_in(self, version: str) -> bool:
-        """Tells whether its body can stand in answers of this version: an object is not converted here."""
+        """Says whether its body can be shown in answers of this version."""
+        # Only the API server can convert an object between versions.
         return self.body is not None and not self.gone and self.version == version
 
 
 class Answer:
-    """An answer that is not, or not wholly, the cluster's."""
+    """An answer that the overlay has made or changed."""
 
     def __init__(self, reply: exchanges.Reply, body: Iterator[bytes], stop: Callable[[], None] = lambda: None) -> None:
         self.reply = reply
@@ -65,11 +66,11 @@ class Answer:
 
 
 class Overlay:
-    """What the planned writes of one script change in one cluster."""
+    """The planned changes of one script to one cluster."""
 
     def __init__(self) -> None:
         self._objects: dict[paths.Key, _Planned] = {}
-        self._render: dict[str, frozenset[paths.Key]] = {}
+        self._shown: dict[str, frozenset[paths.Key]] = {}
         """Planned objects that earlier pages of a list have shown, by the token of the next page."""
 
     # --- writes -----------------------------------------------------------------------------------------------------
@@ -77,8 +78,8 @@ class Overlay:
     def record(
         self, call: Call, reply: exchanges.Reply, body: bytes, read_live: Callable[[tuple[str, ...]], bytes | None]
     ) -> bytes:
-        """Takes the answer to a planned write. Returns it as the script gets it: with what the plan changes in the
-        object already. `read_live` reads an object of the cluster."""
+        """Records the answer to a planned write. Returns it as the script gets it, with the plan's earlier changes to
+        the object. `read_live` reads an object of the cluster."""
         target = paths.locate(call.path)
         if target is None:
             return body
@@ -91,8 +92,11 @@ class Overlay:
         return body
 
     def _scale(self, target: paths.Location, body: bytes) -> None:
-        spec = lazy_json.decode_all(body).get("spec") or {}
+        """Records the number of replicas in a Scale."""
+        scale = lazy_json.decode_all(body)
+        spec = scale.get("spec") or {}
         planned = self._objects.setdefault(target.key, _Planned())
+        # The API server leaves a number of zero out.
         planned.replicas = spec.get("replicas", 0)
         if planned.body is not None:
             planned.body = _with_replicas(planned.body, planned.replicas)
@@ -105,170 +109,222 @@ class Overlay:
         body: bytes,
         read_live: Callable[[tuple[str, ...]], bytes | None],
     ) -> bytes:
+        """Records the object that a write leaves. Returns it with the plan's earlier changes."""
+        # The path of a POST has no name: the API server may have made one, by `generateName`.
         if not target.name:
             target = target._replace(name=_name(lazy_json.decode_all(body)))
         earlier = self._objects.get(target.key, _Planned())
         live = earlier.live
         if earlier.shows_in(target.version) and earlier.body is not None:
+            # The cluster has no live form of an object that the plan creates.
             if live is None and not earlier.created:
-                live = read_live(call.path[: len(call.path) - bool(target.subresource)])
+                object_path = call.path[:-1] if target.subresource else call.path
+                live = read_live(object_path)
             if live is not None:
                 body = rebasing.rebase(earlier.body, live, body)
         elif earlier.replicas is not None:
             body = _with_replicas(body, earlier.replicas)
+        # A server-side apply is a PATCH that may create; only its status 201 shows it.
+        creates = call.method == "POST" or reply.status == 201
         self._objects[target.key] = _Planned(
             version=target.version,
             body=body,
             rule=reply.metadata_rule,
             live=live,
             replicas=earlier.replicas,
-            created=earlier.created or call.method == "POST" or reply.status == 201,
+            created=earlier.created or creates,
         )
         return body
 
     def advice(self, call: Call, status: int | None) -> str:
-        """Returns what to say of a write that the API server refused because it has not seen the plan; else an empty
+        """Returns the hint for a write that the API server refused because it does not know the plan; else an empty
         text."""
         target = paths.locate(call.path)
-        if target is not None and call.method == "POST" and status == 409 and not target.name:
-            target = target._replace(name=_name(lazy_json.decode_all(bytes(call.body))))
-        planned = self._objects.get(target.key) if target is not None else None
-        if target is None or planned is None:
+        if target is None:
             return ""
-        if call.method == "POST" and status == 409 and planned.gone:
+        conflict = call.method == "POST" and status == 409
+        if conflict and not target.name:
+            wanted = lazy_json.decode_all(bytes(call.body))
+            target = target._replace(name=_name(wanted))
+        planned = self._objects.get(target.key)
+        if planned is None:
+            return ""
+        if conflict and planned.gone:
             return "so far only the plan deletes this object: create it in the next script"
         if not planned.created or status != 404:
             return ""
-        is_removal = call.method == "DELETE" or target.subresource == "eviction"
-        instead = "leave the creation out" if is_removal else "put the change into the object that it creates"
+        instead = "put the change into the object that it creates"
+        if call.method == "DELETE" or target.subresource == "eviction":
+            instead = "leave the creation out"
         return f"so far only the plan has this object: {instead}"
 
     # --- reads of one object ----------------------------------------------------------------------------------------
 
     def answer(self, call: Call, perform: Callable[[Call], transport.Exchange]) -> transport.Exchange:
-        """Returns the answer to a call: the cluster's, or for a planned object the plan's."""
-        target = paths.locate(call.path) if call.method == "GET" and not call.stream else None
-        planned = self._objects.get(target.key) if target is not None else None
-        if target is None or planned is None or call.accept not in _OBJECTS:
+        """Returns the answer to a call: from the cluster, or for a planned object from the plan."""
+        target = self._locate_object(call)
+        if target is None:
             return perform(call)
-        if target.subresource not in ("", "status", "scale"):
-            return perform(call)
+        planned = self._objects[target.key]
         if planned.gone:
-            return Answer(exchanges.Reply(404, "Not Found", "application/json"), iter([_missing(target)]))
+            reply = exchanges.Reply(404, "Not Found", "application/json")
+            return Answer(reply, iter([_missing(target)]))
         if target.subresource != "scale" and planned.shows_in(target.version):
             reply = exchanges.Reply(200, "OK", "application/json", metadata_rule=planned.rule)
             shown = _render(planned, metadata_only=call.accept in METADATA)
-            return Answer(reply, iter([lazy_json.encode(shown)]))
+            body = lazy_json.encode(shown)
+            return Answer(reply, iter([body]))
         return _apply_scale(perform(call), planned)
+
+    def _locate_object(self, call: Call) -> paths.Location | None:
+        """Returns the location of the planned object that a call reads; None for any other call."""
+        if call.method != "GET" or call.stream or call.accept not in _OBJECTS:
+            return None
+        target = paths.locate(call.path)
+        if target is None or target.key not in self._objects:
+            return None
+        # Other subresources, such as a pod's log, are not in the plan.
+        if target.subresource not in ("", "status", "scale"):
+            return None
+        return target
 
     # --- lists ------------------------------------------------------------------------------------------------------
 
     def concerns(self, call: Call) -> bool:
-        """Tells whether the answer to a call is a list in which planned objects may stand."""
-        target = paths.locate(call.path) if call.method == "GET" and call.accept in _OBJECTS else None
-        return target is not None and not target.name and bool(self._of(target))
+        """Says whether the answer to a call is a list that may contain planned objects."""
+        if call.method != "GET" or call.accept not in _OBJECTS:
+            return False
+        target = paths.locate(call.path)
+        if target is None or target.name:
+            return False
+        return bool(self._of(target))
 
     def merge(self, call: Call, head: Object, items: list[Any], *, metadata_only: bool) -> None:
-        """Makes of a list's items those that the plan would leave. Created objects, and those that match only since
-        they were changed, stand on the first page, at their place by namespace and name."""
+        """Changes a list's items to those that the plan would leave. Objects that are created, or match the selectors
+        only after their change, are put on the first page, sorted by namespace and name."""
         target = paths.locate(call.path)
         if target is None:
             return
         query = dict(call.query)
-        earlier = self._render.get(query.get("continue", ""), frozenset())
+        earlier = self._shown.get(query.get("continue", ""), frozenset())
         planned = self._of(target)
+        kept = []
+        candidates = set(planned)
         here = [_key(target, item) for item in items]
-        shown = set(planned).intersection(here) if "continue" in query else set(planned)
-        kept = [
-            (key, item) for key, item in zip(here, items, strict=True)
-            if key not in planned or (key not in earlier and not _replaces(planned[key], target.version))
-        ]  # fmt: skip
-        for key, item in kept:
-            if key in planned:
-                _set_replicas(item, planned[key].replicas)
+        # A later page only replaces its own items: the first page has shown all other planned objects.
+        if "continue" in query:
+            candidates.intersection_update(here)
+        for key, item in zip(here, items, strict=True):
+            entry = planned.get(key)
+            if entry is not None:
+                if key in earlier or _replaces(entry, target.version):
+                    continue
+                _set_replicas(item, entry.replicas)
+            kept.append((key, item))
         added = []
-        for key in shown - earlier:
+        for key in candidates - earlier:
             entry = planned[key]
             if entry.shows_in(target.version) and _matches(entry, query):
-                added.append((key, _render(entry, metadata_only=metadata_only)))
-        for key, item in added:
-            bisect.insort(kept, (key, item), key=lambda pair: pair[0])
+                rendered = _render(entry, metadata_only=metadata_only)
+                added.append((key, rendered))
+        for pair in added:
+            bisect.insort(kept, pair, key=lambda pair: pair[0])
         items[:] = [item for _, item in kept]
-        if token := (head.get("metadata") or {}).get("continue"):
-            self._render[token] = earlier.union(key for key, _ in added)
+        token = (head.get("metadata") or {}).get("continue")
+        if token:
+            added_keys = [key for key, _ in added]
+            self._shown[token] = earlier.union(added_keys)
 
     def _of(self, target: paths.Location) -> dict[paths.Key, _Planned]:
-        """Returns the planned objects of a collection."""
-        return {
-            key: planned for key, planned in self._objects.items()
-            if key[:2] == (target.group, target.resource) and target.namespace in ("", key[2])
-        }  # fmt: skip
+        """Returns the planned objects of a collection; without a namespace, those of all namespaces."""
+        found = {}
+        for key, planned in self._objects.items():
+            group, resource, namespace, _ = key
+            if (group, resource) != (target.group, target.resource):
+                continue
+            if target.namespace in ("", namespace):
+                found[key] = planned
+        return found
 
 
 def _key(target: paths.Location, item: Any) -> paths.Key:
     """Returns the key of an item of a list."""
     metadata = _field(item, "metadata")
-    name, namespace = _field(metadata, "name"), _field(metadata, "namespace")
+    name = _field(metadata, "name")
+    namespace = _field(metadata, "namespace")
     return target.group, target.resource, namespace or "", name or ""
 
 
 def _name(data: Object) -> str:
-    name: str = (data.get("metadata") or {}).get("name") or ""
+    """Returns an object's name; empty when it has none."""
+    metadata = data.get("metadata") or {}
+    name: str = metadata.get("name") or ""
     return name
 
 
 def _field(data: Any, key: str) -> Any:
-    """Returns a field of an object of which not all levels are decoded; None when there is none."""
-    value = data.get(key) if isinstance(data, dict) else None
+    """Returns a field of a partly decoded object, and decodes it; None when it is absent."""
+    if not isinstance(data, dict):
+        return None
+    value = data.get(key)
     if type(value) is msgspec.Raw:
         value = data[key] = lazy_json.open_raw(value)
     return value
 
 
 def _replaces(planned: _Planned, version: str) -> bool:
-    """Tells whether an item of a list leaves it for the planned object, or for good."""
+    """Says whether the plan deletes an item of a list, or replaces it with the planned object."""
+    # An item of another version cannot be replaced: only the API server converts objects.
     return planned.gone or planned.shows_in(version)
 
 
 def _set_replicas(item: Any, replicas: int | None) -> None:
+    """Sets `spec.replicas`, where the object has it."""
     spec = _field(item, "spec")
-    # A custom resource may keep them elsewhere, under a name that only its definition tells.
+    # A custom resource may have its number elsewhere; only its definition names the field.
     if replicas is not None and isinstance(spec, dict) and "replicas" in spec:
         spec["replicas"] = replicas
 
 
 def _with_replicas(body: bytes, replicas: int | None) -> bytes:
+    """Returns an encoded object with this number of replicas."""
     data = lazy_json.open_map(body)
     _set_replicas(data, replicas)
     return lazy_json.encode(data)
 
 
 def _render(planned: _Planned, *, metadata_only: bool) -> Object:
-    """Returns a planned object as an answer has it."""
+    """Returns a planned object in the form of an answer."""
     assert planned.body is not None
     data: Object = lazy_json.open_map(planned.body)
     if not (metadata_only or planned.rule):
         return data
+    # The policy withholds the rest, so the plan must not show it either.
     return {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": data["metadata"]}
 
 
 def _matches(planned: _Planned, query: dict[str, str]) -> bool:
-    """Tells whether an object is picked by the selectors of a list."""
+    """Says whether an object matches a list's selectors."""
     assert planned.body is not None
     try:
         by_label = selectors.labels(query.get("labelSelector", ""))
         by_field, _ = selectors.fields(query.get("fieldSelector", ""))
-    except selectors.SelectorError:  # the API server has understood it, so it is newer than this code
+    except selectors.SelectorError:
+        # The API server has accepted the selector, so its syntax is newer than this code.
         return True
     data = lazy_json.decode_all(planned.body)
-    return (by_label is None or by_label(data)) and (by_field is None or by_field(data))
+    if by_label is not None and not by_label(data):
+        return False
+    return by_field is None or by_field(data)
 
 
 def _apply_scale(exchange: transport.Exchange, planned: _Planned) -> transport.Exchange:
     """Returns the cluster's answer with the planned number of replicas; works for the object and for its scale."""
     replicas = planned.replicas
     if planned.body is not None:
-        replicas = (lazy_json.decode_all(planned.body).get("spec") or {}).get("replicas", replicas)
+        data = lazy_json.decode_all(planned.body)
+        spec = data.get("spec") or {}
+        replicas = spec.get("replicas", replicas)
     if exchange.reply.status != 200:
         return exchange
 
@@ -279,9 +335,20 @@ def _apply_scale(exchange: transport.Exchange, planned: _Planned) -> transport.E
 
 
 def _missing(target: paths.Location) -> bytes:
-    """Returns what the API server says of an object that is not there."""
+    """Returns the Status that the API server sends for an object that does not exist."""
     resource = kinds.full_name(target.group, target.resource)
-    details = {"name": target.name, **({"group": target.group} if target.group else {}), "kind": target.resource}
-    message = f'{resource} "{target.name}" not found'
-    fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    return lazy_json.encode({**fixed, "message": message, "reason": "NotFound", "details": details, "code": 404})
+    details = {"name": target.name}
+    if target.group:
+        details["group"] = target.group
+    details["kind"] = target.resource
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f'{resource} "{target.name}" not found',
+        "reason": "NotFound",
+        "details": details,
+        "code": 404,
+    }
+    return lazy_json.encode(status)

@@ -1,7 +1,7 @@
-"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8 of them, results in order.
+"""Owns `k8s.parallel([...])`: several API calls at the same time, at most 8, with results in order.
 
 A script passes functions without arguments (a lambda, a `functools.partial`, a method), tuples of a method and its
-arguments, or values. The result of a call that fails is its ApiException.
+arguments, or values. The result of a failed call is its ApiException.
 """
 
 from __future__ import annotations
@@ -39,10 +39,14 @@ class Parallel:
         if unknown := options.keys() - _OPTIONS:
             raise TypeError(f"k8s.parallel has no option {min(unknown)!r}; write {_EXAMPLE}")
         works = _works(given)
-        values = list(works.values()) if isinstance(works, dict) else list(works)
-        outcomes = self._relay.run([_task(value) for value in values], _check)
+        by_name = isinstance(works, dict)
+        values = works.values() if by_name else works
+        tasks = [_task(value) for value in values]
+        outcomes = self._relay.run(tasks, _check)
         results = [_keep_result(*each, keep=return_exceptions) for each in outcomes]
-        return dict(zip(works, results, strict=True)) if isinstance(works, dict) else results
+        if by_name:
+            return dict(zip(works, results, strict=True))
+        return results
 
     def __repr__(self) -> str:
         return f"{_EXAMPLE}: at most 8 calls at a time, results in order; a failed call is its ApiException"
@@ -53,33 +57,38 @@ def _keep_result(value: Any, error: Exception | None, *, keep: bool = True) -> A
     if error is None:
         return value
     # An exception that is not a failed call or a used-up budget is a mistake in the script.
-    failed = isinstance(error, exceptions.ApiException) or getattr(error, "code", "") in {"limit.calls", "limit.bytes"}
-    if keep and failed:
+    used_up = getattr(error, "code", "") in {"limit.calls", "limit.bytes"}
+    if keep and (used_up or isinstance(error, exceptions.ApiException)):
         return error
     raise error
 
 
-# --- what scripts give --------------------------------------------------------------------------------------------
+# --- a script's arguments -----------------------------------------------------------------------------------------
 
 
 def _works(given: tuple[Any, ...]) -> Any:
-    """Returns the tasks in the arguments of a call; by name when they are a dict."""
+    """Returns the works in the arguments of a call; a dict when the script passes one."""
     if len(given) == 1 and not _is_work(given[0]):
         return given[0]
-    if len(given) == 2 and _is_function(given[0]) and not _is_work(given[1]):
-        return [functools.partial(given[0], value) for value in given[1]]
+    if len(given) == 2 and not _is_work(given[1]):
+        function, values = given
+        if _is_function(function):
+            return [functools.partial(function, value) for value in values]
     return given
 
 
 def _is_work(value: Any) -> bool:
-    """Tells whether a value is a function, or a tuple of a function and its arguments."""
-    if isinstance(value, tuple):
-        return bool(value) and _is_function(value[0]) and (len(value) == 1 or not all(map(_is_function, value)))
-    return _is_function(value)
+    """Says whether a value is a function, or a tuple of a function and its arguments."""
+    if not isinstance(value, tuple):
+        return _is_function(value)
+    if not value or not _is_function(value[0]):
+        return False
+    # Several functions in a tuple are several works.
+    return len(value) == 1 or not all(map(_is_function, value))
 
 
 def _is_function(value: Any) -> TypeGuard[Callable[..., Any]]:
-    """Tells whether a value is a function or a method."""
+    """Says whether a value is a function or a method."""
     # `callable` would not do: lists of the SDK can be called as well, and are values.
     return isinstance(value, _FUNCTIONS)
 
@@ -95,7 +104,8 @@ def _task(work: Any) -> batching.Task:
         return work
     if _is_work(work):
         return _bind_task(work)
-    return lambda: work  # a call that is made already: `k8s.parallel([v1.list_node()])`
+    # The script has made the call already: `k8s.parallel([v1.list_node()])`.
+    return lambda: work
 
 
 def _bind_task(work: tuple[Any, ...]) -> batching.Task:
@@ -104,6 +114,7 @@ def _bind_task(work: tuple[Any, ...]) -> batching.Task:
     function, *args = work
     options: dict[str, Any] = {}
     packed = len(args) == 2 and isinstance(args[0], list | tuple)
+    # A dict at the end may be the body; for a function without a body it has the options.
     without_body = isinstance(function, batching.Sends) and not function.takes_body
     if args and type(args[-1]) is dict and (without_body or packed):
         options = args.pop()
@@ -114,15 +125,16 @@ def _bind_task(work: tuple[Any, ...]) -> batching.Task:
 
 
 def _check(works: Sequence[batching.Work]) -> None:
-    """Raises a mistake of the script, before any call is sent."""
+    """Raises the script's mistake before any call is sent."""
     for each in works:
         _keep_result(*each.outcome)
-    # In `[lambda: read(name) for name in names]` each lambda reads the last name: a mistake that is made often.
+    # In `[lambda: read(name) for name in names]` each lambda reads the last name: a frequent mistake.
     codes = {getattr(each.task, "__code__", None) for each in works}
     if len(works) < 2 or len(codes) > 1:
         return
     code = codes.pop()
     if code is None or code.co_name != "<lambda>" or code.co_argcount:
         return
-    if works[0].calls and all(each.calls == works[0].calls for each in works):
+    first = works[0].calls
+    if first and all(each.calls == first for each in works):
         raise ValueError(f"all {len(works)} lambdas make the same call; bind the loop variable: {_EXAMPLE}")

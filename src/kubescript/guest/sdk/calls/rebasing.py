@@ -1,6 +1,6 @@
-"""Adds the changes of one dry run to an object that an earlier one has changed: a merge of three, as JSON.
+"""Adds the changes of one dry run to an object that an earlier one has changed: a three-way merge of JSON.
 
-Both dry runs began with the same live object. The host has refused a second change of the same field, so the two never
+Both dry runs began with the same live object. The host refuses a second change to the same field, so the two never
 contradict each other.
 """
 
@@ -17,8 +17,9 @@ _ABSENT: Final = object()
 
 
 def rebase(planned: bytes, before: bytes, after: bytes) -> bytes:
-    """Returns the object `planned` with what differs between `before` and `after`."""
-    merged = _merge(*map(lazy_json.decode_all, (planned, before, after)))
+    """Returns the object `planned` with the changes from `before` to `after`."""
+    values = [lazy_json.decode_all(each) for each in (planned, before, after)]
+    merged = _merge(*values)
     return lazy_json.encode(merged)
 
 
@@ -26,28 +27,36 @@ def _merge(planned: Any, before: Any, after: Any) -> Any:
     if before == after:
         return planned
     if isinstance(planned, dict) and isinstance(after, dict):
-        return _merge_dict(planned, before if isinstance(before, dict) else {}, after)
+        known = before if isinstance(before, dict) else {}
+        return _merge_dict(planned, known, after)
     if isinstance(planned, list) and isinstance(after, list):
-        return _merge_list(planned, before if isinstance(before, list) else [], after)
+        known_items = before if isinstance(before, list) else []
+        return _merge_list(planned, known_items, after)
     return after
 
 
 def _merge_dict(planned: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Merges fields by name; a field that one of the two has removed stays away."""
     merged = {}
     for key in {**planned, **after}:
-        value = _merge(planned.get(key, _ABSENT), before.get(key, _ABSENT), after.get(key, _ABSENT))
+        # A field that is absent differs from one that is null.
+        values = [each.get(key, _ABSENT) for each in (planned, before, after)]
+        value = _merge(*values)
         if value is not _ABSENT:
             merged[key] = value
     return merged
 
 
 def _merge_list(planned: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
-    """Merges items by what tells them apart, others by their places; lists of other lengths are not merged."""
-    lists = (planned, before, after)
-    key = merge_keys.list_key(*lists)
+    """Merges items by their merge key, or without one by position. Without either, the later list replaces the
+    other."""
+    key = merge_keys.list_key(planned, before, after)
     if key is not None:
-        by_label = [{item[key]: item for item in each} for each in lists]
-        return list(_merge_dict(*by_label).values())
+        by_label = [{item[key]: item for item in each} for each in (planned, before, after)]
+        merged = _merge_dict(*by_label)
+        return list(merged.values())
+    # Without a key, lists of different lengths do not show which item was added or removed.
     if len(planned) == len(before) == len(after):
-        return [_merge(*each) for each in zip(planned, before, after, strict=True)]
+        triples = zip(planned, before, after, strict=True)
+        return [_merge(*each) for each in triples]
     return after

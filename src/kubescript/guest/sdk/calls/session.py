@@ -4,7 +4,7 @@ views. Every client object holds one.
 A list's body is read while the script loops over it. The next call first settles this list: the body is read to its end
 when the script can still reach the list, and stopped otherwise.
 
-Writes that were only planned are put in an overlay, from which later reads are answered (overlay.py).
+Planned writes are recorded in an overlay, and later reads are answered from it (overlay.py).
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ class Session:
         self._lazy = lazy
         self._name_hints = name_hints.NameHints(self._list_names)
         self.context = ""
-        """The cluster that its calls are for; "" is the default one."""
+        """The context of the cluster that it calls; "" is the default one."""
         self.planned = False
-        """Whether the last write was only tried and written down in a plan."""
+        """Whether the last write was only tried and recorded in a plan."""
         self._overlay: overlay.Overlay | None = None
         """The planned writes; None before the first."""
         self.deadline = math.inf
         """The time at which the host ends the script, on the monotonic clock."""
         self.report: Callable[[float, float | None, str], None] = lambda _done, _total, _text: None
-        """Tells the client how far the script is, as `ctx.progress` does."""
+        """Reports progress to the client, as `ctx.progress` does."""
 
     @property
     def seconds_left(self) -> float:
@@ -59,55 +59,69 @@ class Session:
         """Returns a session for another cluster that uses the same relay."""
         other = copy.copy(self)
         other.context = context
-        other.planned, other._overlay = False, None
+        # Plans and names belong to one cluster.
+        other.planned = False
+        other._overlay = None
         other._name_hints = name_hints.NameHints(other._list_names)
         return other
 
     def settle(self) -> None:
         """Reads the list that is still arriving to its end, or stops it when the script can no longer reach it."""
-        # Answers come one after the other, so the wire must be free before the next call.
+        # Answers arrive one after another, so the wire must be free before the next call.
         self.relay.settle()
 
     def fetch(self, call: Call, shape: schemas.Shape) -> tuple[Any, Reply]:
         """Makes a call. Returns an object as a view, or any other JSON value."""
         exchange, chunks = self._start(call)
-        reply, body = exchange.reply, b"".join(chunks)
+        reply = exchange.reply
+        body = b"".join(chunks)
         own = restrict_shape(shape, reply)
         if not body.strip():
             return None, reply
         try:
             value = lazy_json.open_map(body) if body.lstrip()[:1] == b"{" else lazy_json.decode_all(body)
         except msgspec.DecodeError:
-            return masks.note(body.decode("utf-8", "replace")), reply
-        # Without a model, only the answer itself says whether it is a list.
+            text = body.decode("utf-8", "replace")
+            return masks.note(text), reply
+        # Without a model, only the answer itself shows whether it is a list.
         if "items" in value and isinstance(value, dict) and value.get("kind") is not None and shape is schemas.OBJECT:
-            return self._listing(iter([body]), own, "", call, exchange.stop), reply
+            found = self._listing(iter([body]), own, "", call, exchange.stop)
+            return found, reply
         return views.wrap(value, own), reply
 
     def fetch_list(self, call: Call, shape: schemas.Shape, name: str) -> tuple[list_objects.ListObject, Reply]:
         """Makes a call whose answer is a list; `shape` is the shape of an item."""
         exchange, chunks = self._start(call)
-        return self._listing(chunks, restrict_shape(shape, exchange.reply), name, call, exchange.stop), exchange.reply
+        reply = exchange.reply
+        own = restrict_shape(shape, reply)
+        found = self._listing(chunks, own, name, call, exchange.stop)
+        return found, reply
 
     def fetch_text(self, call: Call) -> tuple[str, Reply]:
         """Makes a call whose answer is text, such as a log."""
         exchange, chunks = self._start(call)
-        return masks.note(b"".join(chunks).decode("utf-8", "replace")), exchange.reply
+        body = b"".join(chunks)
+        text = body.decode("utf-8", "replace")
+        return masks.note(text), exchange.reply
 
     def _list_names(self, path: tuple[str, ...]) -> list[str]:
-        """Returns the names of a collection's objects, the first page of them."""
-        call = Call("GET", path, (("limit", str(MAX_NAMES)),), accept="names")
+        """Returns the names on the first page of a collection."""
+        limit = ("limit", str(MAX_NAMES))
+        call = Call("GET", path, (limit,), accept="names")
         found, _ = self.fetch_list(call, schemas.OBJECT, "")
         return [each["metadata"]["name"] for each in found]
 
     def lines(self, call: Call) -> Iterator[bytes]:
         """Yields the body's lines as they arrive. A caller that stops early also stops the rest of the body."""
-        yield from self.stream(call)[0]
+        lines, _ = self.stream(call)
+        yield from lines
 
     def stream(self, call: Call) -> tuple[Iterator[bytes], Reply]:
         """Makes a call whose lines are read as they arrive."""
-        exchange, chunks = self._start(msgspec.structs.replace(call, stream=True))
-        return self._lines(exchange, chunks), exchange.reply
+        streamed = msgspec.structs.replace(call, stream=True)
+        exchange, chunks = self._start(streamed)
+        lines = self._lines(exchange, chunks)
+        return lines, exchange.reply
 
     @staticmethod
     def _lines(exchange: transport.Exchange, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -146,9 +160,11 @@ class Session:
         self.settle()
         if self.context:
             call = msgspec.structs.replace(call, context=self.context)
-        exchange = self.relay.call(call) if self._overlay is None else self._overlay.answer(call, self.relay.call)
+        perform = self.relay.call
+        exchange = perform(call) if self._overlay is None else self._overlay.answer(call, perform)
         title = self._title(call)
-        reply, chunks = exchange.reply, _guard_chunks(exchange.chunks(), title)
+        reply = exchange.reply
+        chunks = _guard_chunks(exchange.chunks(), title)
         if call.method != "GET":
             self.planned = reply.planned
         if reply.fault is not None:
@@ -157,42 +173,54 @@ class Session:
                 pass
             raise exceptions.from_fault(reply.fault, reply.status, title)
         if reply.status >= 400:
-            error = exceptions.from_answer(reply.status, reply.reason, _head(chunks), reply.headers, title)
+            body = _head(chunks)
+            error = exceptions.from_answer(reply.status, reply.reason, body, reply.headers, title)
             raise self._advise(error, call)
         if reply.planned:
-            chunks = iter([self._record(call, reply, b"".join(chunks))])
+            shown = self._record(call, reply, b"".join(chunks))
+            chunks = iter([shown])
         return exchange, chunks
 
     def _advise(self, error: exceptions.ApiException, call: Call) -> exceptions.ApiException:
         """Returns the error with a hint, if there is one."""
-        advice = self._overlay.advice(call, error.status) if self._overlay is not None else ""
+        advice = ""
+        if self._overlay is not None:
+            advice = self._overlay.advice(call, error.status)
         if advice:
             error._advice = lambda: advice
             return error
         return self._name_hints.advise(error, call)
 
     def _record(self, call: Call, reply: Reply, body: bytes) -> bytes:
-        """Takes the answer to a planned write; returns it as the script gets it."""
+        """Records the answer to a planned write; returns it as the script gets it."""
         if self._overlay is None:
             self._overlay = overlay.Overlay()
         return self._overlay.record(call, reply, body, self._read_live)
 
     def _read_live(self, path: tuple[str, ...]) -> bytes | None:
-        """Returns an object as the cluster has it, whatever is planned; None when it cannot be read."""
+        """Returns an object from the cluster, without the plan's changes; None when it cannot be read."""
         call = Call("GET", path, context=self.context)
         exchange = self.relay.call(call)
-        body = b"".join(_guard_chunks(exchange.chunks(), self._title(call)))
-        return body if exchange.reply.fault is None and exchange.reply.status == 200 else None
+        chunks = _guard_chunks(exchange.chunks(), self._title(call))
+        # The body of a failure is read too, so that the wire is free for the next call.
+        body = b"".join(chunks)
+        reply = exchange.reply
+        if reply.fault is not None or reply.status != 200:
+            return None
+        return body
 
     def _title(self, call: Call) -> str:
         """Returns a call in a few words, for errors."""
         where = f"{self.context}: " if self.context else ""
-        return f"{where}{call.method} /{'/'.join(call.path)}"
+        path = "/".join(call.path)
+        return f"{where}{call.method} /{path}"
 
 
 def restrict_shape(shape: schemas.Shape, reply: Reply) -> schemas.Shape:
-    """Returns the shape of the objects of an answer: without what the policy withholds."""
-    return schemas.metadata_only(shape, reply.metadata_rule) if reply.metadata_rule else shape
+    """Returns the shape of an answer's objects, without the fields that the policy withholds."""
+    if not reply.metadata_rule:
+        return shape
+    return schemas.metadata_only(shape, reply.metadata_rule)
 
 
 def _guard_chunks(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
@@ -205,6 +233,7 @@ def _guard_chunks(chunks: Iterator[bytes], title: str) -> Iterator[bytes]:
 
 def _head(chunks: Iterator[bytes]) -> bytes:
     """Reads a body to its end and returns its first bytes."""
+    # The rest is read too, so that the wire is free for the next call.
     kept = b""
     for chunk in chunks:
         if len(kept) < MAX_ERROR_BODY:

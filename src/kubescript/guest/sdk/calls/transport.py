@@ -1,4 +1,4 @@
-"""Owns the interface that the SDK makes calls through. The worker implements it over its socket, tests in memory."""
+"""Owns the interface through which the SDK makes calls. The worker implements it over its socket, tests in memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Exchange(Protocol):
 
     @property
     def reply(self) -> Reply:
-        """Returns the head of the answer."""
+        """Returns the answer's head: its status and headers."""
 
     def chunks(self) -> Iterator[bytes]:
         """Yields the body in order, read on demand. Raises faults.ProtocolFault when it breaks off."""
@@ -26,11 +26,11 @@ class Exchange(Protocol):
 
 
 class Transport(Protocol):
-    """Makes calls. Answers come one after the other, so reading a later one keeps the earlier ones in memory."""
+    """Makes calls. Answers arrive one after another, so reading a later one keeps the earlier ones in memory."""
 
     @property
     def left(self) -> channel.Left:
-        """Returns what the script may still use."""
+        """Returns the rest of the script's budget."""
 
     def call(self, call: Call) -> Exchange:
         """Sends a call and waits for the head of its answer."""

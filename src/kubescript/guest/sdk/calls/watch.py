@@ -1,8 +1,8 @@
 """Owns `watch.Watch().stream(method, ...)`: the events of a short watch, one at a time. resources.py watches with
 `events` too.
 
-A watch ends after the seconds that the script asks for, `DEFAULT_SECONDS` if it asks for none, and always before the
-script itself ends.
+A watch ends after the script's `timeout_seconds`, by default `DEFAULT_SECONDS`, and always before the script's own
+deadline.
 """
 
 from __future__ import annotations
@@ -20,26 +20,33 @@ from kubescript.wire.exchanges import Call
 
 __all__ = ["DEFAULT_SECONDS", "Watch", "events"]
 
-# Short, because a script itself is short.
+# A script's own time is short.
 DEFAULT_SECONDS: Final = 5
 _SPARE_SECONDS: Final = 2
-"""Seconds that a script has left after its longest watch."""
+"""Seconds left to a script after its longest watch."""
 
 
 def events(session: sessions.Session, call: Call, shape: schemas.Shape) -> Iterator[dict[str, Any]]:
     """Yields each event as {"type", "object", "raw_object"}. Raises ApiException for an ERROR event, as the official
     client does."""
-    lines, reply = session.stream(_in_time(call, session.seconds_left))
-    shape, free = sessions.restrict_shape(shape, reply), sessions.restrict_shape(schemas.OBJECT, reply)
+    limited = _limit_time(call, session.seconds_left)
+    lines, reply = session.stream(limited)
+    typed = sessions.restrict_shape(shape, reply)
+    free = sessions.restrict_shape(schemas.OBJECT, reply)
     for line in lines:
         if not line.strip():
             continue
         event = lazy_json.decode_all(line)
-        if event["type"] == "ERROR":
-            status = event["object"]
-            raise exceptions.ApiException(status.get("code"), status.get("reason"), message=status.get("message") or "")
-        plain = views.wrap(event["object"], free)
-        yield {"type": event["type"], "object": views.wrap(event["object"], shape), "raw_object": plain}
+        kind = event["type"]
+        data = event["object"]
+        if kind == "ERROR":
+            message = data.get("message") or ""
+            raise exceptions.ApiException(data.get("code"), data.get("reason"), message=message)
+        yield {
+            "type": kind,
+            "object": views.wrap(data, typed),
+            "raw_object": views.wrap(data, free),
+        }
 
 
 class Watch:
@@ -60,34 +67,42 @@ class Watch:
                 "Watch().stream takes a list method without calling it, such as k8s.coreV1().list_namespaced_pod"
             )
         self._stopped = False
-        # Options that scripts pass to the official Watch and that are settled here.
+        # Scripts pass these options to the official Watch; here they have no effect.
         for name in ("watch", "follow", "_request_timeout", "_preload_content", "deserialize"):
             kwargs.pop(name, None)
         if isinstance(method, methods.Method) and method.is_text:
-            return self._follow(_lines(*method._watch(args, kwargs)))
+            session, call, _ = method._watch(args, kwargs)
+            return self._follow(_lines(session, call))
         if "timeout_seconds" not in kwargs and "timeoutSeconds" not in kwargs:
             kwargs["timeout_seconds"] = DEFAULT_SECONDS
-        return self._follow(events(*method._watch(args, kwargs)))
+        session, call, shape = method._watch(args, kwargs)
+        return self._follow(events(session, call, shape))
 
     def _follow(self, found: Iterator[Any]) -> Iterator[Any]:
+        """Yields events or lines until the script stops the watch."""
         for each in found:
             if isinstance(each, dict):
-                metadata = each["raw_object"].get("metadata")
-                self.resource_version = (metadata.get("resourceVersion") if metadata else None) or self.resource_version
+                metadata = each["raw_object"].get("metadata") or {}
+                version = metadata.get("resourceVersion")
+                self.resource_version = version or self.resource_version
             yield each
             if self._stopped:
                 return
 
 
-def _in_time(call: Call, left: float) -> Call:
-    """Returns the watch with an end while the script can still return what it has received."""
+def _limit_time(call: Call, left: float) -> Call:
+    """Returns the watch, ended while the script still has time to return the events."""
     query = dict(call.query)
-    if int(query.get("timeoutSeconds") or 0) <= left - _SPARE_SECONDS:
+    longest = left - _SPARE_SECONDS
+    wanted = int(query.get("timeoutSeconds") or 0)
+    if wanted <= longest:
         return call
-    query["timeoutSeconds"] = str(max(1, int(left - _SPARE_SECONDS)))
-    return msgspec.structs.replace(call, query=tuple(query.items()))
+    query["timeoutSeconds"] = str(max(1, int(longest)))
+    pairs = tuple(query.items())
+    return msgspec.structs.replace(call, query=pairs)
 
 
-def _lines(session: sessions.Session, call: Call, _shape: schemas.Shape) -> Iterator[str]:
+def _lines(session: sessions.Session, call: Call) -> Iterator[str]:
     for line in session.lines(call):
-        yield masks.note(line.decode("utf-8", "replace"))
+        text = line.decode("utf-8", "replace")
+        yield masks.note(text)

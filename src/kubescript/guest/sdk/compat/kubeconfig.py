@@ -1,4 +1,4 @@
-"""Owns `kubernetes.config` and what it configures: which cluster `client.CoreV1Api()` is for. modules.py exports it.
+"""Owns `kubernetes.config`, which chooses the cluster of `client.CoreV1Api()`. modules.py exports it.
 
 No file is loaded, since the server is connected already. A loader chooses one of the contexts that the script may name.
 As in the official client, the choice holds for clients made afterwards, and an `api_client` or a `configuration` that
@@ -24,27 +24,31 @@ class Choice:
 
     def find(self, context: Any) -> client.K8s:
         """Returns the cluster of this context. Raises ValueError, which is ConfigException here, for an unknown one."""
-        # With no context names at all any name is accepted: the first call then says why.
+        # Without any context names every name is accepted, and the first call fails with the reason.
         unnamed = self.k8s.contexts() == [""]
         return self.k8s.context(None if unnamed else context)
 
     def of(self, *given: object) -> client.K8s:
-        """Returns the cluster of the first stand-in among the arguments of an API class, else the one loaded last."""
-        return next((each._k8s for each in given if isinstance(each, Inert)), self.k8s)
+        """Returns the cluster of the first stand-in among an API class's arguments, else the one loaded last."""
+        for each in given:
+            if isinstance(each, Inert):
+                return each._k8s
+        return self.k8s
 
 
 class Inert:
     """The base of the stand-ins for objects that connect. The server is connected already, so a stand-in accepts every
-    argument and setting and says only which cluster is meant."""
+    argument and setting, and holds only its cluster."""
 
     _guarded_writes = True
     _choice: Choice
     _k8s: client.K8s
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        """Drops every argument except one that says which cluster is meant."""
-        # The class's own __setattr__ drops everything, so the cluster is set past it.
-        object.__setattr__(self, "_k8s", self._choice.of(*args, *kwargs.values()))
+        """Drops every argument except a stand-in, whose cluster it takes."""
+        # The class's own __setattr__ drops everything, so this assignment bypasses it.
+        chosen = self._choice.of(*args, *kwargs.values())
+        object.__setattr__(self, "_k8s", chosen)
 
     def __enter__(self) -> Self:
         return self
@@ -95,7 +99,7 @@ def stand_ins(choice: Choice) -> dict[str, Any]:
         @property
         def host(self) -> str:
             """A text in place of the address."""
-            # Scripts print the address; none needs it.
+            # Scripts only print the address.
             return "(the server's own)"
 
     return {"ApiClient": ApiClient, "Configuration": Configuration}
@@ -112,7 +116,8 @@ class ApiClass(client.Api):
 
     def __call__(self, *args: object, **kwargs: object) -> client.Api:
         """The class for the cluster of its `api_client`, or for the one loaded last."""
-        return self._choice.of(*args, *kwargs.values()).api(self._name)
+        chosen = self._choice.of(*args, *kwargs.values())
+        return chosen.api(self._name)
 
 
 def dynamic_client(choice: Choice) -> Any:
@@ -120,7 +125,8 @@ def dynamic_client(choice: Choice) -> Any:
 
     def make(*args: object, **kwargs: object) -> dynamic.DynamicClient:
         """A client for the cluster of its ApiClient."""
-        return choice.of(*args, *kwargs.values()).dynamic()
+        chosen = choice.of(*args, *kwargs.values())
+        return chosen.dynamic()
 
     return make
 
@@ -149,12 +155,15 @@ def config(choice: Choice, api_client: Any) -> dict[str, object]:
     def new_client(config_file: object = None, context: object = None, *_: object, **__: object) -> Any:
         """A client for one context."""
         made = api_client()
-        object.__setattr__(made, "_k8s", choice.find(context))
+        chosen = choice.find(context)
+        object.__setattr__(made, "_k8s", chosen)
         return made
 
     def contexts(*_args: object, **_kwargs: object) -> tuple[list[dict[str, object]], dict[str, object]]:
         """The contexts a script may name, and the default one."""
-        found = [_entry(name or "kubescript") for name in choice.k8s.contexts()]
+        # A single cluster may have no context name.
+        known = choice.k8s.contexts()
+        found = [_entry(name or "kubescript") for name in known]
         return found, found[0]
 
     return {
@@ -162,7 +171,8 @@ def config(choice: Choice, api_client: Any) -> dict[str, object]:
         "load_incluster_config": load_incluster,
         **dict.fromkeys(("new_client_from_config", "new_client_from_config_dict"), new_client),
         "list_kube_config_contexts": contexts,
-        "ConfigException": ValueError,  # what `named` raises for an unknown context
+        # `Choice.find` raises it for an unknown context.
+        "ConfigException": ValueError,
     }
 
 

@@ -25,11 +25,13 @@ class Model:
         shape = schemas.shape_of(self._name)
         data: dict[str, Any] = {}
         for name, value in fields.items():
-            field = shape.fields.get(name)
-            if name == "local_vars_configuration":  # an option of the official constructors, not a field
+            # An option of the official constructors, not a field.
+            if name == "local_vars_configuration":
                 continue
+            field = shape.fields.get(name)
             if field is None:
-                raise TypeError(f"{self._name} has no field {name!r}; {names.suggestion(name, shape.attributes, 40)}")
+                hint = names.suggestion(name, shape.attributes, 40)
+                raise TypeError(f"{self._name} has no field {name!r}; {hint}")
             if value is not None:
                 data[field.key] = base_view.unwrap(value)
         return views.View(data, shape)
@@ -37,21 +39,24 @@ class Model:
     @property
     def openapi_types(self) -> dict[str, str]:
         """Maps attributes to types, as in the official client."""
-        return {
-            name: entry if isinstance(entry, str) else entry[0]
-            for name, entry in operations.models()[self._name].items()
-        }
+        types = {}
+        for name, entry in operations.models()[self._name].items():
+            types[name] = entry if isinstance(entry, str) else entry[0]
+        return types
 
     @property
     def attribute_map(self) -> dict[str, str]:
         """Maps attributes to JSON keys, as in the official client."""
-        return {
-            name: names.camel(name) if isinstance(entry, str) else entry[1]
-            for name, entry in operations.models()[self._name].items()
-        }
+        keys = {}
+        for name, entry in operations.models()[self._name].items():
+            keys[name] = names.camel(name) if isinstance(entry, str) else entry[1]
+        return keys
 
     def __instancecheck__(self, value: object) -> bool:
-        return isinstance(value, views.View) and value._shape.name == self._name
+        # For isinstance(pod, client.V1Pod): all views are of one Python class.
+        if not isinstance(value, views.View):
+            return False
+        return value._shape.name == self._name
 
     def __repr__(self) -> str:
         return f"<model {self._name}>"

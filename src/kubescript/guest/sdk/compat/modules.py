@@ -1,7 +1,7 @@
-"""Owns the virtual `kubernetes` package: what `from kubernetes import client, config, watch` gives a script.
+"""Owns the virtual `kubernetes` package, which a script gets by `from kubernetes import client, config, watch`.
 
 The import guard calls `exports`, which maps a dotted name to its members. Every member is a stand-in; no module object
-is reachable. urllib3's errors and settings, which scripts write beside the official client, are accepted and have no
+is reachable. urllib3's errors and settings, which scripts use with the official client, are accepted and have no
 effect.
 """
 
@@ -29,7 +29,7 @@ _EXCEPTIONS: Final[dict[str, object]] = {
 
 
 class VirtualModule(stdlib.Module):
-    """What a script holds after an import: read-only attributes, and no way to a real module."""
+    """A module as a script sees it: read-only attributes, and no way to a real module."""
 
     __slots__ = ("_exports", "_name")
 
@@ -44,11 +44,14 @@ class VirtualModule(stdlib.Module):
         try:
             return self._exports[name]
         except KeyError:
-            raise AttributeError(f"{self._name} has no {name!r}; {self._advice(name)}") from None
+            advice = self._advice(name)
+            raise AttributeError(f"{self._name} has no {name!r}; {advice}") from None
 
     def _advice(self, name: str) -> str:
-        advice = getattr(self._exports, "advice", lambda _name: "")(name)
-        return advice or names.suggestion(name, self._exports)
+        """Returns what to write instead of a member: the exports' own hint, or the nearest name."""
+        advise = getattr(self._exports, "advice", None)
+        own_hint = advise(name) if advise is not None else ""
+        return own_hint or names.suggestion(name, self._exports)
 
     def __setattr__(self, name: str, _value: object) -> None:
         raise AttributeError(f"{self._name} cannot be changed")
@@ -90,7 +93,7 @@ URLLIB3: Final[Mapping[str, object]] = dict.fromkeys(_URLLIB3_ERRORS.split(), HT
 
 
 class Advised(dict[str, object]):
-    """A module's members, and hints for members that it does not have."""
+    """A module's members, with hints for names that it does not have."""
 
     def __init__(self, members: Mapping[str, object], advice: Mapping[str, str]) -> None:
         super().__init__(members)
@@ -110,11 +113,13 @@ class _ClientExports(Mapping[str, object]):
         self._more = more
 
     def __getitem__(self, name: str) -> object:
-        folded = names.fold(name)
         if name in self._more:
             return self._more[name]
-        if folded.endswith("api") and (api := self._k8s._apis.get(folded)):
-            if name.endswith("_api"):  # a module of the official client, such as core_v1_api
+        folded = names.fold(name)
+        api = self._k8s._apis.get(folded)
+        if folded.endswith("api") and api:
+            # Modules of the official client have names such as core_v1_api, its classes such as CoreV1Api.
+            if name.endswith("_api"):
                 return VirtualModule(f"kubernetes.client.{name}", self)
             return kubeconfig.ApiClass(self._choice, api)
         if name in ("api", "models", "apis"):
@@ -126,13 +131,18 @@ class _ClientExports(Mapping[str, object]):
     def advice(self, name: str) -> str:
         """Returns what to write instead of a class of a version that is no longer served."""
         found = method_hints.current(names.fold(name), self._k8s._apis)
-        return f"clusters no longer serve that version; use {' or '.join(f'{api}' for api in found)}" if found else ""
+        if not found:
+            return ""
+        return f"clusters no longer serve that version; use {' or '.join(found)}"
 
     def __iter__(self) -> Iterator[str]:
-        yield from (*operations.apis(), *operations.models(), *self._more)
+        yield from operations.apis()
+        yield from operations.models()
+        yield from self._more
 
     def __len__(self) -> int:
-        return len(operations.apis()) + len(operations.models()) + len(self._more)
+        generated = len(operations.apis()) + len(operations.models())
+        return generated + len(self._more)
 
 
 def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
@@ -168,8 +178,9 @@ def exports(k8s: client.K8s) -> Mapping[str, Mapping[str, object]]:
 
 
 def kubernetes_module(k8s: client.K8s) -> VirtualModule:
-    """Returns what `import kubernetes` binds."""
-    return VirtualModule("kubernetes", exports(k8s)["kubernetes"])
+    """Returns the module that `import kubernetes` binds."""
+    members = exports(k8s)["kubernetes"]
+    return VirtualModule("kubernetes", members)
 
 
 def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mapping[str, object]:
@@ -187,9 +198,11 @@ def _client(choice: kubeconfig.Choice, stand_ins: Mapping[str, object]) -> Mappi
 
 def _utils(utils: Mapping[str, object], duration: Mapping[str, object]) -> Mapping[str, object]:
     """Returns the members of `kubernetes.utils`."""
-    modules = {"quantity": utils, "duration": duration}
-    inside = {name: VirtualModule(f"kubernetes.utils.{name}", each) for name, each in modules.items()}
-    return Advised({**utils, **inside}, utilities.ADVICE)
+    modules = {
+        "quantity": VirtualModule("kubernetes.utils.quantity", utils),
+        "duration": VirtualModule("kubernetes.utils.duration", duration),
+    }
+    return Advised({**utils, **modules}, utilities.ADVICE)
 
 
 def _urllib3() -> dict[str, Mapping[str, object]]:
@@ -202,7 +215,8 @@ def _urllib3() -> dict[str, Mapping[str, object]]:
 def _concurrent(k8s: client.K8s) -> dict[str, Mapping[str, object]]:
     """Returns the virtual `concurrent.futures`, which makes several calls to the cluster at the same time."""
     members = futures.exports(k8s._session.relay)
-    return {"concurrent": {"futures": VirtualModule("concurrent.futures", members)}, "concurrent.futures": members}
+    module = VirtualModule("concurrent.futures", members)
+    return {"concurrent": {"futures": module}, "concurrent.futures": members}
 
 
 def _dynamic(choice: kubeconfig.Choice) -> dict[str, object]:

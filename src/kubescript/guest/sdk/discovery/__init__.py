@@ -1,1 +1,1 @@
-"""Which kinds a cluster serves, what their fields mean, and the client that reaches any of them."""
+"""The kinds that a cluster serves, the meaning of their fields, and the client for any of them."""

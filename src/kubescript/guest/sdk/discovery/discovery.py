@@ -35,12 +35,15 @@ class ApiResource(NamedTuple):
         if not isinstance(key, str):
             return tuple.__getitem__(self, key)
         if key not in _READABLE:
-            raise KeyError(f"{key!r}; {names.suggestion(key, self._fields)}")
+            hint = names.suggestion(key, self._fields)
+            raise KeyError(f"{key!r}; {hint}")
         return getattr(self, _READABLE[key])
 
     def get(self, key: str, default: Any = None) -> Any:
         """A field by name, or `default`, as of a dict."""
-        return self[key] if key in _READABLE else default
+        if key not in _READABLE:
+            return default
+        return self[key]
 
     def keys(self) -> tuple[str, ...]:
         """The names of its fields."""
@@ -57,7 +60,7 @@ class ApiResource(NamedTuple):
 
     @property
     def group_version(self) -> str:
-        """The same, by the name the official dynamic client has for it."""
+        """The same, by the official dynamic client's name."""
         return self.api_version
 
     @property
@@ -72,16 +75,14 @@ class ApiResource(NamedTuple):
 
     def answers_to(self, name: str) -> bool:
         """Whether kubectl would understand `name` as this resource."""
-        own = {
-            self.name,
-            self.kind,
-            self.singularName,
-            self.full_name,
-            *self.shortNames,
-            f"{self.name}.{self.version}.{self.group}",
-            *(f"{each}.{self.group}" for each in (self.kind, self.singularName, *self.shortNames) if self.group),
-        }
-        return name.lower() in {each.lower() for each in own if each}
+        other = [self.kind, self.singularName, *self.shortNames]
+        with_version = f"{self.name}.{self.version}.{self.group}"
+        own = [self.name, self.full_name, with_version, *other]
+        if self.group:
+            own += [f"{each}.{self.group}" for each in other]
+        wanted = name.lower()
+        # A kind may lack one of these names.
+        return any(each and each.lower() == wanted for each in own)
 
 
 _ALSO = ("api_version", "group_version", "short_names", "full_name")
@@ -91,7 +92,7 @@ _READABLE = {name: name for name in (*ApiResource._fields, *_ALSO)} | {
     "singular_name": "singularName",
     "plural": "name",
 }
-"""Maps the names that an item may be read by to attributes."""
+"""Maps the names of items to attributes."""
 
 
 class Discovery:
@@ -119,11 +120,12 @@ class Discovery:
 
     def server_resources_for_group_version(self, group_version: str) -> list[ApiResource]:
         """The kinds of one group version, such as "apps/v1"."""
-        if group_version not in self._resources:
+        known = self._resources.get(group_version)
+        if known is None:
             path = ("apis", *group_version.split("/")) if "/" in group_version else ("api", group_version)
             listing = self._get(path, "V1APIResourceList")
-            self._resources[group_version] = _resources(listing, group_version)
-        return self._resources[group_version]
+            known = self._resources[group_version] = _resources(listing, group_version)
+        return known
 
     resources_for = server_resources_for_group_version
 
@@ -131,13 +133,15 @@ class Discovery:
         self, *, group: str | None = None, namespaced: bool | None = None, verb: str | None = None
     ) -> list[ApiResource]:
         """Every kind in its preferred version: name, kind, namespaced, verbs, shortNames, group, version."""
-        return [
-            each
-            for each in self.preferred()
-            if (group is None or each.group == group)
-            and (namespaced is None or each.namespaced == namespaced)
-            and (verb is None or verb in each.verbs)
-        ]
+        found = []
+        for each in self.preferred():
+            if group is not None and each.group != group:
+                continue
+            if namespaced is not None and each.namespaced != namespaced:
+                continue
+            if verb is None or verb in each.verbs:
+                found.append(each)
+        return found
 
     server_preferred_resources = resources = api_resources
 
@@ -145,15 +149,18 @@ class Discovery:
         """Every kind in its group's preferred version, the core group first; without groups that do not answer."""
         yield from self.server_resources_for_group_version("v1")
         for group in self.groups():
-            yield from self._reachable(group.preferred_version.group_version)
+            yield from self._list_reachable(group.preferred_version.group_version)
 
     def is_preferred(self, resource: ApiResource) -> bool:
-        """Whether a resource is of the version that its group prefers."""
-        return not resource.group or any(
-            each.preferred_version.group_version == resource.group_version for each in self.groups()
-        )
+        """Whether the resource's group prefers its version."""
+        # The core group has one version.
+        if not resource.group:
+            return True
+        preferred = (each.preferred_version.group_version for each in self.groups())
+        return resource.group_version in preferred
 
-    def _reachable(self, group_version: str) -> list[ApiResource]:
+    def _list_reachable(self, group_version: str) -> list[ApiResource]:
+        """Returns the kinds of a group version; none when its server does not answer."""
         try:
             return self.server_resources_for_group_version(group_version)
         except exceptions.ApiException as error:
@@ -170,48 +177,57 @@ class Discovery:
                 return each
             seen.extend((each.name, each.kind, each.full_name))
         plural, _, group = name.partition(".")
-        if several := _several(name):
-            raise exceptions.NotFoundException(404, "Not Found", message=f"no resource {name!r}; {several}")
-        advice = self.advice(plural, group) if group else ""
-        advice = advice or names.suggestion(name, seen)
+        advice = _advise_syntax(name)
+        if not advice and group:
+            advice = self.advice(plural, group)
+        if not advice:
+            advice = names.suggestion(name, seen)
         raise exceptions.NotFoundException(404, "Not Found", message=f"no resource {name!r}; {advice}")
 
     def advice(self, name: str, group: str) -> str:
         """Why a group has no such kind: the group is not served, or the kind is in another group. Else empty."""
-        places = [each.api_version for each in self.preferred() if each.answers_to(name)]
-        if places:
-            kind = next(each.kind for each in self.preferred() if each.answers_to(name))
-            return f"{kind} is in {' and '.join(places)}"
+        elsewhere = [each for each in self.preferred() if each.answers_to(name)]
+        if elsewhere:
+            places = [each.api_version for each in elsewhere]
+            return f"{elsewhere[0].kind} is in {' and '.join(places)}"
         served = {each.name for each in self.groups()}
-        if not group or group in served or any(group.endswith(f".{each}") for each in served):
+        # The name may begin with a version: deployments.v1.apps.
+        is_served = group in served or any(group.endswith(f".{each}") for each in served)
+        if not group or is_served:
             return ""
-        custom = ", ".join(sorted(each for each in served if "." in each and not each.endswith(".k8s.io")))
-        return f"group {group} is not served; custom groups: {custom or 'none'}"
+        custom = [each for each in served if "." in each and not each.endswith(".k8s.io")]
+        listed = ", ".join(sorted(custom)) or "none"
+        return f"group {group} is not served; custom groups: {listed}"
 
     def _candidates(self, name: str) -> Iterator[ApiResource]:
-        """Resources in the order to try."""
+        """Yields resources in the order to try."""
         _, _, group = name.partition(".")
         # A group in the name saves the requests for all other groups.
-        for each in self.groups() if group else ():
-            if each.name == group or group.endswith(f".{each.name}"):
+        if group:
+            for each in self.groups():
+                if group != each.name and not group.endswith(f".{each.name}"):
+                    continue
                 for version in each.versions:
-                    yield from self._reachable(version.group_version)
+                    yield from self._list_reachable(version.group_version)
         yield from self.preferred()
 
     def _get(self, path: tuple[str, ...], model: str) -> Any:
-        value, _ = self._session.fetch(Call(method="GET", path=path), schemas.shape_of(model))
+        """Returns the answer to a discovery request."""
+        call = Call(method="GET", path=path)
+        value, _ = self._session.fetch(call, schemas.shape_of(model))
         return value
 
     def __getattr__(self, name: str) -> Any:
         wanted = names.fold(name)
-        public = [each for each in dir(type(self)) if not each.startswith("_")]
-        found = next((each for each in public if names.fold(each) == wanted), None)
-        # `k8s.discovery().list_endpoint_slice_for_all_namespaces()` means the API group of that name.
-        if found is None and not name.startswith("_") and wanted in map(names.fold, dir(self._typed)):
-            return getattr(self._typed, name)
-        if found is None or name.startswith("_"):
-            raise AttributeError(f"k8s.discovery() has no {name!r}; {names.suggestion(name, dir(self))}")
-        return getattr(self, found)
+        if not name.startswith("_"):
+            for each in dir(type(self)):
+                if not each.startswith("_") and names.fold(each) == wanted:
+                    return getattr(self, each)
+            # `k8s.discovery().list_endpoint_slice_for_all_namespaces()` means the API group of that name.
+            if wanted in map(names.fold, dir(self._typed)):
+                return getattr(self._typed, name)
+        hint = names.suggestion(name, dir(self))
+        raise AttributeError(f"k8s.discovery() has no {name!r}; {hint}")
 
     def __dir__(self) -> list[str]:
         return [
@@ -224,11 +240,12 @@ class Discovery:
         ]
 
     def __repr__(self) -> str:
-        return f"k8s.discovery(): {', '.join(dir(self))}"
+        listed = ", ".join(dir(self))
+        return f"k8s.discovery(): {listed}"
 
 
-def _several(name: str) -> str:
-    """Returns what to write instead of an argument of kubectl that is more than a kind; else an empty text."""
+def _advise_syntax(name: str) -> str:
+    """Returns what to write instead of a kubectl argument that is more than a kind; else an empty text."""
     if name.startswith(("/", "--")):
         return "paths and flags are not read here: name the kind, such as k8s.get('nodes')"
     if name == "all":
@@ -236,7 +253,9 @@ def _several(name: str) -> str:
     if "," in name:
         kinds = [each.strip() for each in name.split(",")]
         return f"ask kind by kind: [k8s.get(kind, namespace=...) for kind in {kinds}]"
-    return "name the kind alone, and namespace=..., label_selector=... beside it" if " " in name.strip() else ""
+    if " " in name.strip():
+        return "name the kind alone, and namespace=..., label_selector=... beside it"
+    return ""
 
 
 def _resources(listing: views.View, group_version: str) -> list[ApiResource]:
@@ -244,23 +263,24 @@ def _resources(listing: views.View, group_version: str) -> list[ApiResource]:
     entries = [each.to_dict() for each in listing.resources]
     subresources: dict[str, list[str]] = {}
     for each in entries:
-        # The document lists a subresource as an entry of its own, such as "pods/log".
+        # The document lists a subresource as a separate entry, such as "pods/log".
         parent, _, child = each["name"].partition("/")
         if child:
             subresources.setdefault(parent, []).append(child)
     group, _, version = group_version.rpartition("/")
+    # Older API servers leave the singular empty.
     return [
         ApiResource(
-            each["name"],
-            each["kind"],
-            group,
-            version,
-            bool(each.get("namespaced")),
-            tuple(each.get("verbs") or ()),
-            tuple(each.get("short_names") or ()),
-            each.get("singular_name") or each["kind"].lower(),
-            tuple(each.get("categories") or ()),
-            tuple(subresources.get(each["name"], ())),
+            name=each["name"],
+            kind=each["kind"],
+            group=group,
+            version=version,
+            namespaced=bool(each.get("namespaced")),
+            verbs=tuple(each.get("verbs") or ()),
+            shortNames=tuple(each.get("short_names") or ()),
+            singularName=each.get("singular_name") or each["kind"].lower(),
+            categories=tuple(each.get("categories") or ()),
+            subresources=tuple(subresources.get(each["name"], ())),
         )
         for each in entries
         if "/" not in each["name"]

@@ -1,7 +1,7 @@
 """Owns `k8s.dynamic()`, which reaches any kind, built in or custom:
 `k8s.dynamic().resources.get(api_version="v1", kind="Pod").get(namespace="shop")`.
 
-Names and behaviour are those of the official DynamicClient. In addition, resources can be named as in kubectl.
+Its names and its behaviour follow the official DynamicClient. In addition, resources can be named as in kubectl.
 """
 
 from __future__ import annotations
@@ -27,18 +27,23 @@ class Resources:
         """The one kind that matches api_version, kind, group, name, singular_name or short_names. Raises
         ResourceNotFoundError."""
         found = self.search(api_version=api_version, kind=kind, **wanted)
-        if not found:
-            words = {"api_version": api_version, "kind": kind, **wanted}
-            text = ", ".join(f"{key}={value!r}" for key, value in words.items() if value is not None)
-            near = self._advice(str(kind or wanted.get("name") or ""), api_version, wanted.get("group"))
-            raise ResourceNotFoundError(404, "Not Found", message=f"no kind with {text}; {near}")
-        return found[0]
+        if found:
+            return found[0]
+        asked = {"api_version": api_version, "kind": kind, **wanted}
+        text = ", ".join(f"{key}={value!r}" for key, value in asked.items() if value is not None)
+        # Only now, since the advice may cost calls for discovery.
+        near = self._advice(str(kind or wanted.get("name") or ""), api_version, wanted.get("group"))
+        raise ResourceNotFoundError(404, "Not Found", message=f"no kind with {text}; {near}")
 
     def _advice(self, name: str, api_version: str | None, group: str | None) -> str:
-        group = group or (api_version or "").rpartition("/")[0]
-        if advice := self._discovery.advice(name, group):
+        """Returns where the kind is, or the nearest kinds."""
+        if not group and api_version:
+            group, _, _ = api_version.rpartition("/")
+        if advice := self._discovery.advice(name, group or ""):
             return advice
-        return names.suggestion(name, {each.kind for each in self._pool(api_version) or self._discovery.preferred()})
+        pool = self._pool(api_version) or self._discovery.preferred()
+        known = {each.kind for each in pool}
+        return names.suggestion(name, known)
 
     def search(
         self, api_version: str | None = None, kind: str | None = None, **wanted: Any
@@ -52,13 +57,16 @@ class Resources:
             or _first(wanted.get("short_names"))
         )
         group = wanted.get("group")
-        return [
-            resources.Resource(self._session, self._discovery, each)
-            for each in self._pool(api_version)
-            if (name is None or each.answers_to(name)) and (group is None or each.group == group)
-        ]
+        found = []
+        for each in self._pool(api_version):
+            if name is not None and not each.answers_to(name):
+                continue
+            if group is None or each.group == group:
+                found.append(resources.Resource(self._session, self._discovery, each))
+        return found
 
     def _pool(self, api_version: str | None) -> list[discovery.ApiResource]:
+        """Returns the kinds of a version, by default the preferred ones of all groups."""
         if api_version is None:
             return self._discovery.api_resources()
         try:
@@ -71,7 +79,10 @@ class Resources:
 
 
 def _first(values: Any) -> Any:
-    return values[0] if isinstance(values, list | tuple) and values else values
+    """Returns the first of several values, and a single one unchanged."""
+    if isinstance(values, list | tuple) and values:
+        return values[0]
+    return values
 
 
 class ResourceNotFoundError(exceptions.NotFoundException):
@@ -97,13 +108,15 @@ class DynamicClient:
     def resource(self, first: str, second: str | None = None) -> resources.Resource:
         """By kubectl name ("certificates.cert-manager.io") or by group version and name or kind ("apps/v1",
         "deployments")."""
-        if second is None:
-            return resources.Resource(self._session, self._discovery, self._discovery.find(first))
-        return self.resources.get(api_version=first, name=second)
+        if second is not None:
+            return self.resources.get(api_version=first, name=second)
+        found = self._discovery.find(first)
+        return resources.Resource(self._session, self._discovery, found)
 
     def list(self, resource: str | resources.Resource, namespace: str | None = None, **options: Any) -> Any:
         """The objects of one namespace or of all."""
-        return self._resolve(resource).get(None, namespace, **options)
+        found = self._resolve(resource)
+        return found.get(None, namespace, **options)
 
     def get(
         self,
@@ -125,7 +138,8 @@ class DynamicClient:
                 resource, _, name = resource.partition("/")
             kind = kind or resource
             resource = self.resources.get(api_version=api_version, kind=kind) if api_version else kind
-        return self._resolve(resource).get(name, namespace, **options)
+        found = self._resolve(resource)
+        return found.get(name, namespace, **options)
 
     def create(
         self, resource: str | resources.Resource, body: Any = None, namespace: str | None = None, **options: Any
@@ -162,7 +176,10 @@ class DynamicClient:
         return self._resolve(resource).delete(name, namespace, **options)
 
     def _resolve(self, resource: str | resources.Resource) -> resources.Resource:
-        return resource if isinstance(resource, resources.Resource) else self.resource(resource)
+        """Returns a resource by its name, and one that is found already unchanged."""
+        if isinstance(resource, resources.Resource):
+            return resource
+        return self.resource(resource)
 
     def __repr__(self) -> str:
         return (

@@ -1,8 +1,8 @@
 """Owns `k8s.explain("deployment.spec.strategy")`: a field's type, description and children in a few lines, like
 `kubectl explain`.
 
-The text comes from the cluster's OpenAPI. A snapshot has no OpenAPI; there the text comes from the models that the SDK
-is generated with, which have types but no descriptions.
+The text comes from the cluster's OpenAPI. A snapshot has no OpenAPI; its text comes from the models that the SDK is
+generated with, which have types but no descriptions.
 """
 
 from __future__ import annotations
@@ -39,29 +39,31 @@ class Explainer:
         """Returns the text for "pod.spec.containers", "deployments.apps" or "certificates.cert-manager.io.spec"."""
         if not isinstance(path, str) or not path.strip():
             raise TypeError("explain() takes a text such as 'deployment.spec.strategy'")
-        path = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())  # apps/v1.Deployment becomes Deployment
+        # apps/v1.Deployment becomes Deployment.
+        without_version = re.sub(r"^(?:[\w.-]+/)?v\d\w*[./ ]", "", path.strip())
         parts: list[str] = []
-        for each in (path, *more):
-            without_index = re.sub(r"\[[^\]]*\]", "", each)
-            parts.extend(without_index.strip(". /").split("."))
-        kind, steps = self._kind(parts, api_version)
+        for each in (without_version, *more):
+            parts.extend(_split_path(each))
+        kind, steps = self._find_kind(parts, api_version)
         schema = self._openapi.kind(kind.group, kind.version, kind.kind)
         walk = _Described(self._openapi, kind, schema) if schema else _Bundled(kind)
-        return text(kind, *walk.follow(steps), bundled=schema is None)
+        taken, field = walk.follow(steps)
+        return text(kind, taken, field, bundled=schema is None)
 
-    def _kind(self, parts: list[str], api_version: str | None) -> tuple[builtin_kinds.Kind, list[str]]:
+    def _find_kind(self, parts: list[str], api_version: str | None) -> tuple[builtin_kinds.Kind, list[str]]:
         """Returns the kind that the path begins with, and the fields after it."""
         # The longest name is tried first, because a group's dots belong to the kind: deployments.apps.spec.
-        for size in range(len(parts), 1, -1):
-            if found := builtin_kinds.find(".".join(parts[:size]), api_version):
+        for size in range(len(parts), 0, -1):
+            name = ".".join(parts[:size])
+            found = builtin_kinds.find(name, api_version)
+            if found:
                 return found, parts[size:]
-        if found := builtin_kinds.find(parts[0], api_version):
-            return found, parts[1:]
         resource, size = self._find_served(parts, api_version)
         kind = builtin_kinds.Kind(resource.group, resource.version, resource.kind, resource.name, "")
         return kind, parts[size:]
 
     def _find_served(self, parts: list[str], api_version: str | None) -> tuple[discovery.ApiResource, int]:
+        """Returns the served kind that the path begins with, and how many parts name it."""
         if api_version:
             known = self._discovery.server_resources_for_group_version(api_version)
         else:
@@ -71,9 +73,18 @@ class Explainer:
             for each in known:
                 if each.answers_to(name):
                     return each, size
-        every = {*(each.kind for each in known), *(each.name for each in known)}
-        hint = names.suggestion(parts[0], every)
+        spellings: set[str] = set()
+        for each in known:
+            spellings |= {each.kind, each.name}
+        hint = names.suggestion(parts[0], spellings)
         raise exceptions.NotFoundException(404, "Not Found", message=f"no kind {parts[0]!r}; {hint}")
+
+
+def _split_path(path: str) -> list[str]:
+    """Returns the names on a path; an index such as `[0]` is left out."""
+    without_index = re.sub(r"\[[^\]]*\]", "", path)
+    trimmed = without_index.strip(". /")
+    return trimmed.split(".")
 
 
 class _Described:
@@ -86,19 +97,23 @@ class _Described:
 
     def follow(self, steps: list[str]) -> tuple[list[str], Field]:
         """Returns the right names of the fields on the path, and the last field."""
+        kind = self._kind.kind
         schema, name = self._resolve(self._schema)
+        name = name or kind
         taken: list[str] = []
-        name = name or self._kind.kind
         for step in steps:
             inner, _ = self._resolve(_element(schema))
             children = inner.get("properties") or {}
-            where = ".".join([self._kind.kind, *taken])
-            taken.append(_find_name(step, children, where, is_open=_OPEN in inner))
-            schema, name = self._resolve(children[taken[-1]])
+            where = ".".join([kind, *taken])
+            right_name = _find_name(step, children, where, is_open=_OPEN in inner)
+            taken.append(right_name)
+            schema, name = self._resolve(children[right_name])
         return taken, self._field(schema, name)
 
     def _resolve(self, schema: openapi.Schema) -> tuple[openapi.Schema, str]:
-        return self._openapi.resolve(self._kind.group, self._kind.version, schema)
+        """Returns the schema that another one refers to, and its name."""
+        kind = self._kind
+        return self._openapi.resolve(kind.group, kind.version, schema)
 
     def _field(self, schema: openapi.Schema, name: str) -> Field:
         inner, _ = self._resolve(_element(schema))
@@ -106,13 +121,15 @@ class _Described:
         values = schema.get("enum") or inner.get("enum") or ()
         return Field(
             type=self._type(schema, name),
-            words=self._words(schema),
-            children={key: (self._type(each), self._words(each)) for key, each in parts.items()},
+            words=self._describe(schema),
+            children={key: (self._type(each), self._describe(each)) for key, each in parts.items()},
             required=tuple(inner.get("required") or ()),
             values=tuple(map(str, values)),
         )
 
-    def _words(self, schema: openapi.Schema) -> str:
+    def _describe(self, schema: openapi.Schema) -> str:
+        """Returns the description in a schema."""
+        # A reference has its target's description.
         resolved, _ = self._resolve(schema)
         return str(resolved.get("description") or "")
 
@@ -132,11 +149,14 @@ class _Described:
 def _element(schema: openapi.Schema) -> openapi.Schema:
     """Returns the schema of a list's or map's elements, and any other schema unchanged."""
     inner = schema.get("items") or schema.get("additionalProperties")
-    return _element(inner) if isinstance(inner, dict) else schema
+    # `additionalProperties` may be just true.
+    if not isinstance(inner, dict):
+        return schema
+    return _element(inner)
 
 
 class _Bundled:
-    """Follows a path through the models that the SDK is generated with: they have types, but no descriptions."""
+    """Follows a path through the SDK's models, which have types but no descriptions."""
 
     def __init__(self, kind: builtin_kinds.Kind) -> None:
         self._kind = kind
@@ -151,28 +171,33 @@ class _Bundled:
         kind = self._kind.model
         for step in steps:
             children = _children(kind)
-            taken.append(_find_name(step, children, ".".join([self._kind.kind, *taken])))
-            kind = children[taken[-1]]
-        types = {name: (_bare(each), "") for name, each in _children(kind).items()}
-        return taken, Field(_bare(kind), "", types)
+            where = ".".join([self._kind.kind, *taken])
+            right_name = _find_name(step, children, where)
+            taken.append(right_name)
+            kind = children[right_name]
+        types = {name: (_kubectl_type(each), "") for name, each in _children(kind).items()}
+        return taken, Field(_kubectl_type(kind), "", types)
 
 
 def _children(kind: str) -> dict[str, str]:
     """Maps the JSON names of a model's fields to their types; a list's fields are those of its elements."""
     while kind.startswith(("List[", "Dict[")):
-        kind = kind[5:-1].rpartition(", ")[2]
+        _, _, kind = kind[5:-1].rpartition(", ")
+    types = {}
     fields = operations.models().get(kind, {})
-    return {
-        names.camel(name) if isinstance(entry, str) else entry[1]: entry if isinstance(entry, str) else entry[0]
-        for name, entry in fields.items()
-    }
+    for name, entry in fields.items():
+        # An entry has its JSON name only where it is not the attribute in camelCase.
+        own_type, key = (entry, names.camel(name)) if isinstance(entry, str) else entry
+        types[key] = own_type
+    return types
 
 
-def _bare(kind: str) -> str:
+def _kubectl_type(kind: str) -> str:
     """Returns a model's type as kubectl writes it: List[V1Container] is []Container."""
     kind = re.sub(r"Dict\[str, (.*?)\]", r"map[string]\1", kind)
     kind = re.sub(r"List\[(.*)\]", r"[]\1", kind)
     kind = re.sub(r"\bstr\b", "string", kind)
+    # A model's name begins with its version, which kubectl does not show.
     return re.sub(r"\b(?:Core)?V\d(?:(?:alpha|beta)\d)?(?=[A-Z])", "", kind)
 
 
@@ -180,12 +205,16 @@ def _find_name(step: str, children: Mapping[str, Any], where: str, *, is_open: b
     """Returns the field's right name. Raises NotFoundException that names the nearest."""
     if step in children:
         return step
-    if same := names.find_spelling(step, children):
+    same = names.find_spelling(step, children)
+    if same:
         return same
-    hint = names.suggestion(step, children) if children else "it has no fields"
     # An open schema allows fields that it does not list, so only an object shows them.
     if is_open and not names.nearest(step, children):
         hint = "its schema is open: look at an object, k8s.get(...)[0]"
+    elif children:
+        hint = names.suggestion(step, children)
+    else:
+        hint = "it has no fields"
     raise exceptions.NotFoundException(404, "Not Found", message=f"{where} has no field {step!r}; {hint}")
 
 
@@ -202,12 +231,12 @@ class Field(NamedTuple):
 
 
 def text(kind: builtin_kinds.Kind, steps: list[str], field: Field, *, bundled: bool) -> str:
-    """Returns the text of `k8s.explain`. `bundled` says that the types are not the cluster's own."""
+    """Returns the text of `k8s.explain`. With `bundled`, the types are from the SDK's models."""
     title = ".".join([kind.kind, *steps])
     note = " (types only: no OpenAPI here)" if bundled else ""
     lines = [f"{title} <{field.type}>, {kind.api_version}{note}"]
     if field.words:
-        lines.append(_short(field.words, MAX_WORDS))
+        lines.append(_shorten(field.words, MAX_WORDS))
     if field.values:
         values = ", ".join(field.values)
         lines.append(f"one of: {values}"[:MAX_WORDS])
@@ -222,24 +251,27 @@ def _list_children(field: Field, room: int) -> list[str]:
     lines = [""]
     for name, (kind, _) in field.children.items():
         mark = "*" if name in field.required else ""
-        word = f"{name} <{kind}>{mark}"
-        if len(lines[-1]) + len(word) > WIDTH:
+        entry = f"{name} <{kind}>{mark}"
+        if len(lines[-1]) + len(entry) > WIDTH:
             lines.append("")
-        lines[-1] += f", {word}" if lines[-1] else f"  {word}"
+        lines[-1] += f", {entry}" if lines[-1] else f"  {entry}"
     return lines[:room]
 
 
 def _child(name: str, field: Field) -> str:
+    """Returns the line of one child."""
     kind, words = field.children[name]
     required = " required" if name in field.required else ""
     text = f"  {name} <{kind}>{required}"
-    note = _short(words, MAX_NOTE)
+    note = _shorten(words, MAX_NOTE)
     return f"{text}: {note}" if note else text
 
 
-def _short(words: str, size: int) -> str:
+def _shorten(words: str, size: int) -> str:
     """Returns the first sentences that fit."""
-    flat = _LINKS.sub("", " ".join(words.split()))
+    one_line = " ".join(words.split())
+    # Links cost tokens, and no script can open them.
+    flat = _LINKS.sub("", one_line)
     if len(flat) <= size:
         return flat
     kept = ""
@@ -247,4 +279,5 @@ def _short(words: str, size: int) -> str:
         if len(kept) + len(sentence) > size:
             break
         kept = f"{kept} {sentence}".strip()
+    # The first sentence may be too long itself.
     return kept or flat[: size - 1].rstrip() + "…"

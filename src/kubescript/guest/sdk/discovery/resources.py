@@ -1,7 +1,7 @@
 """Owns `Resource`, one kind of object, built in or custom, and the calls for it. `k8s.dynamic().resources.get(…)`
 returns it.
 
-Names and behaviour are those of the official DynamicClient.
+Its names and its behaviour follow the official DynamicClient.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _DELETING = (
     "field_selector",
 )
 
-
 _PLACES: Final = frozenset({"{name}", "{namespace}"})
+"""The segments of a path's template that are replaced."""
 
 
 class Resource:
@@ -75,9 +75,11 @@ class Resource:
             namespace = None
         if name is not None:
             call = self._call("GET", name, namespace, {}, options, ("resource_version",))
-            return self._session.fetch(call, self._shape())[0]
+            value, _ = self._session.fetch(call, self._shape())
+            return value
         call = self._call("GET", None, namespace, {}, options, _LISTING)
-        return self._session.fetch_list(call, self._shape(), f"{self.kind}List")[0]
+        found, _ = self._session.fetch_list(call, self._shape(), f"{self.kind}List")
+        return found
 
     def list(self, namespace: str | None = None, **options: Any) -> Any:
         """The objects of one namespace or of all."""
@@ -89,7 +91,8 @@ class Resource:
 
     def replace(self, body: Any = None, name: str | None = None, namespace: str | None = None, **options: Any) -> Any:
         """Replace an object; with its resourceVersion in `body`, a concurrent change is a conflict."""
-        return self._write("PUT", name or _metadata(body, "name"), namespace, body, options)
+        name = name or _metadata(body, "name")
+        return self._write("PUT", name, namespace, body, options)
 
     def patch(
         self,
@@ -102,17 +105,19 @@ class Resource:
         """Change an object: a list is a JSON patch; a dict is a strategic merge patch for a built-in kind, else a merge
         patch."""
         media = content_type or options.pop("_content_type", None)
-        return self._write("PATCH", name or _metadata(body, "name"), namespace, body, options, media)
+        name = name or _metadata(body, "name")
+        return self._write("PATCH", name, namespace, body, options, media)
 
     def delete(self, name: str | None = None, namespace: str | None = None, body: Any = None, **options: Any) -> Any:
         """Delete one object, or with a selector instead of a name all that match."""
-        # Without a name the path is that of all objects, so the request would delete every one of them.
-        if name is None and not (
-            options.keys() & {"label_selector", "field_selector", "labelSelector", "fieldSelector"}
-        ):
+        # Without a name, the path would be the collection's and the request would delete every object in it.
+        selectors = options.keys() & {"label_selector", "field_selector", "labelSelector", "fieldSelector"}
+        if name is None and not selectors:
             raise TypeError(f"deleting {self.name} needs a name, or a label_selector or field_selector")
         call = self._call("DELETE", name, namespace, body or {}, options, _DELETING, body)
-        return self._session.fetch(call, schemas.OBJECT)[0]
+        # The answer is the object or a Status.
+        value, _ = self._session.fetch(call, schemas.OBJECT)
+        return value
 
     def watch(
         self, namespace: str | None = None, name: str | None = None, timeout: int | None = None, **options: Any
@@ -130,7 +135,7 @@ class Resource:
 
     @property
     def preferred(self) -> bool:
-        """Whether its version is the one that its group prefers."""
+        """Whether its group prefers its version."""
         return self._served.is_preferred(self._api)
 
     @property
@@ -140,27 +145,29 @@ class Resource:
 
     @property
     def urls(self) -> dict[str, str]:
-        """Its paths, by what they lead to."""
-        root, name = f"/{self.prefix}/{self.group_version}", self.name
+        """Its path templates, by the official client's names."""
+        root = f"/{self.prefix}/{self.group_version}"
+        in_namespace = f"{root}/namespaces/{{namespace}}"
         return {
-            "base": f"{root}/{name}",
-            "namespaced_base": f"{root}/namespaces/{{namespace}}/{name}",
-            "full": f"{root}/{name}/{{name}}",
-            "namespaced_full": f"{root}/namespaces/{{namespace}}/{name}/{{name}}",
+            "base": f"{root}/{self.name}",
+            "namespaced_base": f"{in_namespace}/{self.name}",
+            "full": f"{root}/{self.name}/{{name}}",
+            "namespaced_full": f"{in_namespace}/{self.name}/{{name}}",
         }
 
     def path(self, name: str | None = None, namespace: str | None = None) -> str:
         """The path of one object or of all."""
         template, places = self._template("GET", name, namespace)
-        # Attack: an API server that names a resource `{name.__class__}`, which `format` would read.
-        parts = [
-            str(places[part[1:-1]]) if part in _PLACES and part[1:-1] in places else part
-            for part in template.split("/")
-        ]
+        # Attack: an API server names a resource `{name.__class__}`, and `format` would read that attribute.
+        parts = template.split("/")
+        for index, part in enumerate(parts):
+            place = part[1:-1]
+            if part in _PLACES and place in places:
+                parts[index] = str(places[place])
         return "/".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """What discovery tells of it."""
+        """Its entry in discovery."""
         return self._api.to_dict()
 
     def _write(
@@ -169,7 +176,8 @@ class Resource:
         if body is None:
             raise TypeError(f"{self.kind}: body is missing")
         call = self._call(verb, name, namespace, body, options, _WRITING, body, media)
-        return self._session.fetch(call, self._shape())[0]
+        value, _ = self._session.fetch(call, self._shape())
+        return value
 
     def _call(
         self,
@@ -185,50 +193,72 @@ class Resource:
     ) -> Call:
         """Returns the request. Parameters are checked like those of the typed methods."""
         template, places = self._template(verb, name, namespace or _metadata(source, "namespace"))
-        with_body = ("body",) if body is not None else ()
-        title, kind = f"{self.kind}.{verb.lower()}", "object" if with_body else ""
-        parameters = (*places, *allowed, *with_body)
+        title = f"{self.kind}.{verb.lower()}"
+        with_body = body is not None
+        parameters = (*places, *allowed, "body") if with_body else (*places, *allowed)
+        kind = "object" if with_body else ""
         operation = operations.Operation(
             "CustomObjectsApi", title, verb, template, parameters, len(places), kind, "object", self._media()
         )
-        given = {**options, **places, **dict.fromkeys(with_body, body)}
-        if wrong := [each for each in options if names.fold(each) in ("ns", "namespaces", "project")]:
-            raise TypeError(f"{title} has no parameter {wrong[0]!r}; did you mean 'namespace'?")
+        for each in options:
+            # Without a namespace there is no such parameter, and `call_arguments` would say that the kind has none.
+            if names.fold(each) in ("ns", "namespaces", "project"):
+                raise TypeError(f"{title} has no parameter {each!r}; did you mean 'namespace'?")
+        given = {**options, **places}
+        if with_body:
+            given["body"] = body
         accept = _accept(given.pop("header_params", None))
-        call = call_arguments.bind(operation, (), {**given, "_content_type": media} if media else given)
+        if media:
+            given["_content_type"] = media
+        call = call_arguments.bind(operation, (), given)
         return Call(call.method, call.path, call.query + extra, call.body, call.content_type, accept=accept)
 
     def _template(self, verb: str, name: str | None, namespace: str | None) -> tuple[str, dict[str, str]]:
         """Returns the path's template and its parameters."""
-        root = "/" + "/".join(paths.root(self._api.group, self._api.version))
+        parts = ["", *paths.root(self._api.group, self._api.version)]
         parameters: dict[str, str] = {}
         if self.namespaced and namespace is not None:
-            root, parameters["namespace"] = root + "/namespaces/{namespace}", namespace
+            parts += ["namespaces", "{namespace}"]
+            parameters["namespace"] = namespace
         elif self.namespaced and (name is not None or verb != "GET"):
             raise TypeError(f"{self.kind} lives in a namespace: add namespace='...'")
-        root += f"/{self.name}"
-        if name is not None or (verb in ("PUT", "PATCH")):
-            root, parameters["name"] = root + "/{name}", name or ""
-        return (f"{root}/{self._subresource}" if self._subresource else root), parameters
+        parts.append(self.name)
+        # A PUT or PATCH without a name then fails with an error about the name.
+        if name is not None or verb in ("PUT", "PATCH"):
+            parts.append("{name}")
+            parameters["name"] = name or ""
+        if self._subresource:
+            parts.append(self._subresource)
+        return "/".join(parts), parameters
 
     def _media(self) -> tuple[str, ...]:
-        strategic = ("application/strategic-merge-patch+json",) if self._shape() is not schemas.OBJECT else ()
-        return ("application/json-patch+json", "application/merge-patch+json", *strategic)
+        """Returns the content types of patches."""
+        media = ("application/json-patch+json", "application/merge-patch+json")
+        # The API server cannot merge the lists of custom resources.
+        if self._shape() is schemas.OBJECT:
+            return media
+        return (*media, "application/strategic-merge-patch+json")
 
     def _shape(self) -> schemas.Shape:
         """Returns the model of a built-in kind, else the shape of any object."""
-        return _builtin_shape(self._api) if not self._subresource or self._subresource == "status" else schemas.OBJECT
+        if self._subresource in ("", "status"):
+            return _builtin_shape(self._api)
+        return schemas.OBJECT
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._api.subresources and not name.startswith("_"):
+        public = not name.startswith("_")
+        if public and name in self._api.subresources:
             return self.subresource(name)
-        if (spelled := _SPELLINGS.get(names.fold(name))) is not None and not name.startswith("_"):
+        spelled = _SPELLINGS.get(names.fold(name))
+        if public and spelled is not None:
             return getattr(self, spelled)
         known = ["get", "list", "create", "replace", "patch", "delete", "watch", *self._api.subresources]
-        raise AttributeError(f"the resource {self.name} has no {name!r}; {names.suggestion(name, known)}")
+        hint = names.suggestion(name, known)
+        raise AttributeError(f"the resource {self.name} has no {name!r}; {hint}")
 
     def __repr__(self) -> str:
-        return f"<Resource {self._api.full_name} {self.api_version} {self.kind}: {', '.join(self.verbs)}>"
+        verbs = ", ".join(self.verbs)
+        return f"<Resource {self._api.full_name} {self.api_version} {self.kind}: {verbs}>"
 
 
 _FIELDS = (
@@ -241,35 +271,45 @@ _SPELLINGS = {names.fold(name): name for name in _FIELDS} | {"plural": "name"}
 
 def _builtin_shape(description: discovery.ApiResource) -> schemas.Shape:
     """Returns the model that the typed client uses for this kind."""
-    group = description.group.removesuffix(".k8s.io").partition(".")[0]
-    wanted = names.fold(f"{group or 'core'}{description.version}Api")
-    api = next(
-        (
-            each
-            for each in operations.apis()
-            if names.fold(each) in (wanted, wanted.replace("rbac", "rbacauthorization"))
-        ),
-        None,
-    )
+    api = _find_api(description)
+    if api is None:
+        return schemas.OBJECT
+    # The typed method that reads one object returns the kind's model.
     end = f"/{description.name}/{{name}}"
-    for each in operations.operations(api) if api else ():
-        operation = operations.operation(str(api), each)
+    for each in operations.operations(api):
+        operation = operations.operation(api, each)
         if operation.verb == "GET" and operation.path.endswith(end):
             return schemas.shape_of(operation.returns, plain=True)
     return schemas.OBJECT
 
 
+def _find_api(description: discovery.ApiResource) -> str | None:
+    """Returns the typed API class of a kind's group and version; None for a custom group."""
+    group, _, _ = description.group.removesuffix(".k8s.io").partition(".")
+    wanted = names.fold(f"{group or 'core'}{description.version}Api")
+    # The class of rbac.authorization.k8s.io has both parts of the group's name.
+    spellings = (wanted, wanted.replace("rbac", "rbacauthorization"))
+    for each in operations.apis():
+        if names.fold(each) in spellings:
+            return each
+    return None
+
+
 def _accept(headers: Any) -> Any:
-    """Returns what the Accept header asks for. Raises TypeError for any other header."""
+    """Returns the representation that the Accept header asks for. Raises TypeError for any other header."""
     # The Accept header is the only one with an effect: it can ask for names and labels instead of whole objects.
     wanted = {key.lower(): value for key, value in (headers or {}).items()}
-    if set(wanted) - {"accept"}:
+    if wanted.keys() - {"accept"}:
         raise TypeError("header_params: only Accept can be set; leave the others out")
-    return "metadata" if "PartialObjectMetadata" in wanted.get("accept", "") else "json"
+    accept = wanted.get("accept", "")
+    return "metadata" if "PartialObjectMetadata" in accept else "json"
 
 
 def _metadata(body: Any, key: str) -> str | None:
     """Returns a field of the body's metadata."""
+    # A JSON patch is a list, and has no metadata.
     metadata = body.get("metadata") if hasattr(body, "get") else None
-    value = metadata.get(key) if metadata is not None else None
+    if metadata is None:
+        return None
+    value = metadata.get(key)
     return value if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""Owns `k8s.search("token review")`: methods, kinds and fields whose names have these words, in any order and
+"""Owns `k8s.search("token review")`: finds methods, kinds and fields whose names have these words, in any order and
 spelling."""
 
 from __future__ import annotations
@@ -33,15 +33,19 @@ def search(text: str, discovery: discovery.Discovery) -> str:
     words = _words(text)
     if not words:
         raise TypeError("search() takes a few words, such as 'token review'")
-    hits = sorted({*_methods(words), *_custom(words, discovery)}) or sorted(set(_fields(words)))
+    hits = sorted({*_methods(words), *_custom(words, discovery)})
+    if not hits:
+        hits = sorted(set(_fields(words)))
     if not hits:
         return f"nothing is called {text!r}; k8s.discovery().api_resources() lists the kinds, dir(k8s) the clients"
     # Lines that lack a word are shown only when no line has all words.
-    whole = [hit for hit in hits if not hit.score[0]]
-    return "\n".join(hit.line for hit in (whole or hits)[:MAX_LINES])
+    complete = [hit for hit in hits if not hit.score[0]]
+    best = (complete or hits)[:MAX_LINES]
+    return "\n".join(hit.line for hit in best)
 
 
 def _words(text: str) -> list[str]:
+    """Returns the words to look for; words such as "the" only if there are no others."""
     snake = names.snake(str(text)).lower()
     split = re.findall(r"[a-z0-9]+", snake)
     telling = [_VERBS.get(word, word) for word in split if word not in _NOISE]
@@ -52,12 +56,19 @@ def _count_missing(words: list[str], own: list[str]) -> int:
     """Returns how many of the words a name lacks, or -1 when it has less than half of them. A plural matches its
     singular."""
     # A word must match from the start of a part on: "tokenreview" matches token_review, "count" does not match account.
-    tails = ["".join(own[place:]) for place in range(len(own))]
-    missed = sum(not any(tail.startswith(_stem(word)) for tail in tails) for word in words)
-    return missed if missed * 2 <= len(words) and missed < len(words) else -1
+    tails = ["".join(own[start:]) for start in range(len(own))]
+    missing = 0
+    for word in words:
+        stem = _stem(word)
+        if not any(tail.startswith(stem) for tail in tails):
+            missing += 1
+    if missing == len(words) or missing * 2 > len(words):
+        return -1
+    return missing
 
 
 def _stem(word: str) -> str:
+    """Returns the word as its singular begins."""
     if len(word) > 4 and word.endswith("ies"):
         return f"{word[:-3]}y"
     if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
@@ -66,36 +77,45 @@ def _stem(word: str) -> str:
 
 
 def _methods(words: list[str]) -> Iterator[Hit]:
+    """Yields the methods of the typed clients."""
     for api in operations.apis():
+        # These methods read files of the control plane, which the policy never allows.
         if api == "LogsApi":
-            continue  # its methods read files of the control plane, which the policy never allows
+            continue
+        accessor = helptext.accessor(api)
         unstable = "alpha" in api or "beta" in api
         for name in operations.operations(api):
             own = name.split("_")
-            missed = _count_missing(words, own)
-            if missed >= 0:
-                operation = operations.operation(api, name)
-                required = ", ".join(operation.parameters[: operation.required])
-                rank = 0 if own[0] in words else _RANK.get(own[0], 5)
-                score = (missed, int(unstable), rank, len(own))
-                yield Hit(score, f"k8s.{helptext.accessor(api)}().{name}({required})")
+            missing = _count_missing(words, own)
+            if missing < 0:
+                continue
+            operation = operations.operation(api, name)
+            required = ", ".join(operation.parameters[: operation.required])
+            verb = own[0]
+            rank = 0 if verb in words else _RANK.get(verb, 5)
+            score = (missing, int(unstable), rank, len(own))
+            yield Hit(score, f"k8s.{accessor}().{name}({required})")
 
 
 def _custom(words: list[str], found: discovery.Discovery) -> Iterator[Hit]:
     """Yields kinds of the cluster's custom groups; built-in kinds are found by their methods."""
     for each in _custom_kinds(found):
-        kind, group = names.snake(each.kind).split("_"), re.split(r"[.-]", each.group)
-        missed = _count_missing(words, [*kind, each.name, *group])
-        if missed >= 0:
-            where = ", namespace=..." if each.namespaced else ""
-            call = f"k8s.get('{each.full_name}'{where})"
-            yield Hit((missed, 0, 0, 0), f"{call}  # {each.kind}, {each.api_version}")
+        kind = names.snake(each.kind).split("_")
+        group = re.split(r"[.-]", each.group)
+        missing = _count_missing(words, [*kind, each.name, *group])
+        if missing < 0:
+            continue
+        where = ", namespace=..." if each.namespaced else ""
+        call = f"k8s.get('{each.full_name}'{where})"
+        yield Hit((missing, 0, 0, 0), f"{call}  # {each.kind}, {each.api_version}")
 
 
 def _custom_kinds(found: discovery.Discovery) -> Iterator[discovery.ApiResource]:
+    """Yields the kinds of groups that are not Kubernetes' own."""
     try:
         for group in found.groups():
-            if "." in group.name and not group.name.endswith(".k8s.io"):
+            name = group.name
+            if "." in name and not name.endswith(".k8s.io"):
                 yield from found.server_resources_for_group_version(group.preferred_version.group_version)
     # A group that is down, or discovery that is not allowed, must not hide the methods.
     except exceptions.ApiException:
@@ -103,12 +123,13 @@ def _custom_kinds(found: discovery.Discovery) -> Iterator[discovery.ApiResource]
 
 
 def _fields(words: list[str]) -> Iterator[Hit]:
-    """Yields fields of the models; `search` asks for them when no method and no kind has the words."""
+    """Yields fields of the models; used when no method and no kind has the words."""
     for model, attributes in operations.models().items():
         if "Alpha" in model or "alpha" in model or "beta" in model:
             continue
+        shown = _VERSION.sub("", model)
         for attribute in attributes:
             own = attribute.strip("_").split("_")
             if _count_missing(words, own) == 0:
                 score = (0, len(own), len(model))
-                yield Hit(score, f"{_VERSION.sub('', model)}.{attribute}")
+                yield Hit(score, f"{shown}.{attribute}")

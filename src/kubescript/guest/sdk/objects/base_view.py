@@ -11,7 +11,7 @@ from kubescript.guest.sdk.objects import schemas, to_dict
 
 __all__ = ["BaseView", "unwrap"]
 
-# Plain assignment on a view of an object writes to the object's data, so a slot of the view is set past it.
+# An assignment to an attribute of a view writes to the object's data, so this sets the view's own slots.
 _set_slot: Final = msgspec.Struct.__setattr__
 
 
@@ -22,23 +22,24 @@ class BaseView(msgspec.Struct, gc=False, eq=False, weakref=False):
     _shape: schemas.Shape
     """The shape of the object, or of the list's elements."""
     _home: tuple[Any, str] | None = None
-    """The parent view and the key for an absent field that reads as empty; None once the data is in the object."""
+    """The parent view and the key of an absent field that reads as empty; None once the data is in the object."""
 
-    # RestrictedPython's write guard asks for this before a script assigns to an attribute or an item.
+    # RestrictedPython's write guard checks this before a script assigns to an attribute or an item.
     _guarded_writes: ClassVar[bool] = True
-    # A view with a `_home` is empty and stands for an absent field; a script's `is None` is then true of it.
+    # A view with a `_home` is empty and represents an absent field; a script's `is None` is then true of it.
     _stands_in: ClassVar[bool] = True
     __hash__ = None  # type: ignore[assignment]
 
     def _all(self) -> Any:
-        """Returns the data; a list that is still arriving waits for the rest first."""
+        """Returns the data, for a list only when all of it has arrived."""
         return self._data
 
     def _own(self) -> Any:
         """Returns the data for a write; adds it to its object first if the field was absent."""
         if self._home is not None:
             parent, key = self._home
-            _set_slot(self, "_data", parent._own().setdefault(key, self._data))
+            data = parent._own().setdefault(key, self._data)
+            _set_slot(self, "_data", data)
             _set_slot(self, "_home", None)
         return self._all()
 
@@ -46,14 +47,13 @@ class BaseView(msgspec.Struct, gc=False, eq=False, weakref=False):
         return format(str(self), spec)
 
     def __ne__(self, other: object) -> bool:
-        # The base class msgspec.Struct has a __ne__ of its own, which compares by identity.
+        # The base class msgspec.Struct defines a __ne__ that compares by identity.
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 
 
 def unwrap(value: Any) -> Any:
-    """Returns the JSON data behind a script's value, views at any depth included; shares a view's data, does not copy
-    it."""
+    """Returns the JSON data of a script's value, including views at any depth; a view's data is shared, not copied."""
     if type(value) in (str, int, float, bool, type(None)):
         return value
     if isinstance(value, BaseView):

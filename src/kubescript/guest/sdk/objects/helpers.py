@@ -1,4 +1,4 @@
-"""Owns `top`, and the tables of the functions a script has besides the API: `quantity`, `age`, `table`, `top`."""
+"""Owns `top`, and the names of the helper functions in scripts: `quantity`, `age`, `table`, `top`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False
     all quantities, "250m" or "1Gi", are compared as such.
     """
     found = table.rows_of(rows)
-    indexable = any(isinstance(row, tuple | list) for row in found)
-    if isinstance(key, int) and (isinstance(rows, Mapping) or not indexable):
-        key, n = None, key  # in top(counter, 5), 5 is the number of rows
-    values = [_value(row, key, rows) for row in found]
+    if isinstance(key, int):
+        # In top(counter, 5), 5 is the number of rows; in rows with positions it is a column.
+        indexable = any(isinstance(row, tuple | list) for row in found)
+        if isinstance(rows, Mapping) or not indexable:
+            n = key
+            key = None
+    values = [_key_value(row, key, rows) for row in found]
     if found and key is not None and all(value is fields.MISSING for value in values):
         raise fields.missing_everywhere(key, found)
     present, absent, keys = [], [], []
@@ -33,31 +36,40 @@ def top(rows: Any, key: Any = None, n: int | None = 10, *, reverse: bool = False
         else:
             present.append(row)
             keys.append(value)
-    keys = _comparable(keys)
+    keys = _make_comparable(keys)
+    # Positions are sorted, since rows with equal keys may not be comparable.
     order = sorted(range(len(keys)), key=keys.__getitem__, reverse=not reverse)
-    ranked = [*(present[index] for index in order), *absent]
+    ranked = [present[index] for index in order]
+    ranked += absent
     return ranked if n is None else ranked[: max(n, 0)]
 
 
-def _value(row: Any, key: Any, rows: Any) -> Any:
+def _key_value(row: Any, key: Any, rows: Any) -> Any:
+    """Returns the value that a row is sorted by; without a key, the second of a pair, or the row itself."""
     if key is not None:
         return fields.read(row, key)
-    pair = isinstance(rows, Mapping) and isinstance(row, tuple)
-    if isinstance(row, Mapping) or (isinstance(row, tuple | list) and not pair and len(row) != 2):
+    is_sequence = isinstance(row, tuple | list)
+    is_entry = isinstance(rows, Mapping) and isinstance(row, tuple)
+    is_pair = is_entry or (is_sequence and len(row) == 2)
+    if isinstance(row, Mapping) or (is_sequence and not is_pair):
         raise TypeError("top(rows, key, n): name the field to sort by, such as top(rows, 'count', 5)")
-    return row[1] if isinstance(row, tuple | list) else row
+    return row[1] if is_sequence else row
 
 
-def _comparable(values: list[Any]) -> list[Any]:
+_COMPARABLE: Final = (str, int, float, decimal.Decimal, fractions.Fraction)
+
+
+def _make_comparable(values: list[Any]) -> list[Any]:
     """Returns keys that are all quantities as numbers, and other keys unchanged."""
     # As texts, quantities sort wrongly: "10" comes before "9", and "1" before "250m".
     if not any(isinstance(value, str) for value in values):
         return values
-    if not all(isinstance(value, str | int | float | decimal.Decimal | fractions.Fraction) for value in values):
+    if not all(isinstance(value, _COMPARABLE) for value in values):
         raise TypeError("top(): the keys are of different types; pass a function that gives numbers")
     try:
         return [quantity.quantity(value) for value in values]
     except ValueError:
+        # Names are compared as texts.
         if all(isinstance(value, str) for value in values):
             return values
     raise TypeError("top(): the keys are partly text, partly numbers; pass a function that gives numbers")
@@ -69,7 +81,7 @@ GLOBALS: Final[Mapping[str, Callable[..., Any]]] = {
     "table": table.table,
     "top": top,
 }
-"""The functions by their names in a script."""
+"""The functions by their global names in a script."""
 
 BY_NAME: Final[Mapping[str, Callable[..., Any]]] = {
     **GLOBALS,

@@ -1,5 +1,4 @@
-"""Owns the texts of `help(...)`, of `dir(...)` and of `repr` of the clients: a few lines each, made from the generated
-tables."""
+"""Owns the texts of `help(...)`, `dir(...)` and the clients' `repr`: a few lines each, from the generated tables."""
 
 from __future__ import annotations
 
@@ -14,19 +13,24 @@ __all__ = ["accessor", "api", "dir_text", "has_objects", "help_text", "k8s", "me
 
 
 def accessor(api: str) -> str:
-    """Returns the name by which a script reaches an API class: CoreV1Api is `coreV1`."""
-    short = {"RbacAuthorizationV1Api": "rbacV1"}.get(api, api.removesuffix("Api"))
-    return short[0].lower() + short[1:]
+    """Returns the attribute of `k8s` for an API class: CoreV1Api is `coreV1`."""
+    if api == "RbacAuthorizationV1Api":
+        return "rbacV1"
+    short = api.removesuffix("Api")
+    return f"{short[0].lower()}{short[1:]}"
 
 
 def has_objects(api: str) -> bool:
-    """Tells whether an API class has more than the versions of its group, which `k8s.discovery()` also has."""
-    return len(operations.operations(api)) > 1 or api == "VersionApi"
+    """Says whether an API class has more than its group's versions, which `k8s.discovery()` also has."""
+    # The one method of VersionApi reads the server's version, and not those of a group.
+    methods = operations.operations(api)
+    return len(methods) > 1 or api == "VersionApi"
 
 
 def k8s() -> str:
     """Returns the overview, `help(k8s)`."""
-    clients = ", ".join(accessor(each) for each in operations.apis() if each[-5:-3] == "V1" or each[-5:-3] == "V2")
+    stable = [accessor(each) for each in operations.apis() if each.endswith(("V1Api", "V2Api"))]
+    clients = ", ".join(stable)
     return (
         "k8s: the cluster. k8s.coreV1().list_namespaced_pod('ns'), any official method, snake_case or camelCase.\n"
         f"Clients: {clients}, metricsV1beta1, customObjects, version, and beta versions; dir(k8s) lists all.\n"
@@ -51,29 +55,34 @@ def api(name: str) -> str:
         verbs.setdefault(rest, []).append(verb)
     lines = [f"{name}, k8s.{accessor(name)}():"]
     for rest, own in verbs.items():
+        # No setting allows the methods `connect_…`.
         if rest and own != ["connect"]:
-            lines.append(f"{'/'.join(own)}_{rest}")
+            joined = "/".join(own)
+            lines.append(f"{joined}_{rest}")
     return "\n".join(lines)
 
 
 def method(operation: operations.Operation) -> str:
     """Returns one method's signature, return type and request."""
-    required = [
-        f"{each}: {operation.body}" if each == "body" else each for each in operation.parameters[: operation.required]
-    ]
-    optional = [
-        f"{each}=None" for each in operation.parameters[operation.required :] if each not in ("pretty", "watch")
-    ]
-    return (
-        f"{operation.name}({', '.join(required + optional)}) -> {operation.returns or 'text'}\n"
-        f"{operation.verb} {operation.path}"
-    )
+    signature = []
+    for index, name in enumerate(operation.parameters):
+        if index >= operation.required:
+            # `pretty` has no effect here, and watch.Watch() sets `watch`.
+            if name not in ("pretty", "watch"):
+                signature.append(f"{name}=None")
+        elif name == "body":
+            signature.append(f"body: {operation.body}")
+        else:
+            signature.append(name)
+    returns = operation.returns or "text"
+    return f"{operation.name}({', '.join(signature)}) -> {returns}\n{operation.verb} {operation.path}"
 
 
 def model(name: str) -> str:
     """Returns one model's fields."""
     fields = []
-    for field, entry in operations.models()[name].items():
+    model_fields = operations.models()[name]
+    for field, entry in model_fields.items():
         kind = entry if isinstance(entry, str) else entry[0]
         fields.append(f"{field}: {kind}")
     return f"{name}: {', '.join(fields)}"
@@ -89,23 +98,30 @@ def help_text(value: Any = None) -> str:
         return k8s()
     if type(value).__module__.startswith("kubescript.guest.sdk"):
         return repr(value)
-    if type(value) in (types.FunctionType, types.MethodType) and value.__module__.startswith("kubescript.guest.sdk"):
+    is_function = type(value) in (types.FunctionType, types.MethodType)
+    if is_function and value.__module__.startswith("kubescript.guest.sdk"):
         return function(value)
-    return (getattr(value, "__doc__", None) or repr(value))[:2_000]
+    # Of the standard library, some docstrings are pages long.
+    text = getattr(value, "__doc__", None) or repr(value)
+    return text[:2_000]
 
 
 def function(value: Any) -> str:
     """Returns the parameters and the docstring of a function of the SDK."""
-    # Annotations, empty defaults and **options are left out, for help is a few lines.
-    given = inspect.signature(value).parameters.values()
-    kept = [
-        each.replace(annotation=each.empty, default=each.empty if each.default == "" else each.default)
-        for each in given
-        if each.kind is not each.VAR_KEYWORD
-    ]
-    return f"{value.__name__}{inspect.Signature(kept)}: {inspect.cleandoc(value.__doc__ or '')}"
+    # Annotations, empty defaults and **options are left out: help is a few lines.
+    kept = []
+    for each in inspect.signature(value).parameters.values():
+        if each.kind is each.VAR_KEYWORD:
+            continue
+        default = each.empty if each.default == "" else each.default
+        kept.append(each.replace(annotation=each.empty, default=default))
+    signature = inspect.Signature(kept)
+    documentation = inspect.cleandoc(value.__doc__ or "")
+    return f"{value.__name__}{signature}: {documentation}"
 
 
 def dir_text(value: Any) -> list[str]:
     """Returns the names that `dir(value)` gives, without those that begin with an underscore."""
-    return sorted(name for name in dir(value) if not name.startswith("_"))
+    # The sandbox does not let a script read the others.
+    public = [name for name in dir(value) if not name.startswith("_")]
+    return sorted(public)

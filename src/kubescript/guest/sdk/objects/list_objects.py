@@ -18,7 +18,7 @@ __all__ = ["ItemList", "ListObject"]
 
 
 class ItemList(list_view.ListView):
-    """The items of a list answer; a call, `.items()`, is the dict method on the list object."""
+    """The items of a list answer; calling it, `.items()`, is the list object's dict method."""
 
     _arrival: Any = None
     _fields: Any = None
@@ -29,55 +29,66 @@ class ItemList(list_view.ListView):
         return self._data
 
     def __iter__(self) -> Iterator[Any]:
-        return _loop(self._arrival, self._shape, self._arrival.loop())
+        arrival = self._arrival
+        return _loop(arrival, self._shape, arrival.loop())
 
     def _element(self, position: int) -> Any:
+        # A view with a model has the kind from its model.
         if self._shape.plain:
-            _name(self._data[position], self._arrival.head)
+            item = self._data[position]
+            _name_kind(item, self._arrival.head)
         return super()._element(position)
 
     def __bool__(self) -> bool:
+        # One item is enough: `if pods:` must not wait for the whole body.
         while not self._data and self._arrival.pull():
             pass
         return bool(self._data)
 
     def __call__(self) -> list[tuple[str, Any]]:
         """The dict method `items` of the list object."""
-        return list(self._fields().items())
+        fields = self._fields()
+        return list(fields.items())
 
 
 def _loop(arrival: streaming.Arrival, shape: schemas.Shape, _hold: streaming.Hold) -> Iterator[Any]:
     """Yields the items in order."""
     # The loop holds the arrival and no list: items that are passed can be freed when nothing else holds the list.
-    data, position, plain = arrival.items, 0, shape.plain
+    data = arrival.items
+    position = 0
+    plain = shape.plain
     while True:
+        # Runs for each item of each list: most items are objects, which need no call of `wrap`.
         while position < len(data):
             value = data[position]
             position += 1
             if plain:
-                _name(value, arrival.head)
+                _name_kind(value, arrival.head)
             yield views.View(value, shape) if type(value) is dict else views.wrap(value, shape)
         position = arrival.pass_by(position)
         if not arrival.pull():
             return
 
 
-def _name(item: Any, head: dict[str, Any]) -> None:
+def _name_kind(item: Any, head: dict[str, Any]) -> None:
     """Gives an item its kind and apiVersion, as the dynamic client does."""
-    # The API server leaves both out of the items in lists of its own kinds.
+    # The API server leaves both out of the items in lists of its own kinds. The items of a mixed List have theirs.
     kind = head.get("kind")
     if isinstance(item, dict) and isinstance(kind, str) and kind.endswith("List") and kind != "List":
         item.setdefault("kind", kind.removesuffix("List"))
         item.setdefault("apiVersion", head.get("apiVersion"))
 
 
-# The answer iterates as its items do, so scripts call list methods on the answer itself.
+# A loop over the answer gives its items, so scripts call list methods on the answer itself.
 _OF_ITEMS: Final = frozenset(
     {"append", "copy", "count", "extend", "index", "insert", "pop", "remove", "reverse", "sort"}
 )
 """List methods that the answer passes on to its items."""
 
 _OF_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "creation_timestamp", "uid"})
+
+_FIELDS: Final = ("items", "metadata", "kind", "apiVersion", "api_version")
+"""Keys of a list object."""
 
 
 class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
@@ -108,28 +119,30 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     @property
     def metadata(self) -> Any:
         """`resource_version`, and `_continue` and `remaining_item_count` when there are more pages."""
-        return views.View(self._early("metadata") or {}, schemas.shape_of("V1ListMeta"))
+        data = self._early("metadata") or {}
+        return views.View(data, schemas.shape_of("V1ListMeta"))
 
     @property
     def kind(self) -> Any:
-        """As the API server says, such as "PodList"."""
+        """From the API server, such as "PodList"."""
         return self._early("kind")
 
     @property
     def api_version(self) -> Any:
-        """As the API server says, such as "v1"."""
+        """From the API server, such as "v1"."""
         return self._early("apiVersion")
 
     @property
     def apiVersion(self) -> Any:
-        """As the API server says, such as "v1"."""
+        """From the API server, such as "v1"."""
         return self._early("apiVersion")
 
     def _early(self, key: str) -> Any:
-        """Returns a field of the list itself; reads on only while the field has not arrived."""
-        while key not in self._arrival.head and self._arrival.pull():
+        """Returns a field of the list itself; reads the body only until the field arrives."""
+        arrival = self._arrival
+        while key not in arrival.head and arrival.pull():
             pass
-        return self._arrival.head.get(key)
+        return arrival.head.get(key)
 
     def _plain(self) -> dict[str, Any]:
         """Returns the list object's own fields."""
@@ -150,22 +163,18 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return bool(self.items)
 
     def __getitem__(self, key: Any) -> Any:
+        # `pods[0]` is an item, `pods["items"]` a field.
         if not isinstance(key, str):
             return self.items[key]
-        names = {
-            "items": "items",
-            "metadata": "metadata",
-            "kind": "kind",
-            "apiVersion": "api_version",
-            "api_version": "api_version",
-        }
-        if key not in names:
+        if key not in _FIELDS:
             raise KeyError(f"a list has no key {key!r}; it has 'items', 'metadata', 'kind' and 'apiVersion'")
-        return getattr(self, names[key])
+        return getattr(self, key)
 
     def get(self, key: str, default: Any = None) -> Any:
         """A field of the list object."""
-        return self[key] if key in ("items", "metadata", "kind", "apiVersion", "api_version") else default
+        if key not in _FIELDS:
+            return default
+        return self[key]
 
     def keys(self) -> list[str]:
         """The names of the list object's own fields."""
@@ -176,6 +185,7 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
         return list(self._plain().values())
 
     def __contains__(self, value: object) -> bool:
+        # It is both a list of its items and a dict of its fields.
         if value in self.items:
             return True
         return isinstance(value, str) and value in self._plain()
@@ -192,13 +202,16 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Sequence | list) and list(self) == list(other)
+        if not isinstance(other, Sequence | list):
+            return False
+        return list(self) == list(other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict, like `to_dict()` of an object."""
+        # All list models have the same fields of their own.
         model = self._name if self._name in operations.models() else "V1PodList"
         shape = schemas.shape_of(model, plain=self._shape.plain)
         copied = {}
@@ -207,28 +220,26 @@ class ListObject(msgspec.Struct, gc=False, eq=False, weakref=False):
             copied[name] = value.to_dict() if hasattr(value, "to_dict") else value
         return to_dict.Snapshot(copied, shape)
 
-    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
-
-    def _own(self) -> dict[str, Any]:
-        """Returns the data, for `unwrap`."""
-        return {**self._arrival.head, "items": self.items._all()}
+    toDict = to_dict  # noqa: N815  for scripts that write camelCase throughout
 
     def __getattr__(self, name: str) -> Any:
         if name in _OF_ITEMS:
             return getattr(self.items, name)
         part = "metadata." if name in _OF_METADATA else ""
-        hint = (
-            f"loop over it: `for item in pods: item.{part}{name}`"
-            if part or name in self._shape.fields
-            else "it is a list with .items and .metadata: write [p for p in pods if …], sorted(…), Counter(…)"
-        )
+        # A field of the items: the script has left the loop out.
+        if part or name in self._shape.fields:
+            hint = f"loop over it: `for item in pods: item.{part}{name}`"
+        else:
+            hint = "it is a list with .items and .metadata: write [p for p in pods if …], sorted(…), Counter(…)"
         raise AttributeError(f"{self._name or 'this list'} has no field {name!r}; {hint}")
 
     def __format__(self, spec: str) -> str:
-        return format(repr(self), spec)
+        text = repr(self)
+        return format(text, spec)
 
     def __repr__(self) -> str:
-        return f"<{self._name or self.kind or 'List'} of {len(self)}>"
+        kind = self._name or self.kind or "List"
+        return f"<{kind} of {len(self)}>"
 
 
 Sequence.register(ListObject)

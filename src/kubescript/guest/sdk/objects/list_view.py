@@ -24,6 +24,8 @@ class ListView(base_view.BaseView):
     __hash__ = None
 
     def _element(self, position: int) -> Any:
+        """Returns one element, decoded; an object or a list as a view."""
+        # Runs for each element of a loop, so it repeats `views.wrap` instead of calling it.
         data = self._data
         value = data[position]
         if type(value) is _Raw:
@@ -38,6 +40,7 @@ class ListView(base_view.BaseView):
         return value
 
     def __iter__(self) -> Iterator[Any]:
+        # As with a list, the loop sees elements that are added or removed while it runs.
         position = 0
         while position < len(self._data):
             yield self._element(position)
@@ -55,16 +58,20 @@ class ListView(base_view.BaseView):
         return len(self._all())
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._own()[index] = (
-            [base_view.unwrap(each) for each in value] if isinstance(index, slice) else base_view.unwrap(value)
-        )
+        # The value is unwrapped before `_own`: one without a JSON form must not add an absent list to its object.
+        if not isinstance(index, slice):
+            self._own()[index] = base_view.unwrap(value)
+            return
+        plain = [base_view.unwrap(each) for each in value]
+        self._own()[index] = plain
 
     def __delitem__(self, index: Any) -> None:
         del self._own()[index]
 
     def insert(self, index: int, value: Any) -> None:
         """Insert a value before `index`."""
-        self._own().insert(index, base_view.unwrap(value))
+        data = self._own()
+        data.insert(index, base_view.unwrap(value))
 
     def append(self, value: Any) -> None:
         """Add a value at the end."""
@@ -72,7 +79,9 @@ class ListView(base_view.BaseView):
 
     def extend(self, values: Any) -> None:
         """Add values at the end."""
-        self._own().extend([base_view.unwrap(value) for value in values])
+        data = self._own()
+        # A list first: in `containers += containers`, the values are this list itself.
+        data.extend([base_view.unwrap(value) for value in values])
 
     def pop(self, index: int = -1) -> Any:
         """Remove an element and return it."""
@@ -94,8 +103,10 @@ class ListView(base_view.BaseView):
 
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
         """Sort in place."""
+        # The script's `key` gets views, so the views are sorted and not their data.
         ordered = sorted(self, key=key, reverse=reverse)
-        self._own()[:] = [base_view.unwrap(each) for each in ordered]
+        plain = [base_view.unwrap(each) for each in ordered]
+        self._own()[:] = plain
 
     def index(self, value: Any) -> int:
         """The position of the first element equal to `value`."""
@@ -106,10 +117,13 @@ class ListView(base_view.BaseView):
 
     def count(self, value: Any) -> int:
         """How many elements equal `value`."""
-        return sum(1 for element in self if element == value)
+        equal = [element for element in self if element == value]
+        return len(equal)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(object_text.no_list_field(name, self._shape))
+        # A script that forgets the loop reads a field of the list.
+        message = object_text.no_list_field(name, self._shape)
+        raise AttributeError(message)
 
     def copy(self) -> list[Any]:
         """A plain list of the elements."""
@@ -123,7 +137,9 @@ class ListView(base_view.BaseView):
         return any(element == value for element in self)
 
     def __reversed__(self) -> Iterator[Any]:
-        return (self._element(position) for position in reversed(range(len(self._all()))))
+        size = len(self._all())
+        positions = reversed(range(size))
+        return (self._element(position) for position in positions)
 
     def __add__(self, other: Any) -> list[Any]:
         return [*self, *other]
@@ -149,22 +165,27 @@ class ListView(base_view.BaseView):
         return list(self)
 
     def __deepcopy__(self, _memo: object) -> ListView:
-        return ListView(lazy_json.whole(self._all()), self._shape)
+        copied = lazy_json.whole(self._all())
+        return ListView(copied, self._shape)
 
     def __repr__(self) -> str:
-        if len(self._all()) > 5 and self._shape.closed:
-            return f"[{self._element(0)!r}, … {len(self._data)} {self._shape.name} in all]"
-        return "[" + ", ".join(repr(element) for element in self) + "]"
+        size = len(self._all())
+        # Printed whole, a long list would cost many tokens.
+        if size > 5 and self._shape.closed:
+            first = self._element(0)
+            return f"[{first!r}, … {size} {self._shape.name} in all]"
+        elements = [repr(element) for element in self]
+        return f"[{', '.join(elements)}]"
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """Makes `isinstance(value, list)` true."""
-        # Scripts that walk JSON decide by isinstance what to do with a value.
+        # Scripts that walk JSON tell objects from lists by isinstance.
         return list
 
 
 class FieldList(ListView):
-    """A list field that has the name of a dict method; a call runs the method."""
+    """A list field with the name of a dict method; a call runs the method."""
 
     _method: Callable[[], Any] = list
 

@@ -1,4 +1,4 @@
-"""Owns short texts about objects: what `print(pod)` shows, and the errors for fields that do not exist. views.py and
+"""Owns short texts about objects: the output of `print(pod)`, and the errors for fields that do not exist. views.py and
 list_view.py use them.
 
 The error for a field in the wrong part of an object names the right part, from the models: `pod.metadata.node_name` is
@@ -8,7 +8,6 @@ in "spec", `pod.status.restart_count` is in "container_statuses[i]".
 from __future__ import annotations
 
 import functools
-import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -19,22 +18,22 @@ from kubescript.guest.sdk.values import lazy_json, masks, names, operations
 __all__ = ["describe", "is_method", "no_field", "no_list_field", "part_with_field", "state"]
 
 UP = "the object that holds this one"
-# Metadata has hundreds of owners.
+# Hundreds of models have metadata.
 _PARENTS = 5
-"""Owners of a part that are searched for a field."""
+"""Models with a part that are searched for a field beside it."""
 MAX_TEXT: Final = 2_000
 """Characters shown of a part without a name, such as a spec."""
 
-
+# Two lines; a spec may have forty fields.
 _LISTED: Final = 16
-"""Fields that an error lists when no name is near: two lines, of a spec that has forty fields."""
+"""Fields that an error lists when no name is near."""
 
 _IDENTITY: Final = frozenset({"name", "namespace", "labels", "annotations", "uid"})
 
 
 def _identity(name: str, shape: schemas.Shape) -> str:
     """Returns where the object's identity is, for a script that reads it from a spec, a status or a list."""
-    # Many parts have a field such as `name`, and none of them is meant.
+    # Many other parts have a field such as `name`, but the script means the object's.
     if name not in _IDENTITY or "metadata" in shape.fields:
         return ""
     if shape.name == "V1ListMeta":
@@ -65,7 +64,7 @@ _METHODS: Final = {
     "set_image": "write k8s.set_image(obj, container='image')",
     **{name: _WRITE.format(name) for name in ("patch", "create", "update", "annotate", "label")},
 }
-"""Maps methods that objects of other clients have to what does the same here."""
+"""Maps methods of other clients' objects to their equivalent here."""
 
 
 def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
@@ -75,13 +74,16 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
     metadata = plain.get("metadata")
     if isinstance(metadata, dict) and isinstance(metadata.get("name"), str):
         kind = shape.name or str(plain.get("kind") or "object")
-        namespace = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
-        words = [kind, namespace + metadata["name"], state(plain)]
+        name = metadata["name"]
+        if metadata.get("namespace"):
+            name = f"{metadata['namespace']}/{name}"
+        words = [kind, name, state(plain)]
         text = " ".join(word for word in words if word)
         return f"<{text}>"
-    for each in (metadata, plain if shape.name == "V1ObjectMeta" else None):
-        if isinstance(each, dict):
-            each.pop("managedFields", None)
+    if isinstance(metadata, dict):
+        metadata.pop("managedFields", None)
+    if shape.name == "V1ObjectMeta":
+        plain.pop("managedFields", None)
     text = masks.note(repr(plain))
     if not shape.closed or len(text) <= MAX_TEXT:
         return text
@@ -90,13 +92,17 @@ def describe(data: Mapping[str, Any], shape: schemas.Shape) -> str:
 
 def state(plain: Mapping[str, Any]) -> str:
     """Returns the state in one or two words, where the kind has one."""
-    status, spec = plain.get("status"), plain.get("spec")
+    status = plain.get("status")
     if not isinstance(status, dict):
         return ""
-    if isinstance(status.get("phase"), str):
-        return _trouble(status) or str(status["phase"])
+    phase = status.get("phase")
+    # A pod's phase is Running even while one of its containers crashes.
+    if isinstance(phase, str):
+        return _trouble(status) or phase
+    spec = plain.get("spec")
     if isinstance(spec, dict) and "replicas" in spec:
-        return f"{status.get('readyReplicas', 0)}/{spec['replicas']} ready"
+        ready = status.get("readyReplicas", 0)
+        return f"{ready}/{spec['replicas']} ready"
     for condition in _conditions(status):
         if condition.get("type") == "Ready":
             return f"Ready={condition.get('status')}"
@@ -107,13 +113,18 @@ def _trouble(status: Mapping[str, Any]) -> str:
     """Returns why a container of the pod does not run, as in kubectl's STATUS column."""
     for each in status.get("containerStatuses") or ():
         states = each.get("state") or {}
-        waiting, ended = states.get("waiting") or {}, states.get("terminated") or {}
-        if reason := waiting.get("reason") or ended.get("reason"):
-            return "" if reason == "Completed" else str(reason)
+        waiting = states.get("waiting") or {}
+        ended = states.get("terminated") or {}
+        reason = waiting.get("reason") or ended.get("reason")
+        if not reason:
+            continue
+        # A completed container is no trouble: the phase then says more.
+        return "" if reason == "Completed" else str(reason)
     return ""
 
 
 def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
+    # A custom resource may have anything in `conditions`.
     conditions = status.get("conditions")
     if not isinstance(conditions, list):
         return []
@@ -121,7 +132,7 @@ def _conditions(status: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_method(name: str) -> bool:
-    """Tells whether objects of other libraries have a method of this name."""
+    """Says whether objects of other libraries have a method of this name."""
     return name in _METHODS
 
 
@@ -143,16 +154,21 @@ def no_field(name: str, shape: schemas.Shape, data: Mapping[str, Any], *, item: 
     if owner := _identity(name, shape):
         return f"{shape.name} has no field {name!r}; it is in {owner}"
     if shape.closed:
-        known = [each.strip("_") for each in shape.attributes]
         part = part_with_field(name, shape.name)
-        hint = f"it is in {part}" if part else names.suggestion(name, known, _LISTED)
+        if part:
+            return f"{shape.name} has no field {name!r}; it is in {part}"
+        known = [each.strip("_") for each in shape.attributes]
+        hint = names.suggestion(name, known, _LISTED)
         return f"{shape.name} has no field {name!r}; {hint}"
     what = "key" if item else "field"
-    hint = names.suggestion(name, data).rstrip(".") if data else "it is empty"
+    hint = "it is empty"
+    if data:
+        hint = names.suggestion(name, data).rstrip(".")
     hint += " If" if hint.endswith("?") else "; if"
     return f"this object has no {what} {name!r}; {hint} it may be absent, use .get({name!r})"
 
 
+# The search reads all models, and a script may repeat its mistake for each object of a list.
 @functools.lru_cache(256)
 def part_with_field(name: str, model: str) -> str | None:
     """Returns the path to the part that has the field, as a script would write it after the object or beside the
@@ -165,15 +181,17 @@ def part_with_field(name: str, model: str) -> str | None:
 
 
 def _below(wanted: str, model: str, depth: int) -> str | None:
-    """Returns the best of the parts `depth` levels below, objects before lists."""
+    """Returns the best of the parts `depth` levels below: objects before lists, short paths before long ones."""
     paths = _paths(wanted, model, depth)
     return min(paths, key=lambda path: (path.count("["), len(path)), default=None)
 
 
 def _paths(wanted: str, model: str, depth: int) -> Iterator[str]:
+    """Yields the paths to the parts, exactly `depth` levels below, that have the field."""
     for part, kind in _parts(model):
         if depth > 1:
-            yield from (f"{part}.{path}" for path in _paths(wanted, kind, depth - 1))
+            for path in _paths(wanted, kind, depth - 1):
+                yield f"{part}.{path}"
         elif _has(wanted, kind):
             yield part
 
@@ -184,27 +202,42 @@ def _beside(wanted: str, model: str) -> str | None:
     for parent in _parents(model):
         if _has(wanted, parent):
             found[UP] += 1
-        found.update(part for part, kind in _parts(parent) if kind != model and _has(wanted, kind))
-    return found.most_common(1)[0][0] if found else None
+        for part, kind in _parts(parent):
+            if kind != model and _has(wanted, kind):
+                found[part] += 1
+    if not found:
+        return None
+    [(most_common, _)] = found.most_common(1)
+    return most_common
 
 
 def _around(wanted: str, model: str) -> str | None:
     """Searches further away: a container's restart_count is in status.container_statuses[i]."""
     parents = _parents(model)[:_PARENTS]
-    beside = (_below_beside(wanted, model, parent) for parent in parents)
-    above = (_around(wanted, parent) for parent in parents if len(parents) < _PARENTS)
-    return next((found for found in itertools.chain(beside, above) if found), None)
+    for parent in parents:
+        if found := _below_beside(wanted, model, parent):
+            return found
+    # The parents of a common part, such as metadata, have nothing else in common.
+    if len(parents) == _PARENTS:
+        return None
+    for parent in parents:
+        if found := _around(wanted, parent):
+            return found
+    return None
 
 
 def _below_beside(wanted: str, model: str, parent: str) -> str | None:
+    """Returns the first path with the field below the other parts of a parent."""
     for part, kind in _parts(parent):
-        if kind != model:
-            for path in _paths(wanted, kind, 1):
-                return f"{part}.{path}"
+        if kind == model:
+            continue
+        for path in _paths(wanted, kind, 1):
+            return f"{part}.{path}"
     return None
 
 
 def _parents(model: str) -> list[str]:
+    """Returns the models that have a part of this model."""
     found = []
     for parent in operations.models():
         kinds = {kind for _, kind in _parts(parent)}
@@ -220,12 +253,13 @@ def _parts(model: str) -> Iterator[tuple[str, str]]:
         kind = entry if isinstance(entry, str) else entry[0]
         if kind in models:
             yield attribute, kind
-        elif kind.startswith("List["):
-            element = kind[5:-1]
-            if element in models:
-                yield f"{attribute}[i]", element
+            continue
+        element = kind.removeprefix("List[").removesuffix("]")
+        if kind.startswith("List[") and element in models:
+            yield f"{attribute}[i]", element
 
 
 def _has(wanted: str, model: str) -> bool:
+    """Says whether a model has a field of this folded name."""
     attributes = operations.models()[model]
     return any(names.fold(each) == wanted for each in attributes)

@@ -1,8 +1,8 @@
-"""Owns shapes: what is known about a JSON value before it is decoded. A shape is made from schemas.json on first use;
-all views share it.
+"""Owns shapes, which describe a JSON value before it is decoded. A shape is made from schemas.json on first use; all
+views share it.
 
-A shape answers two questions for a view: which JSON key a name means (`fields`), and what shape the elements of a map
-or list have (`element`). It holds names only, never data.
+For a view, a shape maps a name to its JSON key (`fields`), and gives the shape of a map's or list's elements
+(`element`). It holds names only, never data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["FREE", "OBJECT", "OBJECT_LIST", "Field", "Shape", "metadata_only", "
 
 
 class Field(NamedTuple):
-    """What one spelling of a field means."""
+    """The field that a spelling means."""
 
     key: str
     """The JSON key."""
@@ -29,7 +29,7 @@ class Field(NamedTuple):
 
 
 class Shape:
-    """One model, one map or list type, or anything (`FREE`). `fields`, `element` and `spelling` are made when they are
+    """One model, one map or list type, or any value (`FREE`). `fields`, `element` and `spelling` are made when they are
     first read."""
 
     __slots__ = (
@@ -46,20 +46,20 @@ class Shape:
     )
 
     name: str
-    """The model's name; empty for maps, lists and anything."""
+    """The model's name; empty for maps, lists and free shapes."""
     closed: bool
-    """Whether a field that the shape does not know is an error, not data."""
+    """Whether an unknown field is an error rather than data."""
     exact: bool
-    """Whether it is a map with the user's own keys, such as labels; an item then has one spelling."""
+    """Whether it is a map with the user's own keys, such as labels; a key then has one spelling."""
     plain: bool
     """Whether the dynamic client reads the object; `to_dict()` then keeps the JSON names."""
     fields: dict[str, Field]
-    """Field by each spelling: snake_case attribute, JSON key, and `from_` for `from`."""
+    """Fields by each spelling: snake_case attribute, JSON key, and `from_` for `from`."""
     element: Shape
     spelling: dict[str, str]
     """Maps a JSON key to its name in `to_dict()`."""
     metadata_rule: str
-    """The rule by which the object is served without anything but its metadata; empty when it is whole."""
+    """The rule that hides all but the object's metadata; empty when it is whole."""
     withheld: Container[str]
     """The names of fields that the rule withholds."""
 
@@ -73,15 +73,18 @@ class Shape:
         self.name = kind if closed else ""
 
     def __getattr__(self, name: str) -> object:
+        # Python calls this for a slot that is not set yet. Models refer to each other in circles; a script reads few.
         if name == "fields":
-            self.fields = _fields(operations.models().get(self._kind, {}), plain=self.plain)
+            model = operations.models().get(self._kind, {})
+            self.fields = _fields(model, plain=self.plain)
             return self.fields
         if name == "element":
-            self.element = shape_of(_element(self._kind), plain=self.plain)
+            kind = _element(self._kind)
+            self.element = shape_of(kind, plain=self.plain)
             return self.element
         if name == "spelling":
-            own = {} if self.plain else operations.models().get(self._kind, {})
-            self.spelling = {self.fields[attribute].key: attribute for attribute in own}
+            attributes = {} if self.plain else operations.models().get(self._kind, {})
+            self.spelling = {self.fields[attribute].key: attribute for attribute in attributes}
             return self.spelling
         raise AttributeError(name)
 
@@ -99,11 +102,14 @@ _SHAPES: Final[dict[tuple[str, bool], Shape]] = {}
 def shape_of(kind: str, *, plain: bool = False) -> Shape:
     """Returns the shape of a type string such as "V1Pod", "List[V1Container]", "Dict[str, str]" or "object"."""
     known = _SHAPES.get((kind, plain))
-    if known is None:
-        model = kind in operations.models()
-        structured = model or kind.startswith(("List[", "Dict["))
-        known = _SHAPES[kind, plain] = Shape(kind, closed=model, plain=plain) if structured else FREE
-    return known
+    if known is not None:
+        return known
+    is_model = kind in operations.models()
+    made = FREE
+    if is_model or kind.startswith(("List[", "Dict[")):
+        made = Shape(kind, closed=is_model, plain=plain)
+    _SHAPES[kind, plain] = made
+    return made
 
 
 def _element(kind: str) -> str:
@@ -119,20 +125,28 @@ _OF_EVERY_OBJECT: Final = {"api_version": "str", "kind": "str", "metadata": "V1O
 
 
 class _AllNames:
-    """The fields of an object without a model: any name may be one."""
+    """The withheld fields of an object without a model: any name may be one."""
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name not in _OF_EVERY_OBJECT and not name.startswith("_")
+        if not isinstance(name, str) or name.startswith("_"):
+            return False
+        return name not in _OF_EVERY_OBJECT
 
 
 def metadata_only(shape: Shape, rule: str) -> Shape:
-    """Returns the shape of an object of which, by this rule, only the metadata is served."""
+    """Returns the shape of an object whose metadata alone is served by this rule."""
     served = Shape(shape._kind, closed=shape.closed, plain=shape.plain)
     served.metadata_rule = rule
     served.fields = _fields(_OF_EVERY_OBJECT, plain=shape.plain)
-    served.withheld = shape.fields.keys() - served.fields.keys() if shape.closed else _AllNames()
     served.element = FREE
-    served.spelling = {} if shape.plain else {field.key: name for name, field in served.fields.items()}
+    served.spelling = {}
+    if not shape.plain:
+        served.spelling = {field.key: name for name, field in served.fields.items()}
+    # A withheld field must not read as one that is absent.
+    if shape.closed:
+        served.withheld = shape.fields.keys() - served.fields.keys()
+    else:
+        served.withheld = _AllNames()
     return served
 
 
@@ -146,28 +160,36 @@ def _fields(model: Mapping[str, str | tuple[str, str]], *, plain: bool) -> dict[
     exact: dict[str, Field] = {}
     for attribute, entry in model.items():
         kind, key = (entry, names.camel(attribute)) if isinstance(entry, str) else entry
-        absent = list if kind.startswith("List[") else dict if kind.startswith("Dict[") else None
-        found[key] = Field(key, shape_of(kind, plain=plain), absent, False)
+        field = Field(key, shape_of(kind, plain=plain), _absent_type(kind), False)
+        found[key] = field
         # Older official clients call clusterIPs cluster_i_ps.
         if _PLURAL_ACRONYM.search(key):
-            found.setdefault(names.codegen(key), found[key])
-        exact[attribute] = found[key]._replace(time=kind == "datetime")
-        if attribute.startswith(
-            "_"
-        ):  # `from` is a Python keyword: the official client has `_from`, and scripts may also write `from_`
-            found[f"{key}_"] = found[key]
+            found.setdefault(names.codegen(key), field)
+        exact[attribute] = field._replace(time=kind == "datetime")
+        # `from` is a Python keyword: the official client has `_from`, and scripts may also write `from_`.
+        if attribute.startswith("_"):
+            found[f"{key}_"] = field
     return found | exact
 
 
+def _absent_type(kind: str) -> type | None:
+    """Returns the type of the empty value that an absent list or map reads as; None for other fields."""
+    if kind.startswith("List["):
+        return list
+    if kind.startswith("Dict["):
+        return dict
+    return None
+
+
 FREE: Final = Shape("", plain=True)
-"""Anything: no field is known, every element is anything."""
+"""Any value: no field is known, and every element is free too."""
 FREE.element = FREE
 FREE.fields = {}
 FREE.spelling = {}
 
 
 class _ObjectShape(Shape):
-    """A whole Kubernetes object without a model; its metadata still has the shape V1ObjectMeta."""
+    """A whole Kubernetes object without a model. Its metadata still has the shape V1ObjectMeta."""
 
     __slots__ = ()
 

@@ -1,5 +1,5 @@
-"""Owns turning a script's values into JSON: `encode` and `to_plain` for the script's result, with bookkeeping fields
-pruned, and `encode_body` for request bodies.
+"""Turns a script's values into JSON: `encode` and `to_plain` for its result, with bookkeeping fields pruned, and
+`encode_body` for request bodies.
 
 Generators are read up to a limit. The error for a cycle, or for a value without a JSON form, names the path to it:
 "result[0].owner is a function".
@@ -25,10 +25,13 @@ from kubescript.guest.sdk.values import context, exact, lazy_json, timestamps
 from kubescript_sandbox.language import classes, data_classes
 
 __all__ = ["NotPlainError", "encode", "encode_body", "to_plain"]
+
 MAX_ITERATED: Final = 100_000
 """Elements taken from a generator."""
+
+# The encoder that runs afterwards recurses in C.
 MAX_DEPTH: Final = 200
-"""Levels of nesting. The limit is needed because the encoder that runs afterwards recurses in C."""
+"""Levels of nesting."""
 
 _PATH: Final = 60
 """Characters shown of a path that is too deep."""
@@ -42,14 +45,17 @@ NOISE: Final = frozenset({
     "annotations", "creationTimestamp", "labels", "loadBalancer", "resources", "securityContext", "status", "strategy",
 })  # fmt: skip
 """Fields that mean nothing when empty. Other empty fields do: `emptyDir: {}`, `podSelector: {}`."""
+# Its value is a second copy of the whole object.
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-
 
 _TEXTS: Final = frozenset({
     *(fractions.Fraction, complex),
     *(ipaddress.IPv4Address, ipaddress.IPv6Address, ipaddress.IPv4Network, ipaddress.IPv6Network),
 })  # fmt: skip
 """Types whose text is the complete value."""
+_SEQUENCES: Final = (list_objects.ListObject, list, tuple, range, Iterator)
+_SEQUENCE_NAMES: Final = frozenset({"dict_keys", "dict_values", "dict_items", "deque"})
+"""More types that become lists, by name."""
 
 
 class NotPlainError(TypeError):
@@ -78,7 +84,9 @@ def _encodable(data: Any) -> Any:
         return data.encode("utf-8", "replace").decode()
     if isinstance(data, dict):
         return {_encodable(key): _encodable(each) for key, each in data.items()}
-    return [_encodable(each) for each in data] if isinstance(data, list) else data
+    if isinstance(data, list):
+        return [_encodable(each) for each in data]
+    return data
 
 
 def encode_body(value: Any) -> msgspec.Raw:
@@ -89,7 +97,7 @@ def encode_body(value: Any) -> msgspec.Raw:
 
 
 class _Walk:
-    """One conversion. `above` has the ids of the containers around a value: it finds cycles and limits the depth."""
+    """One conversion. `above` has the ids of the containers around a value, for cycles and the limit on depth."""
 
     def __init__(self, prune: bool) -> None:
         self._prune = prune
@@ -105,46 +113,48 @@ class _Walk:
             return _number(value)
         if isinstance(value, str):
             return str.__str__(value)
-        if id(value) in above or len(above) > MAX_DEPTH:
-            raise NotPlainError(
-                f"{path} contains itself"
-                if id(value) in above
-                else f"{path[:_PATH]}… is nested deeper than {MAX_DEPTH} levels; return a part of it"
-            )
+        own_id = id(value)
+        if own_id in above:
+            raise NotPlainError(f"{path} contains itself")
+        if len(above) > MAX_DEPTH:
+            start = path[:_PATH]
+            raise NotPlainError(f"{start}… is nested deeper than {MAX_DEPTH} levels; return a part of it")
         found = self._scalar(value)
-        return self._container(value, path, (*above, id(value))) if found is None else found
+        if found is not None:
+            return found
+        return self._container(value, path, (*above, own_id))
 
     def _scalar(self, value: Any) -> str | None:
+        """Returns the text of a time, of bytes or of an exception; None for other values."""
         if isinstance(value, datetime.datetime | datetime.date):
             return timestamps.format_time(value)
         if isinstance(value, datetime.time):
             return value.isoformat()
-        if isinstance(value, datetime.timedelta):
-            return str(value)
         if isinstance(value, bytes | bytearray):
             return bytes_text(bytes(value))
-        if type(value) in _TEXTS:
+        if isinstance(value, datetime.timedelta) or type(value) in _TEXTS:
             return str(value)
-        return f"{type(value).__name__}: {value}" if isinstance(value, BaseException) else None
+        if isinstance(value, BaseException):
+            return f"{type(value).__name__}: {value}"
+        return None
 
     def _container(self, value: Any, path: str, above: tuple[int, ...]) -> Any:
+        """Converts a value that has others inside."""
         if isinstance(value, base_view.BaseView):
             return self._view(lazy_json.whole(value._own()))
         if isinstance(value, Mapping):
             found: dict[str, Any] = {}
             for key, each in value.items():
-                found[unlike(key_text(key), key, found)] = self.convert(each, f"{path}[{key!r}]", above)
+                converted = self.convert(each, f"{path}[{key!r}]", above)
+                text = unlike(key_text(key), key, found)
+                found[text] = converted
             return found
         if isinstance(value, tuple) and hasattr(value, "_asdict"):
-            return {key: self.convert(each, f"{path}.{key}", above) for key, each in value._asdict().items()}
+            named = value._asdict()
+            return {key: self.convert(each, f"{path}.{key}", above) for key, each in named.items()}
         if isinstance(value, set | frozenset):
             return self._elements(_sort(value), path, above)
-        if isinstance(value, list_objects.ListObject | list | tuple | range | Iterator) or type(value).__name__ in (
-            "dict_keys",
-            "dict_values",
-            "dict_items",
-            "deque",
-        ):
+        if isinstance(value, _SEQUENCES) or type(value).__name__ in _SEQUENCE_NAMES:
             return self._elements(value, path, above)
         return self._object(value, path, above)
 
@@ -156,14 +166,18 @@ class _Walk:
             names = [field.name for field in data_classes.fields(value)]
         elif classes.is_script_class(type(value)):
             names = [name for name in vars(value) if not name.startswith("_")]
-            if not names and (told := _represent(value)) is not None:
-                return self.convert(told, path, above)
+            if not names:
+                own_form = _represent(value)
+                if own_form is not None:
+                    return self.convert(own_form, path, above)
         else:
             kind = "class" if isinstance(value, type) else type(value).__name__
-            raise NotPlainError(f"{path} is {'an' if kind[0] in 'AEIOaeiou' else 'a'} {kind}{_instead(value)}")
+            article = "an" if kind[0] in "AEIOaeiou" else "a"
+            raise NotPlainError(f"{path} is {article} {kind}{_instead(value)}")
         return {name: self.convert(getattr(value, name), f"{path}.{name}", above) for name in names}
 
     def _elements(self, values: Any, path: str, above: tuple[int, ...]) -> list[Any]:
+        """Converts each element. Raises NotPlainError for a generator beyond the limit."""
         found: list[Any] = []
         for index, each in enumerate(values):
             # Only a generator can be endless.
@@ -186,22 +200,26 @@ def _represent(value: Any) -> Any:
     kind = type(value)
     if callable(getattr(kind, "to_dict", None)):
         return value.to_dict()
-    own = any("__str__" in vars(each) or "__repr__" in vars(each) for each in kind.__mro__[:-1])
-    return str(value) if own else None
+    # The last class is `object`, whose text is an address in memory.
+    for each in kind.__mro__[:-1]:
+        if "__str__" in vars(each) or "__repr__" in vars(each):
+            return str(value)
+    return None
 
 
 def _instead(value: Any) -> str:
-    """Returns what to write instead of a value that is no data."""
-    kind = (type(value).__module__, type(value).__name__)
-    if kind == ("kubescript.guest.sdk.calls.methods", "Method"):  # by name, since that module imports this one
+    """Returns what to write instead of a value that is not data."""
+    kind = type(value)
+    # By name, since that module imports this one.
+    if (kind.__module__, kind.__name__) == ("kubescript.guest.sdk.calls.methods", "Method"):
         return f": call it, {value.name}(...)"
     if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType):
         name = getattr(value, "__name__", "it").replace("<lambda>", "f")
         return f": call it, {name}(...), and return what it gives"
-    if type(value).__module__.startswith("kubescript.guest.sdk.") and not isinstance(value, type):
-        return ", not data: call one of its methods"
     if isinstance(value, type):
         return f", {value.__name__}: return objects of it, or its name"
+    if kind.__module__.startswith("kubescript.guest.sdk."):
+        return ", not data: call one of its methods"
     return ", which has no JSON form; return str, numbers, lists or dicts"
 
 
@@ -211,9 +229,11 @@ def _prune(data: Any) -> None:
         for item in data:
             _prune(item)
     elif isinstance(data, dict):
-        if PRUNED_METADATA & data.keys() and "name" in data:  # the script returns an object's metadata alone
+        # The script returns an object's metadata alone.
+        if PRUNED_METADATA & data.keys() and "name" in data:
             _prune_metadata(data)
-        for key in [key for key, item in data.items() if _prune_field(key, item)]:
+        empty = [key for key, item in data.items() if _prune_field(key, item)]
+        for key in empty:
             del data[key]
 
 
@@ -235,9 +255,13 @@ def _drop(data: dict[str, Any], keys: frozenset[str]) -> None:
 
 
 def _prune_metadata(metadata: dict[str, Any]) -> None:
+    """Removes bookkeeping from an object's metadata."""
     _drop(metadata, PRUNED_METADATA)
     annotations = metadata.get("annotations")
-    if isinstance(annotations, dict) and annotations.pop(LAST_APPLIED, None) is not None and not annotations:
+    if not isinstance(annotations, dict):
+        return
+    removed = annotations.pop(LAST_APPLIED, None)
+    if removed is not None and not annotations:
         del metadata["annotations"]
 
 
@@ -249,12 +273,18 @@ def _number(value: Any) -> Any:
         return _decimal(value)
     # JSON has no NaN and no infinities; they become text.
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return int(value) if isinstance(value, int) and type(value) is not bool and type(value) is not int else value
+        if math.isnan(value):
+            return "NaN"
+        return "Infinity" if value > 0 else "-Infinity"
+    # The encoder does not know a script's subclass of int.
+    if isinstance(value, int) and type(value) not in (bool, int):
+        return int(value)
+    return value
 
 
 def _decimal(value: decimal.Decimal) -> int | float | str:
     """Returns the exact value: a JSON number where one holds it, else text."""
+    # Attack: as an int, Decimal("1e999999999") would have a billion digits.
     if not value.is_finite() or abs(value) >= 10**30:
         return str(value)
     if value == value.to_integral_value():
@@ -264,6 +294,7 @@ def _decimal(value: decimal.Decimal) -> int | float | str:
 
 
 def _sort(values: Any) -> list[Any]:
+    """Returns the elements of a set in an order that is the same in every run."""
     try:
         return sorted(values)
     except TypeError:
@@ -272,8 +303,8 @@ def _sort(values: Any) -> list[Any]:
 
 def key_text(key: Any) -> str:
     """Returns a dict key as JSON text."""
-    if isinstance(key, enum.Enum):
-        return key_text(key.value)
+    while isinstance(key, enum.Enum):
+        key = key.value
     if isinstance(key, str):
         return str.__str__(key)
     if isinstance(key, bytes):
@@ -281,8 +312,12 @@ def key_text(key: Any) -> str:
     if isinstance(key, datetime.datetime | datetime.date):
         return timestamps.format_time(key)
     if isinstance(key, tuple):
-        return "/".join(key_text(part) for part in key)
-    return "null" if key is None else str(key).lower() if isinstance(key, bool) else str(key)
+        parts = [key_text(part) for part in key]
+        return "/".join(parts)
+    # As json.dumps writes them.
+    if key is None or isinstance(key, bool):
+        return {None: "null", True: "true", False: "false"}[key]
+    return str(key)
 
 
 def unlike(text: str, key: Any, taken: Container[str]) -> str:

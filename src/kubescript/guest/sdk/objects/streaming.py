@@ -1,7 +1,7 @@
-"""Owns `Arrival`, a list's body while it arrives, and the record of who can still read its items; and `Splitter`, which
-gives the items while the body is still arriving. list_objects.py reads from an arrival, session.py creates it.
+"""Owns `Arrival`, a list's body while it arrives, with the lists and loops that can still read its items; and
+`Splitter`, which cuts the body into items. session.py creates an arrival, list_objects.py reads from it.
 
-A list that the script holds is kept as a whole. When the script only loops over a list,
+A list that the script holds is kept whole. When the script only loops over a list,
 `for node in k8s.coreV1().list_node():`, items that the loop has passed are freed, and the body is stopped when the loop
 ends early.
 """
@@ -43,20 +43,20 @@ class Arrival:
         self._broken = broken
         self._stop = stop
         self._failure: Exception | None = None
-        """Why the rest of the body never comes; every further `pull` raises it again."""
-        # Weak sets: a hold disappears with the list or the loop that holds it, so none has to sign off.
+        """Why the rest of the body never arrives; every later `pull` raises it again."""
+        # Weak sets: a hold disappears together with its list or loop.
         self._holders: weakref.WeakSet[Hold] = weakref.WeakSet()
-        """Holds of lists, which can read any item from the first on."""
+        """Holds of lists, which can read every item."""
         self._pinned: Hold | None = None
         self._loops: weakref.WeakSet[Hold] = weakref.WeakSet()
-        """Holds of loops, which only read items ahead of them."""
+        """Holds of loops, which read only the items ahead of them."""
         self._splitter = Splitter()
         self.items = self._splitter.items
         self.head = self._splitter.head
 
     def pull(self) -> bool:
-        """Takes one more chunk. Returns False when the body is complete. Raises what `broken` makes of a body that is
-        no list."""
+        """Takes one more chunk. Returns False when the body is complete. Raises the exception from `broken` for a body
+        that is not a list."""
         if self._failure is not None:
             raise self._failure
         if self._chunks is None:
@@ -84,7 +84,7 @@ class Arrival:
             pass
 
     def settle(self) -> None:
-        """Makes room for the next answer: takes the rest of the body, or stops it when it cannot be read any more."""
+        """Makes room for the next answer: takes the rest of the body, or stops it when the script cannot read it."""
         if self._holders or self._loops:
             # A body that breaks off must not fail the next call. `pull` raises the failure where the rest is read.
             with contextlib.suppress(exceptions.ApiException, exceptions.LimitExceeded):
@@ -94,8 +94,8 @@ class Arrival:
             self._stop()
 
     def whole(self) -> None:
-        """Takes the rest of the body and keeps all items for good."""
-        # The caller gets the list of items itself, and no hold shows how long it lives.
+        """Takes the rest of the body and never frees an item."""
+        # The caller gets the list of items itself, whose life no hold can follow.
         self._pinned = self.keep()
         self.drain()
 
@@ -108,8 +108,7 @@ class Arrival:
         return _add_hold(self._loops)
 
     def pass_by(self, count: int) -> int:
-        """Frees the first `count` items if a single loop is all that still reads the list. Returns how many of them are
-        still there."""
+        """Frees the first `count` items if only one loop still reads the list. Returns how many of them are left."""
         if self._holders or len(self._loops) > 1:
             return count
         del self.items[:count]
@@ -121,11 +120,11 @@ _many: Final = msgspec.json.Decoder(list[msgspec.Raw] | None).decode
 
 
 class Splitter:
-    """Takes a body's chunks. `items` grows with them; `head` has the list's own fields as soon as they have arrived."""
+    """Cuts a body into items. `items` grows with each chunk; `head` has the list's own fields that have arrived."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
-        """One dict per item, one level decoded; each owns its bytes."""
+        """One dict per item, one level decoded. Each owns its bytes, so that freeing it frees them."""
         self.head: dict[str, Any] = {}
         self._cutter = lists.Cutter(_open, _open_all)
 
@@ -135,14 +134,17 @@ class Splitter:
         self._note()
 
     def finish(self) -> None:
-        """Takes what is left of a complete body. Raises lists.FlawError when it is no list."""
+        """Takes the last items of a complete body. Raises lists.FlawError when it is not a list."""
         self.items += self._cutter.end()
         self._note()
 
     def _note(self) -> None:
+        """Adds the list's own fields that have arrived to the head."""
+        # They may be before or after the items.
+        arrived = self._cutter.fields
         for key in _HEAD:
-            if key in self._cutter.fields and key not in self.head:
-                self.head[key] = lazy_json.decode_all(self._cutter.fields[key])
+            if key in arrived and key not in self.head:
+                self.head[key] = lazy_json.decode_all(arrived[key])
 
 
 def _open(item: memoryview) -> Any:
@@ -153,9 +155,14 @@ def _open(item: memoryview) -> Any:
 def _open_all(raw: msgspec.Raw) -> list[Any] | None:
     """Decodes items of any kind."""
     items = _many(raw)
-    return None if items is None else [_decode_item(bytes(memoryview(each))) for each in items]
+    if items is None:
+        return None
+    # `bytes` copies each item, so that freeing it does not wait for the whole chunk.
+    return [_decode_item(bytes(memoryview(each))) for each in items]
 
 
 def _decode_item(text: bytes) -> Any:
     """Decodes one item: an object one level deep, any other value completely."""
-    return lazy_json.open_map(text) if text.startswith(b"{") else lazy_json.decode_all(text)
+    if text.startswith(b"{"):
+        return lazy_json.open_map(text)
+    return lazy_json.decode_all(text)

@@ -7,8 +7,9 @@ import datetime
 import decimal
 import fractions
 import itertools
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from kubescript.guest.sdk.objects import fields, list_objects, list_view, object_text, views
@@ -18,8 +19,10 @@ from kubescript_sandbox.language import classes, data_classes
 __all__ = ["rows_of", "table"]
 
 ABSENT: Final = "-"
+
+# A list that contains itself would have no end.
 MAX_DEPTH: Final = 4
-"""Levels of lists in lists. A list that contains itself would have no end."""
+"""Levels of lists in lists."""
 MAX_ELEMENTS: Final = 50
 MAX_TEXT: Final = 2_000
 """Characters of one cell before a table cuts it to its own width."""
@@ -31,12 +34,10 @@ NO_ROWS: Final = "(no rows)"
 _WIDTH: Final = 60
 """Characters of a cell; names of pods are shorter."""
 _LAST_WIDTH: Final = 120
-"""Characters of a cell in the last column, which moves no other."""
+"""Characters of a cell in the last column, which pushes no other aside."""
 _NARROW: Final = 30
-"""Characters to which a column is padded in any case. Beyond, it is padded for three quarters of its cells: one long
-cell must not push all other rows apart."""
+"""Characters to which a column may always be padded."""
 MAX_ROWS: Final = 100_000
-
 
 _USAGE: Final = {
     **dict.fromkeys(("node", "nodes", "no"), "k8s.metricsV1beta1().list_node_metrics()"),
@@ -46,7 +47,7 @@ _USAGE: Final = {
 
 
 class Column(NamedTuple):
-    """A heading, and the key that its cells are read with."""
+    """A heading, and the key of its cells."""
 
     title: str
     key: fields.Key
@@ -73,14 +74,22 @@ def table(
     if not found:
         return NO_ROWS
     shown = _columns(columns if columns is not None else headers, found)
-    body = [[cell_text(_age_or(row, column.key)) for column in shown] for row in found]
-    _must_exist(shown, found, body)
+    body = [[cell_text(_cell_value(row, column.key)) for column in shown] for row in found]
+    _check_columns(shown, found, body)
     titles = [column.title for column in shown]
     lines = [titles, *body] if header and any(titles) else body
     if tsv:
         return "\n".join("\t".join(line) for line in lines)
-    limits = [*[_WIDTH] * (len(shown) - 1), _LAST_WIDTH] if width is None else [width] * len(shown)
-    return _align([[_cut(cell, most) for cell, most in zip(line, limits, strict=True)] for line in lines])
+    if width is None:
+        before_last = len(shown) - 1
+        limits = [*[_WIDTH] * before_last, _LAST_WIDTH]
+    else:
+        limits = [width] * len(shown)
+    cut = []
+    for line in lines:
+        cells = zip(line, limits, strict=True)
+        cut.append([_cut(cell, most) for cell, most in cells])
+    return _align(cut)
 
 
 def rows_of(rows: Any) -> list[Any]:
@@ -88,8 +97,10 @@ def rows_of(rows: Any) -> list[Any]:
     if rows is None:
         return []
     if isinstance(rows, str | bytes):
+        # Scripts that mean `kubectl top pods` write top("pods").
         usage = f"; for usage write {_USAGE[rows]}" if rows in _USAGE else ""
         raise TypeError(f"table() and top() take a list of rows, not text{usage}")
+    # A whole object is one row, not a map of rows.
     if isinstance(rows, views.View) and "metadata" in rows:
         return [rows]
     if isinstance(rows, Mapping):
@@ -97,62 +108,78 @@ def rows_of(rows: Any) -> list[Any]:
     if not isinstance(rows, Iterable):
         return [rows]
     # A generator may be endless, so one row more than the limit is read at most.
-    found = [row for row, _ in zip(rows, range(MAX_ROWS + 1), strict=False)]
+    found = list(itertools.islice(rows, MAX_ROWS + 1))
     if len(found) > MAX_ROWS:
         raise ValueError(f"more than {MAX_ROWS} rows: aggregate them first")
     return found
 
 
 def _merge(key: Any, value: Any) -> Any:
-    return {"key": key, **value} if isinstance(value, Mapping) else (key, value)
+    """Returns the row of one entry of a map."""
+    if isinstance(value, Mapping):
+        return {"key": key, **value}
+    return key, value
 
 
 def _columns(wanted: Any, rows: Sequence[Any]) -> list[Column]:
+    """Returns the columns that a script asks for, by default those of the rows."""
     if wanted is None or wanted == "keys":
         return _own_columns(rows)
     if isinstance(wanted, Mapping):
         return [Column(cell_text(title), key) for title, key in wanted.items()]
     wanted = wanted.split(",") if isinstance(wanted, str) else list(wanted)
-    each_of: list[Any] = []
+    several: list[Any] = []
     for each in wanted:
-        each_of.extend(each.items() if isinstance(each, Mapping) else [each])
-    by_index = isinstance(rows[0], list | tuple) and not hasattr(rows[0], "_fields")
-    return [_column(each, index if by_index else None) for index, each in enumerate(each_of)]
+        if isinstance(each, Mapping):
+            several.extend(each.items())
+        else:
+            several.append(each)
+    first = rows[0]
+    # Names are headings for the elements of a plain tuple or list, in their order.
+    by_index = isinstance(first, list | tuple) and not hasattr(first, "_fields")
+    return [_column(each, index if by_index else None) for index, each in enumerate(several)]
 
 
 def _column(wanted: Any, index: int | None) -> Column:
+    """Returns one column: a pair of title and key, a name, a position or a function."""
     if isinstance(wanted, tuple | list) and len(wanted) == 2:
         title, key = wanted
         return Column(cell_text(title), key)
     if isinstance(wanted, str):
         name = wanted.strip()
         return Column(name, name if index is None else index)
-    title = getattr(wanted, "__name__", "") if callable(wanted) else str(wanted)
-    return Column(title.replace("<lambda>", ""), wanted)
+    if not callable(wanted):
+        return Column(str(wanted), wanted)
+    name = getattr(wanted, "__name__", "")
+    return Column(name.replace("<lambda>", ""), wanted)
 
 
 def _own_columns(rows: Sequence[Any]) -> list[Column]:
     """Returns the columns of the rows' own names, in the order in which they first appear."""
     if all(isinstance(row, Mapping) and "metadata" in row for row in rows):
         return _object_columns(rows)
-    titles: dict[str, fields.Key] = {}
+    titles: dict[str, None] = {}
     for row in rows:
-        titles.update({each: each for each in _names(row) if each not in titles})
+        titles.update(dict.fromkeys(_names(row)))
     if titles:
-        return [Column(title, key) for title, key in titles.items()]
-    if isinstance(rows[0], list | tuple):
-        return [Column("", place) for place in range(max(len(row) for row in rows if isinstance(row, list | tuple)))]
-    return [Column("", _itself)]
+        return [Column(title, title) for title in titles]
+    if not isinstance(rows[0], list | tuple):
+        return [Column("", _itself)]
+    longest = max(len(row) for row in rows if isinstance(row, list | tuple))
+    return [Column("", position) for position in range(longest)]
 
 
 def _names(row: Any) -> list[str]:
+    """Returns the names of a row's fields; none for a list or a value of another kind."""
     if isinstance(row, Mapping):
         return [str(key) for key in row]
     if isinstance(row, tuple):
         return list(getattr(row, "_fields", ()))
     if data_classes.is_instance(row):
         return [field.name for field in data_classes.fields(row)]
-    return [name for name in vars(row) if not name.startswith("_")] if classes.is_script_class(type(row)) else []
+    if classes.is_script_class(type(row)):
+        return [name for name in vars(row) if not name.startswith("_")]
+    return []
 
 
 def _object_columns(rows: Sequence[Any]) -> list[Column]:
@@ -161,17 +188,20 @@ def _object_columns(rows: Sequence[Any]) -> list[Column]:
     kinds = {row.get("kind") for row in rows}
     if len(kinds) > 1:
         columns.append(Column("kind", "kind"))
-    namespace = _metadata("namespace")
-    if any(namespace(row) for row in rows):
-        columns.append(Column("namespace", namespace))
-    columns.append(Column("name", _metadata("name")))
+    if any(_namespace(row) for row in rows):
+        columns.append(Column("namespace", _namespace))
+    columns.append(Column("name", _name))
     columns.append(Column("status", _state))
     columns.append(Column("age", ages.age))
     return columns
 
 
-def _metadata(name: str) -> Callable[[Any], Any]:
-    return lambda row: row["metadata"].get(name)
+def _namespace(row: Any) -> Any:
+    return row["metadata"].get("namespace")
+
+
+def _name(row: Any) -> Any:
+    return row["metadata"].get("name")
 
 
 def _state(row: Any) -> str:
@@ -182,8 +212,8 @@ def _itself(row: Any) -> Any:
     return row
 
 
-def _age_or(row: Any, key: fields.Key) -> Any:
-    """Returns a cell's value; for a cluster's object, "age" and "status" are what kubectl shows under that heading."""
+def _cell_value(row: Any, key: fields.Key) -> Any:
+    """Returns a cell's value. For a cluster's object, the names "age" and "status" mean kubectl's columns."""
     heading = key.lower() if isinstance(key, str) else ""
     if heading not in ("age", "status"):
         return fields.read(row, key)
@@ -192,15 +222,17 @@ def _age_or(row: Any, key: fields.Key) -> Any:
     return ages.age(row) if heading == "age" else _state(row)
 
 
-def _must_exist(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[Sequence[str]]) -> None:
+def _check_columns(columns: Sequence[Column], rows: Sequence[Any], body: Sequence[Sequence[str]]) -> None:
     """Raises KeyError for a column that no row has."""
     for index, column in enumerate(columns):
-        if callable(column.key):
+        key = column.key
+        if callable(key):
             continue
+        # Any text shows that the field exists, without reading it again from every row.
         if any(line[index] != ABSENT for line in body):
             continue
-        if all(fields.read(row, column.key) is fields.MISSING for row in rows):
-            raise fields.missing_everywhere(column.key, rows)
+        if all(fields.read(row, key) is fields.MISSING for row in rows):
+            raise fields.missing_everywhere(key, rows)
 
 
 def _cut(cell: str, width: int) -> str:
@@ -211,11 +243,15 @@ def _cut(cell: str, width: int) -> str:
 
 
 def _align(lines: Sequence[Sequence[str]]) -> str:
+    """Returns the lines with their cells padded to columns."""
     widths = []
     for column in zip(*lines, strict=True):
         lengths = sorted(map(len, column))
+        longest = lengths[-1]
+        # One long cell must not push all other rows apart, so a wide column fits three quarters of its cells.
         usual = lengths[(len(lengths) - 1) * 3 // 4]
-        widths.append(min(lengths[-1], max(usual, len(column[0]), _NARROW)))
+        wanted = max(usual, len(column[0]), _NARROW)
+        widths.append(min(longest, wanted))
     padded = []
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
@@ -227,7 +263,9 @@ def cell_text(value: Any, depth: int = 0) -> str:
     """Returns a value as one line of text; "-" when it is missing or empty."""
     if depth > MAX_DEPTH:
         return "…"
-    return _BREAKS.sub(" ", _value_text(value, depth)[:MAX_TEXT]).strip() or ABSENT
+    # Cut first: a log may be a cell, and the rest of it is not shown.
+    text = _value_text(value, depth)[:MAX_TEXT]
+    return _BREAKS.sub(" ", text).strip() or ABSENT
 
 
 def _value_text(value: Any, depth: int) -> str:
@@ -246,29 +284,38 @@ def _value_text(value: Any, depth: int) -> str:
 
 
 def _compound(value: Any, depth: int) -> str:
+    """Returns the text of an object, a map, a sequence, or a value of any other type."""
+    below = depth + 1
     if isinstance(value, views.View) and isinstance(value.get("metadata"), Mapping):
-        return cell_text(value["metadata"].get("name"), depth + 1)
+        name = value["metadata"].get("name")
+        return cell_text(name, below)
     if isinstance(value, Mapping):
-        return _join(
-            (f"{cell_text(key, depth + 1)}={cell_text(value[key], depth + 1)}" for key in list(value)), len(value)
-        )
+        pairs = (f"{cell_text(key, below)}={cell_text(value[key], below)}" for key in list(value))
+        return _join(pairs, len(value))
     if isinstance(value, list_view.ListView | list_objects.ListObject | list | tuple | set | frozenset):
         elements = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
-        return _join((cell_text(each, depth + 1) for each in elements), len(value))
+        texts = (cell_text(each, below) for each in elements)
+        return _join(texts, len(value))
     if isinstance(value, bytes | bytearray):
         return bytes(value).decode("utf-8", "replace")
-    made = str(value)
-    return str.__str__(made)  # a script's __str__ may return an instance of its own subclass of str
+    # A script's __str__ may return an instance of its own subclass of str.
+    return str.__str__(str(value))
 
 
-def _join(parts: Any, size: int) -> str:
+def _join(parts: Iterator[str], size: int) -> str:
+    """Returns the first parts, and the number of all if there are more."""
+    # The iterator makes only the parts that are shown.
     shown = ",".join(itertools.islice(parts, MAX_ELEMENTS))
-    return f"{shown},… ({size} in all)" if size > MAX_ELEMENTS else shown
+    if size <= MAX_ELEMENTS:
+        return shown
+    return f"{shown},… ({size} in all)"
 
 
 def _number(value: float) -> str:
-    """Returns a number with at most three decimals, or three digits when it is below 0.1; binary rounding does not
-    show."""
-    if value != value or value in (float("inf"), float("-inf")) or value == int(value):  # noqa: PLR0124 - not a number
+    """Returns a number with at most three decimals, or with three digits when it is below 0.1."""
+    if not math.isfinite(value) or value == int(value):
         return str(value).removesuffix(".0")
-    return f"{value:.3f}".rstrip("0").rstrip(".") if abs(value) >= 0.1 else f"{value:.3g}"
+    # Rounded, so that 0.1 + 0.2 is 0.3.
+    if abs(value) >= 0.1:
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return f"{value:.3g}"

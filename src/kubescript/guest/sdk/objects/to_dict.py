@@ -1,5 +1,5 @@
-"""Owns plain data from views and for views: the result of `to_dict()`, and `json_data` for what a script assigns or
-sends as a body."""
+"""Owns plain data from views and for views: the result of `to_dict()`, and `json_data` for values that a script assigns
+or sends as a body."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ class Snapshot(dict[str, Any]):
         """Returns the spelling under which this dict has, or would have, the field."""
         if dict.__contains__(self, key) or not isinstance(key, str):
             return key
-        field = self._shape.fields.get(key)
+        shape = self._shape
+        field = shape.fields.get(key)
         if field is not None:
-            return self._shape.spelling.get(field.key, field.key)
+            return shape.spelling.get(field.key, field.key)
         return names.find_spelling(key, self) or key
 
     def __missing__(self, key: str) -> Any:
@@ -43,45 +44,58 @@ class Snapshot(dict[str, Any]):
         # As in the official client, a known field that is absent reads as None.
         if held in self._shape.fields:
             return None
+        # A withheld field must not pass for a misspelt one.
         self._check_withheld(key)
-        raise KeyError(f"{key!r}; {names.suggestion(str(key), self)}")
+        hint = names.suggestion(str(key), self)
+        raise KeyError(f"{key!r}; {hint}")
 
     def __contains__(self, key: object) -> bool:
+        # `"data" in secret.to_dict()` must not be false for a withheld field.
         if not dict.__contains__(self, key):
             self._check_withheld(key)
-        return dict.__contains__(self, self._find_key(key))
+        held = self._find_key(key)
+        return dict.__contains__(self, held)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        dict.__setitem__(self, self._find_key(key), value)
+        held = self._find_key(key)
+        dict.__setitem__(self, held, value)
 
     def __delitem__(self, key: str) -> None:
-        dict.__delitem__(self, self._find_key(key))
+        held = self._find_key(key)
+        dict.__delitem__(self, held)
 
     def __getattr__(self, name: str) -> Any:
+        # Scripts read the dict's fields as they read the object's.
         raise AttributeError(f"to_dict() gives a dict: write [{name!r}] or .get({name!r})")
 
     def _check_withheld(self, key: object) -> None:
         """Raises MetadataOnlyError for a field that was not served."""
-        if key in self._shape.withheld:
-            raise exceptions.MetadataOnlyError(str(dict.get(self, "kind") or ""), self._shape.metadata_rule)
+        # It must not read as absent.
+        shape = self._shape
+        if key in shape.withheld:
+            kind = dict.get(self, "kind") or ""
+            raise exceptions.MetadataOnlyError(str(kind), shape.metadata_rule)
 
     def get(self, key: str, default: Any = None) -> Any:
         """The field's value, or `default`."""
         if not dict.__contains__(self, key):
             self._check_withheld(key)
-        return dict.get(self, self._find_key(key), default)
+        held = self._find_key(key)
+        return dict.get(self, held, default)
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The field's value; written first when it is absent."""
-        return dict.setdefault(self, self._find_key(key), default)
+        held = self._find_key(key)
+        return dict.setdefault(self, held, default)
 
     def pop(self, key: str, *default: Any) -> Any:
         """Remove a field and return its value."""
-        return dict.pop(self, self._find_key(key), *default)
+        held = self._find_key(key)
+        return dict.pop(self, held, *default)
 
     def update(self, *others: Any, **fields: Any) -> None:
         """Write several fields."""
-        # dict.update would go past __setitem__, which finds the right spelling.
+        # dict.update would bypass __setitem__, which finds the right spelling.
         for name, value in dict(*others, **fields).items():
             self[name] = value
 
@@ -92,7 +106,9 @@ class Snapshot(dict[str, Any]):
     __copy__ = copy
 
     def __deepcopy__(self, _memo: object) -> Snapshot:
-        return Snapshot({key: copying.deep(value) for key, value in self.items()}, self._shape)
+        # Attack: Python's deepcopy calls hooks of a script's objects. This one copies known types only.
+        copied = {key: copying.deep(value) for key, value in self.items()}
+        return Snapshot(copied, self._shape)
 
     def __or__(self, other: Mapping[str, Any]) -> Snapshot:  # type: ignore[override]
         joined = self.copy()
@@ -109,6 +125,7 @@ class Snapshot(dict[str, Any]):
         return field.key if field else name
 
 
+# managedFields is large, and only server-side apply reads it.
 _BULKY: Final = {"V1ObjectMeta": "managedFields"}
 """The field that plain objects of the dynamic client leave out, by model."""
 
@@ -133,9 +150,10 @@ def snapshot(data: Mapping[str, Any], shape: schemas.Shape) -> Snapshot:
 
 def _copy(value: Any, shape: schemas.Shape, *, time: bool = False) -> Any:
     if isinstance(value, dict):
-        if not shape.exact:
-            return snapshot(value, shape)
-        return {key: _copy(each, shape.element) for key, each in value.items()}
+        # The keys of a map such as labels belong to the user and have one spelling.
+        if shape.exact:
+            return {key: _copy(each, shape.element) for key, each in value.items()}
+        return snapshot(value, shape)
     if isinstance(value, list):
         return [_copy(each, shape.element) for each in value]
     return timestamps.parse_time(value) if time else value
@@ -148,16 +166,22 @@ def json_data(value: Any, convert: Callable[[Any], Any]) -> Any:
         return {value.wire(key): convert(each) for key, each in value.items()}
     if isinstance(value, Mapping):
         return {str(key): convert(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [convert(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    if isinstance(value, set | frozenset):
+        # The order of a set differs between processes; a body must not.
+        value = sorted(value)
+    if isinstance(value, list | tuple):
+        return [convert(each) for each in value]
     if isinstance(value, datetime.datetime | datetime.date):
         return timestamps.format_time(value)
     if isinstance(value, enum.Enum):
         return convert(value.value)
     if isinstance(value, exact.Quantity):
         value = value.plain()
-    if isinstance(value, str | int | float | decimal.Decimal):
-        return str(value) if isinstance(value, decimal.Decimal) else value
+    # As a JSON number, it could lose digits.
+    if isinstance(value, decimal.Decimal):
+        value = str(value)
+    if isinstance(value, str | int | float):
+        return value
     raise TypeError(
         f"a Kubernetes object cannot hold a {type(value).__name__}; use dict, list, str, int, float, bool or None"
     )

@@ -8,8 +8,8 @@ A view holds a dict of JSON data and the shape that names its fields; nothing el
   becomes part of the object when it is first written to.
 - A field that the model does not have raises AttributeError, or KeyError for items; the error names the nearest field.
 - A timestamp is an aware datetime by its snake_case attribute, and JSON text by any other access.
-- A field that the policy withholds (schemas.metadata_only) raises MetadataOnlyError, by whatever access.
-- A field called `items`, `values` or `keys` is the field; a call to it does what the dict method does.
+- A field that the policy withholds (schemas.metadata_only) raises MetadataOnlyError by any access.
+- A field called `items`, `values` or `keys` is the field; calling it runs the dict method.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ __all__ = ["View", "wrap"]
 
 _Raw = msgspec.Raw
 _MASK = masks.MASK
-_MISSING: Final = object()
 _OF_ITS_KIND: Final = frozenset({"kind", "apiVersion"})
 _METADATA: Final = frozenset({"name", "namespace", "labels", "annotations", "raw"})
 """Attributes that an object reads from its metadata; `raw` is the object itself, which also reads as plain data."""
+_METHODS: Final = ("get", "items", "keys", "to_dict", "values")
+"""Methods that `dir` lists of an object without a model."""
 
 
 def wrap(value: Any, shape: schemas.Shape) -> Any:
@@ -51,6 +52,7 @@ class View(base_view.BaseView):
     __hash__ = None
 
     def __getattr__(self, name: str) -> Any:
+        # Runs for each field that a script reads, so it repeats `_fetch` and `wrap` instead of calling them.
         field = self._shape.fields.get(name)
         if field is None:
             return self._read_unlisted(name, AttributeError)
@@ -76,24 +78,31 @@ class View(base_view.BaseView):
             value = self._fetch(field.key)
             return self._absent(field) if value is None else wrap(value, field.shape)
         value = self._fetch(key)
-        if value is _MISSING or (value is None and key not in self._data):
+        if value is None and key not in self._data:
             return self._read_unlisted(key, KeyError)
         return wrap(value, self._shape.element)
 
     def get(self, key: str, default: Any = None) -> Any:
         """The field's value, or `default` when the object lacks it."""
         field = self._shape.fields.get(key)
-        name, shape = (key, self._shape.element) if field is None else (field.key, field.shape)
-        if name not in self._data:
-            self._check_withheld(key)
-            spelled = None if self._shape.exact else self._find_spelling(key)
-            if spelled is None and name in _OF_ITS_KIND and (own := self._own_kind(name)) is not None:
-                return own
-            return default if spelled is None else wrap(self._fetch(spelled), shape)
-        return wrap(self._fetch(name), shape)
+        if field is None:
+            name = key
+            shape = self._shape.element
+        else:
+            name = field.key
+            shape = field.shape
+        if name in self._data:
+            return wrap(self._fetch(name), shape)
+        self._check_withheld(key)
+        spelled = None if self._shape.exact else self._find_spelling(key)
+        if spelled is not None:
+            return wrap(self._fetch(spelled), shape)
+        own = self._own_kind(name) if name in _OF_ITS_KIND else None
+        return default if own is None else own
 
     def _fetch(self, key: str) -> Any:
         """Returns the decoded data under a JSON key; None when it is absent."""
+        # A decoded value replaces the Raw, so that it is decoded once.
         value = self._data.get(key)
         if type(value) is _Raw:
             value = self._data[key] = lazy_json.open_raw(value)
@@ -102,52 +111,70 @@ class View(base_view.BaseView):
     def _absent(self, field: schemas.Field) -> Any:
         """Returns the value of a known field that the object lacks."""
         # An empty map or list remembers its parent and key, and joins the object at the first write.
+        home = (self, field.key)
         if field.absent is dict:
-            return View({}, field.shape, (self, field.key))
+            return View({}, field.shape, home)
         if field.absent is list:
-            return list_view.ListView([], field.shape.element, (self, field.key))
+            return list_view.ListView([], field.shape.element, home)
         # The API server leaves both out of the items of a list.
         return self._own_kind(field.key) if field.key in _OF_ITS_KIND else None
 
     def _own_kind(self, key: str) -> str | None:
-        """Returns the kind or apiVersion that the object's model stands for; None when it is no object's model."""
+        """Returns the kind or apiVersion of the object's model; None when it is not an object's model."""
         kind = builtin_kinds.of_model(self._shape.name)
-        return None if kind is None else kind.kind if key == "kind" else kind.api_version
+        if kind is None:
+            return None
+        return kind.kind if key == "kind" else kind.api_version
 
     def _find_spelling(self, name: str) -> str | None:
         """Returns a key that is present, unknown to the model, and equal to `name` except for case and underscores."""
-        return names.find_spelling(name, (key for key in self._data if key not in self._shape.fields))
+        known = self._shape.fields
+        unknown = (key for key in self._data if key not in known)
+        return names.find_spelling(name, unknown)
 
     def _read_unlisted(self, name: str, error: type[Exception]) -> Any:
         """Reads a field that the shape does not list: data newer than the model, a map's key, or a mistake."""
+        by_attribute = error is AttributeError
         private = name.startswith("_")
-        exact = self._shape.exact and error is KeyError
-        key = name if name in self._data or exact else self._find_spelling(name)
+        key: str | None = name
+        # A map's key, such as a label's, has one spelling.
+        if name not in self._data and (by_attribute or not self._shape.exact):
+            key = self._find_spelling(name)
         if key is not None and key in self._data and not private:
             return wrap(self._fetch(key), self._shape.element)
-        if error is AttributeError and name in _METADATA and (own := self._metadata()) is not None:
-            return self if name == "raw" else getattr(own, name)
+        if by_attribute and name in _METADATA:
+            own = self._metadata()
+            if own is not None:
+                return self if name == "raw" else getattr(own, name)
         if not object_text.is_method(name):
             self._check_withheld(name)
-        free = not (self._shape.exact or self._shape.closed)
-        if free and error is AttributeError and not private and not self._mistaken(name):
-            # As in the official DynamicClient: no model says which fields a custom resource may have.
+        # As in the official DynamicClient: no model lists the fields that a custom resource may have.
+        if by_attribute and self._is_free() and not private and not self._is_mistake(name):
             return None
-        raise error(object_text.no_field(name, self._shape, self._data, item=error is KeyError))
+        raise error(object_text.no_field(name, self._shape, self._data, item=not by_attribute))
 
     def _check_withheld(self, name: str) -> None:
-        """Raises MetadataOnlyError for a field that was not served: it must not pass for one that is absent."""
+        """Raises MetadataOnlyError for a field that was not served."""
+        # It must not pass for a field that is absent.
         if name in self._shape.withheld:
-            raise exceptions.MetadataOnlyError(str(self._fetch("kind") or ""), self._shape.metadata_rule)
+            kind = self._fetch("kind") or ""
+            raise exceptions.MetadataOnlyError(str(kind), self._shape.metadata_rule)
+
+    def _is_free(self) -> bool:
+        """Says whether the object has no model: any name may be one of its fields."""
+        return not (self._shape.exact or self._shape.closed)
 
     def _lacks(self, name: str) -> bool:
-        """Tells whether an object without a model lacks a field; `hasattr` and the default of `getattr` use it."""
-        free = not (self._shape.exact or self._shape.closed)
-        return free and name not in self._data and self._find_spelling(name) is None
+        """Says whether an object without a model lacks a field; `hasattr` and the default of `getattr` use it."""
+        if not self._is_free() or name in self._data:
+            return False
+        return self._find_spelling(name) is None
 
-    def _mistaken(self, name: str) -> bool:
-        """Tells whether an absent name is most likely a misspelled one, or a method of another library."""
-        return bool(names.nearest(name, self._data)) or ("metadata" in self._data and object_text.is_method(name))
+    def _is_mistake(self, name: str) -> bool:
+        """Says whether an absent name is most likely misspelled, or a method of another library."""
+        if names.nearest(name, self._data):
+            return True
+        return "metadata" in self._data and object_text.is_method(name)
 
     def _metadata(self) -> Any:
         """Returns the metadata of a whole object, else None."""
@@ -160,10 +187,12 @@ class View(base_view.BaseView):
         field = self._shape.fields.get(name)
         if field is not None:
             return field.key
-        if name in self._data:
+        # A map's key, such as a label's, has one spelling.
+        if name in self._data or self._shape.exact:
             return name
         if not self._shape.closed:
-            return name if self._shape.exact else self._find_spelling(name) or name
+            return self._find_spelling(name) or name
+        # The API server would drop a field that the kind does not have, without an error.
         reason = object_text.no_field(name, self._shape, self._data)
         raise AttributeError(f"{reason}; values of your own go into a dict")
 
@@ -172,13 +201,16 @@ class View(base_view.BaseView):
 
     def __setitem__(self, key: str, value: Any) -> None:
         # `_own` first adds an absent map to its object, so that the write reaches the object.
-        self._own()[self._key(key)] = base_view.unwrap(value)
+        plain = base_view.unwrap(value)
+        self._own()[self._key(key)] = plain
 
     def __delattr__(self, name: str) -> None:
-        self._own().pop(self._key(name), None)
+        data = self._own()
+        data.pop(self._key(name), None)
 
     def __delitem__(self, key: str) -> None:
-        del self._own()[self._key(key)]
+        data = self._own()
+        del data[self._key(key)]
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The field's value; written first when the object lacks it."""
@@ -211,12 +243,16 @@ class View(base_view.BaseView):
         self._own().clear()
 
     def __contains__(self, key: object) -> bool:
-        field = self._shape.fields.get(key) if isinstance(key, str) else None
-        if isinstance(key, str) and key not in self._data:
+        if not isinstance(key, str):
+            return key in self._data
+        if key not in self._data:
             self._check_withheld(key)
-        if field or key in self._data or self._shape.exact or not isinstance(key, str):
-            return (field.key if field else key) in self._data
-        return self._find_spelling(key) is not None
+        field = self._shape.fields.get(key)
+        if field is not None:
+            return field.key in self._data
+        if key in self._data:
+            return True
+        return not self._shape.exact and self._find_spelling(key) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._data)
@@ -225,6 +261,7 @@ class View(base_view.BaseView):
         return len(self._data)
 
     def __bool__(self) -> bool:
+        # An object is true even when it is empty, as in the official client; an empty map is false.
         return bool(self._data) or self._shape.closed
 
     @property
@@ -244,21 +281,25 @@ class View(base_view.BaseView):
 
     def _names(self) -> KeysView[str]:
         """Returns the keys as a view of a dict."""
-        # Attack: `pod.keys().mapping.values()`, which were the encoded parts of the object's own dict.
-        return dict.fromkeys(self._data).keys()
+        # Attack: `pod.keys().mapping.values()` would reach the encoded parts of the object's own dict.
+        names_only = dict.fromkeys(self._data)
+        return names_only.keys()
 
     def _pairs(self) -> ItemsView[str, Any]:
         """Returns the items as a view of a dict."""
         # `selector.items() <= labels.items()` must compare as sets; lists would compare by order.
-        return {key: self[key] for key in self._data}.items()
+        pairs = {key: self[key] for key in self._data}
+        return pairs.items()
 
     def to_dict(self) -> dict[str, Any]:
         """A detached plain dict: with snake_case keys and datetimes, as in the official client; for a dynamic or custom
         object with JSON names and texts. Absent fields are left out; reading one still gives None."""
-        data = lazy_json.read(self._data)
-        return data if self._shape.exact else to_dict.snapshot(data, self._shape)
+        data: dict[str, Any] = lazy_json.read(self._data)
+        if self._shape.exact:
+            return data
+        return to_dict.snapshot(data, self._shape)
 
-    toDict = to_dict  # noqa: N815  what scripts that write camelCase throughout call it
+    toDict = to_dict  # noqa: N815  for scripts that write camelCase throughout
 
     def to_str(self) -> str:
         """The object as text."""
@@ -281,7 +322,8 @@ class View(base_view.BaseView):
         return {**other, **self}
 
     def __ior__(self, other: Any) -> Self:
-        self.update(other)  # in place, since a change to a copy would not reach the object
+        # In place, since a change to a copy would not reach the object.
+        self.update(other)
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -295,17 +337,17 @@ class View(base_view.BaseView):
         return object_text.describe(self._data, self._shape)
 
     def __dir__(self) -> list[str]:
-        return self._shape.attributes or [*self._data, "get", "items", "keys", "to_dict", "values"]
+        return self._shape.attributes or [*self._data, *_METHODS]
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
         """Makes `isinstance(view, dict)` true."""
-        # Scripts that walk JSON decide by isinstance what to do with a value.
+        # Scripts that walk JSON tell objects from lists by isinstance.
         return dict
 
 
 class FieldView(View):
-    """A map field that has the name of a dict method; a call runs the method."""
+    """A map field with the name of a dict method; a call runs the method."""
 
     _method: Callable[[], Any] = list
 
@@ -314,7 +356,8 @@ class FieldView(View):
 
 
 def _method_or_field(view: View, name: str, method: Callable[[], Any]) -> Any:
-    """Returns a dict method, or the object's field of this name, which a call runs as the method."""
+    """Returns a dict method, or the object's field of this name, which runs the method when it is called."""
+    # V1ConfigMapVolumeSource has the field `items`, V1NodeSelectorRequirement the field `values`.
     field = view._shape.fields.get(name)
     if field is None and name not in view._data:
         return method

@@ -1,1 +1,1 @@
-"""What scripts see by itself: numbers, times, names and exceptions, and the generated tables of the API."""
+"""Values that scripts see: numbers, times, names and exceptions, and the generated tables of the API."""

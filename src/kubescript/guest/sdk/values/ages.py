@@ -57,8 +57,9 @@ class Age(datetime.timedelta):
         return _wrap(datetime.timedelta.__add__(self, other))
 
     def __radd__(self, other: Any) -> Any:
+        # sum() starts with the int 0.
         if type(other) is int and other == 0:
-            return self  # sum() starts with the int 0
+            return self
         return _wrap(datetime.timedelta.__radd__(self, other))
 
     def __sub__(self, other: Any) -> Any:
@@ -84,7 +85,9 @@ class Age(datetime.timedelta):
 
 def _wrap(result: Any) -> Any:
     """Returns a timedelta as an age, and a number or NotImplemented unchanged."""
-    return Age.of(result) if isinstance(result, datetime.timedelta) else result
+    if isinstance(result, datetime.timedelta):
+        return Age.of(result)
+    return result
 
 
 def age(value: Any) -> Age:
@@ -96,9 +99,12 @@ def age(value: Any) -> Age:
     moment = value if isinstance(value, str | datetime.date | datetime.timedelta) else _find_creation_time(value)
     if moment is None or moment == "":
         return Age.of(datetime.timedelta(), known=False)
+    if isinstance(moment, Age):
+        return moment
     if isinstance(moment, datetime.timedelta):
-        return moment if isinstance(moment, Age) else Age.of(moment)
-    return Age.of(datetime.datetime.now(datetime.UTC) - _moment(moment))
+        return Age.of(moment)
+    now = datetime.datetime.now(datetime.UTC)
+    return Age.of(now - _moment(moment))
 
 
 def _find_creation_time(value: Any) -> Any:
@@ -127,22 +133,26 @@ def _moment(value: str | datetime.date) -> datetime.datetime:
 
 
 def _parse(text: str) -> datetime.datetime:
-    # parse_time returns text that is no timestamp unchanged.
-    moment = timestamps.parse_time(text.strip())
-    if moment == text.strip():
+    stripped = text.strip()
+    moment = timestamps.parse_time(stripped)
+    # parse_time returns a text that is not a timestamp unchanged.
+    if moment == stripped:
         raise ValueError(f"age(): {text[:60]!r} is no time; one is 2026-01-02T03:04:05Z")
     return cast("datetime.datetime", moment)
 
 
 def _text(seconds: float) -> str:
-    sign, whole = ("-", -seconds) if seconds <= -1 else ("", max(seconds, 0))
-    left = int(whole)
+    """Returns an age as kubectl writes it."""
+    # A clock that is slightly behind must not give `-0s`.
+    sign = "-" if seconds <= -1 else ""
+    left = int(-seconds) if sign else int(max(seconds, 0))
     for below, (size, unit), rest in _STEPS:
-        if left < below:
-            text = f"{sign}{left // size}{unit}"
-            if rest is None:
-                return text
-            rest_size, rest_unit = rest
-            more = left % size // rest_size
-            return f"{text}{more}{rest_unit}" if more else text
+        if left >= below:
+            continue
+        text = f"{sign}{left // size}{unit}"
+        if rest is None:
+            return text
+        rest_size, rest_unit = rest
+        more = left % size // rest_size
+        return f"{text}{more}{rest_unit}" if more else text
     return f"{sign}{left // _YEAR}y"

@@ -1,4 +1,4 @@
-"""Owns the built-in kinds, read from the table of operations; explain.py finds them by any name that kubectl knows,
+"""Owns the built-in kinds, read from the table of operations. explain.py finds them by any name that kubectl accepts,
 without a call to the cluster."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Kind(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """Returns group and version, as an object's apiVersion has them."""
+        """Returns group and version, as in an object's apiVersion."""
         return kube_kinds.api_version(self.group, self.version)
 
 
@@ -36,11 +36,11 @@ def kinds() -> tuple[Kind, ...]:
         for name in operations.operations(api):
             operation = operations.operation(api, name)
             segments = operation.path.strip("/").split("/")
-            # A kind is what one method reads by name; subresources and lists have other paths.
+            # Each kind has one method that reads an object by name; subresources and lists have other paths.
             reads_one = operation.verb == "GET" and segments[-1] == "{name}"
             if not reads_one or operation.returns not in operations.models():
                 continue
-            kind = _kind(segments, operation.returns)
+            kind = _make_kind(segments, operation.returns)
             key = (kind.group, kind.version, kind.plural)
             found.setdefault(key, kind)
     return tuple(sorted(found.values(), key=_preference))
@@ -48,27 +48,32 @@ def kinds() -> tuple[Kind, ...]:
 
 def _preference(kind: Kind) -> tuple[bool, int, bool, str]:
     """Returns the sort key of kinds that share a name: `find` takes the first of them."""
-    unstable = "alpha" in kind.version or "beta" in kind.version
-    major = int(kind.version.lstrip("v")[:1])
+    version = kind.version
+    unstable = "alpha" in version or "beta" in version
+    major = int(version.lstrip("v")[:1])
     return unstable, -major, bool(kind.group), kind.group
 
 
-def _kind(segments: list[str], model: str) -> Kind:
-    if segments[0] == "api":
-        group, version = "", segments[1]
-    else:
-        group, version = segments[1], segments[2]
-    return Kind(group, version, _bare(model, group, version), segments[-2], model, "{namespace}" in segments)
+def _make_kind(segments: list[str], model: str) -> Kind:
+    """Returns the kind at a path, such as /apis/apps/v1/namespaces/{namespace}/deployments/{name}."""
+    # The core group is at /api, without a name.
+    group = "" if segments[0] == "api" else segments[1]
+    version = segments[2] if group else segments[1]
+    kind = _kind_of_model(model, version)
+    namespaced = "{namespace}" in segments
+    return Kind(group, version, kind, segments[-2], model, namespaced)
 
 
-def _bare(model: str, group: str, version: str) -> str:
+def _kind_of_model(model: str, version: str) -> str:
     """Returns the kind of a model: V1Deployment is Deployment, CoreV1Event is Event."""
     prefix = f"{version[:1].upper()}{version[1:]}"
-    return model.partition(prefix)[2] or model
+    _, _, kind = model.partition(prefix)
+    return kind or model
 
 
 @functools.lru_cache(1)
 def _by_model() -> dict[str, Kind]:
+    # Reversed, so that of several kinds with one model the preferred one is kept.
     return {kind.model: kind for kind in reversed(kinds())}
 
 
@@ -79,11 +84,12 @@ def of_model(model: str) -> Kind | None:
 
 def find(name: str, api_version: str | None = None) -> Kind | None:
     """Returns the built-in kind of a name such as Deployment, deployments, deploy or deployments.apps."""
-    wanted, _, group = name.lower().partition(".")
-    wanted = kube_kinds.SHORT_NAMES.get(wanted, wanted)
+    short, _, group = name.lower().partition(".")
+    wanted = names.fold(kube_kinds.SHORT_NAMES.get(short, short))
     for kind in kinds():
-        if names.fold(wanted) not in (kind.plural, kind.kind.lower()):
+        if wanted not in (kind.plural, kind.kind.lower()):
             continue
-        if (not group or kind.group == group) and api_version in (None, kind.api_version):
+        in_group = not group or kind.group == group
+        if in_group and api_version in (None, kind.api_version):
             return kind
     return None

@@ -1,5 +1,5 @@
-"""Owns the global `ctx` of scripts: what a script may know of its own evaluation, and how it reports progress. No
-attribute of it leads to a credential."""
+"""Owns the global `ctx` of scripts: what a script may know about its own evaluation, and how it reports progress. No
+attribute leads to a credential."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ __all__ = ["Budget", "Context"]
 
 Report = Callable[[float, float | None, str], None]
 
-
 _NAMES: Final = ("api_calls", "response_bytes", "output_bytes", "remaining_ms")
 _WORDS: Final = {
     **dict.fromkeys(("apicalls", "calls", "api", "requests", "apirequests", "callcount"), "api_calls"),
@@ -27,7 +26,7 @@ _WORDS: Final = {
 
 
 class Budget(Mapping[str, int]):
-    """`ctx.budget`: what is left of API calls, bytes of their answers, bytes of output, and milliseconds."""
+    """`ctx.budget`: the API calls, bytes of answers, bytes of output and milliseconds that are left."""
 
     __slots__ = ("_deadline", "_left")
 
@@ -40,17 +39,20 @@ class Budget(Mapping[str, int]):
         return self
 
     def __getattr__(self, name: str) -> int:
-        if not name.startswith("_") and (found := _find_meaning(name)):
-            return self[found]
-        raise AttributeError(f"ctx.budget has no {name!r}; it has {', '.join(_NAMES)}")
+        found = _find_meaning(name)
+        if name.startswith("_") or not found:
+            raise AttributeError(f"ctx.budget has no {name!r}; it has {', '.join(_NAMES)}")
+        return self[found]
 
     def __getitem__(self, key: str) -> int:
         name = _find_meaning(key)
         if name is None:
             raise KeyError(f"{key!r}; there are {', '.join(_NAMES)}")
         if name == "remaining_ms":
-            return max(0, round((self._deadline - time.monotonic()) * 1000))
-        return max(0, int(getattr(self._left, name)))
+            seconds = self._deadline - time.monotonic()
+            return max(0, round(seconds * 1000))
+        left = int(getattr(self._left, name))
+        return max(0, left)
 
     def __iter__(self) -> Iterator[str]:
         return iter(_NAMES)
@@ -66,18 +68,24 @@ class Budget(Mapping[str, int]):
         return dict(self)
 
     def __repr__(self) -> str:
-        mib, kib = self.response_bytes >> 20, self.output_bytes >> 10
+        mib = self.response_bytes >> 20
+        kib = self.output_bytes >> 10
         return f"<left: {self.api_calls} API calls, {mib} MiB of answers, {kib} KiB of output, {self.remaining_ms} ms>"
 
 
 def _find_meaning(word: object) -> str | None:
     """Returns the name for a word that scripts use, such as `calls_left` or `remaining_bytes`."""
     folded = names.fold(str(word))
-    return _WORDS.get(folded) or _WORDS.get(folded.replace("left", "").replace("remaining", "") or "ms")
+    if folded in _WORDS:
+        return _WORDS[folded]
+    resource = folded.replace("left", "").replace("remaining", "")
+    # `ctx.budget.remaining` alone means the time.
+    return _WORDS.get(resource or "ms")
 
 
-def _finite(number: float) -> float:
-    """Returns the number. Raises ValueError for one that JSON does not have: the host would end the worker."""
+def _to_finite(number: float) -> float:
+    """Returns the number as a float. Raises ValueError for infinities and NaN."""
+    # JSON has neither, so the host would end the worker.
     value = float(number)
     if not math.isfinite(value):
         raise ValueError("progress(done, total) takes finite numbers")
@@ -127,11 +135,15 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, text: str = "", message: str = "") -> None:
         """Tell the client how far the script is; shown only by clients that asked for progress."""
-        told = str(text or message)  # may be a str of the script's own kind, whose slices are anything
-        self._report(_finite(done), None if total is None else _finite(total), str.__str__(told))
+        shown = str(text or message)
+        reached = _to_finite(done)
+        end = None if total is None else _to_finite(total)
+        # Attack: `str()` of a script's own class may be an instance of its subclass of str, whose slices are anything.
+        self._report(reached, end, str.__str__(shown))
 
     def __repr__(self) -> str:
+        left = self.remaining_ms
         return (
-            f"<context {self._name!r}, namespace {self._namespace!r}, {self.remaining_ms} ms left; it has "
+            f"<context {self._name!r}, namespace {self._namespace!r}, {left} ms left; it has "
             ".name, .remaining_ms, .budget, .progress(done, total, text)>"
         )

@@ -12,11 +12,11 @@ from typing import Any, Final
 
 __all__ = ["DIGITS", "Quantity", "ratio", "to_decimal"]
 
-# A context of its own: a script may have set its decimal context to three digits.
+# Not the current context: a script may have set it to three digits.
 DIGITS: Final = decimal.Context(prec=60, traps=[decimal.InvalidOperation, decimal.Overflow])
-"""The decimal context of everything here."""
+"""The decimal context of all computations here."""
 
-# A smoothed average gets longer with each of its steps, so ten thousand steps would take seconds.
+# The fraction of a smoothed average grows with each step, so ten thousand steps would take seconds.
 _MOST_BITS: Final = 512
 _FINEST: Final = 2**256
 """A fraction whose denominator has more than _MOST_BITS bits is rounded to a multiple of 1 / _FINEST."""
@@ -30,10 +30,10 @@ _Method = Callable[[Any, Any], Any]
 
 
 class Quantity(fractions.Fraction):
-    """A fraction that prints, formats and goes out as a plain number.
+    """A fraction that prints, formats and is returned as a plain number.
 
-    It adds to and compares with int, float, Fraction and Decimal. A float counts as the decimal number that it prints
-    as: 0.1 is "100m". The result is a Quantity again; with a Decimal it is a Decimal, with an infinite float a float.
+    It adds to and compares with int, float, Fraction and Decimal. A float counts as its printed decimal number: 0.1 is
+    "100m". The result is a Quantity again; with a Decimal it is a Decimal, with an infinite float a float.
     """
 
     __slots__ = ()
@@ -45,10 +45,12 @@ class Quantity(fractions.Fraction):
         """Makes one from a ratio whose denominator is above zero."""
         if denominator != 1:
             if denominator.bit_length() > _MOST_BITS:
-                numerator, denominator = numerator * _FINEST // denominator, _FINEST
+                numerator = numerator * _FINEST // denominator
+                denominator = _FINEST
             shared = math.gcd(numerator, denominator)
-            numerator, denominator = numerator // shared, denominator // shared
-        # Fraction() takes three times as long to find out what it was given.
+            numerator //= shared
+            denominator //= shared
+        # Fraction() checks the types of its arguments, which takes three times as long.
         made = object.__new__(cls)
         made._numerator = numerator
         made._denominator = denominator
@@ -60,7 +62,8 @@ class Quantity(fractions.Fraction):
             return self._numerator
         try:
             return self._numerator / self._denominator
-        except OverflowError:  # above 1e308 a fraction makes no difference
+        except OverflowError:
+            # Above 1e308 a fraction makes no difference.
             return self._numerator // self._denominator
 
     def is_integer(self) -> bool:
@@ -73,32 +76,39 @@ class Quantity(fractions.Fraction):
     __repr__ = __str__
 
     def __format__(self, spec: str) -> str:
-        if self._denominator == 1 and spec[-1:] not in {"e", "E", "f", "F", "g", "G", "%"}:
+        is_whole = self._denominator == 1
+        if is_whole and spec[-1:] not in {"e", "E", "f", "F", "g", "G", "%"}:
             try:
                 return format(self._numerator, spec)
-            except ValueError:  # ".2" is a format of floats only
+            except ValueError:
+                # ".2" is a format of floats only.
                 return format(float(self), spec)
         fixed = _FIXED.search(spec)
         if fixed is None:
             return format(self.plain(), spec)
         # Rounded while it is exact: the float 2.675 is a little less, and would print as 2.67.
-        decimals = int(fixed[1]) + (2 if fixed[2] == "%" else 0)
-        return format(float(round(self, decimals)), spec)
+        decimals = int(fixed[1])
+        if fixed[2] == "%":
+            decimals += 2
+        rounded = round(self, decimals)
+        return format(float(rounded), spec)
 
     def __index__(self) -> int:
-        """What range(), an index and `"x" * n` take."""
+        """The int for range(), an index and `"x" * n`."""
         if self._denominator != 1:
             raise TypeError(f"{self} is not a whole number; write int(x), round(x) or math.ceil(x)")
         return self._numerator
 
-    # As the float, so that the keys 0.1 and quantity("100m") are one. Decimal("0.1") has another hash than 0.1.
     def __hash__(self) -> int:  # type: ignore[override]
+        # As the float, so that 0.1 and quantity("100m") are one key. Decimal("0.1") has another hash than 0.1.
         return hash(self.plain())
 
     def __round__(self, ndigits: int | None = None) -> Any:
         if ndigits is None:
             return fractions.Fraction.__round__(self)
-        rounded = fractions.Fraction.__round__(self, min(operator.index(ndigits), _MOST_DECIMALS))
+        # round(x, 10**9) would compute a power of ten with as many digits.
+        digits = min(operator.index(ndigits), _MOST_DECIMALS)
+        rounded = fractions.Fraction.__round__(self, digits)
         return Quantity._of(rounded.numerator, rounded.denominator)
 
     def __neg__(self) -> Quantity:
@@ -132,8 +142,13 @@ def to_decimal(value: fractions.Fraction) -> decimal.Decimal:
 
 
 def _plain(other: float | fractions.Fraction) -> int | float:
+    """Returns an int for a whole number, else a float."""
+    # An int as the exponent keeps a power exact.
     found = ratio(other)
-    return found[0] if found is not None and found[1] == 1 else float(other)
+    if found is None:
+        return float(other)
+    numerator, denominator = found
+    return numerator if denominator == 1 else float(other)
 
 
 def ratio(value: Any) -> _Ratio | None:
@@ -144,13 +159,19 @@ def ratio(value: Any) -> _Ratio | None:
         return int(value), 1
     if isinstance(value, fractions.Fraction):
         return value.numerator, value.denominator
-    if isinstance(value, float) and math.isfinite(value):
-        return (int(value), 1) if value.is_integer() else decimal.Decimal(float.__repr__(value)).as_integer_ratio()
-    return None
+    if not isinstance(value, float) or not math.isfinite(value):
+        return None
+    if value.is_integer():
+        return int(value), 1
+    printed = decimal.Decimal(float.__repr__(value))
+    return printed.as_integer_ratio()
 
 
 def _add(a: int, b: int, c: int, d: int) -> Quantity:
-    return Quantity._of(a + c, b) if b == d else Quantity._of(a * d + c * b, b * d)
+    # Equal denominators, such as those of whole numbers, need no products.
+    if b == d:
+        return Quantity._of(a + c, b)
+    return Quantity._of(a * d + c * b, b * d)
 
 
 def _subtract(a: int, b: int, c: int, d: int) -> Quantity:
@@ -164,12 +185,20 @@ def _multiply(a: int, b: int, c: int, d: int) -> Quantity:
 def _divide(a: int, b: int, c: int, d: int) -> Quantity:
     if c == 0:
         raise ZeroDivisionError("division by zero")
-    return Quantity._of(a * d, b * c) if c > 0 else Quantity._of(-a * d, -b * c)
+    # The sign moves to the numerator: `_of` takes a denominator above zero.
+    if c < 0:
+        return Quantity._of(-a * d, -b * c)
+    return Quantity._of(a * d, b * c)
 
 
 def _divmod(a: int, b: int, c: int, d: int) -> tuple[int, Quantity]:
     whole, rest = divmod(a * d, b * c)
     return whole, Quantity._of(rest, b * d)
+
+
+def _remainder(a: int, b: int, c: int, d: int) -> Quantity:
+    _, rest = _divmod(a, b, c, d)
+    return rest
 
 
 _ARITHMETIC: Final[dict[str, Callable[[int, int, int, int], Any]]] = {
@@ -178,10 +207,10 @@ _ARITHMETIC: Final[dict[str, Callable[[int, int, int, int], Any]]] = {
     "mul": _multiply,
     "truediv": _divide,
     "floordiv": lambda a, b, c, d: (a * d) // (b * c),
-    "mod": lambda a, b, c, d: _divmod(a, b, c, d)[1],
+    "mod": _remainder,
     "divmod": _divmod,
 }
-"""What becomes of a/b and c/d."""
+"""Operations on a/b and c/d, by name."""
 _COMPARISONS: Final[dict[str, Callable[[int, int, int, int], bool]]] = {
     "eq": lambda a, b, c, d: a == c and b == d,
     "lt": lambda a, b, c, d: a * d < c * b,
@@ -208,7 +237,9 @@ def _beside_inexact(own: Quantity, other: Any, name: str) -> Any:
     """Computes with a Decimal as a Decimal, in the script's own decimal context, and with inf and nan as a float."""
     if isinstance(other, decimal.Decimal):
         return getattr(to_decimal(own), name)(other)
-    return getattr(float(own), name)(other) if isinstance(other, float) else NotImplemented
+    if isinstance(other, float):
+        return getattr(float(own), name)(other)
+    return NotImplemented
 
 
 for _name, _compute in (_ARITHMETIC | _COMPARISONS).items():

@@ -74,7 +74,7 @@ class ApiException(Exception):
         self.code = code
         self.call = call
         self._tells_all = False
-        """Whether the message names the call, so that it is known without the line of the script."""
+        """Whether the message names the call, so that the script's line need not be quoted."""
         # A hint may cost an API call (name_hints.py), so it is made only when the error's text is read.
         self._advice: Callable[[], str] | None = None
 
@@ -85,7 +85,8 @@ class ApiException(Exception):
 
     def __str__(self) -> str:
         status = str(self.status or "")
-        head = " ".join(filter(None, (status, str(self.code or self.reason or ""))))
+        name = str(self.code or self.reason or "")
+        head = " ".join(filter(None, (status, name)))
         message = self.message[:MAX_MESSAGE]
         if message == self.reason:
             message = ""
@@ -95,11 +96,11 @@ class ApiException(Exception):
 
 
 class BadRequestException(ApiException):
-    """400: the API server does not understand the request."""
+    """400: the API server cannot parse the request."""
 
 
 class UnauthorizedException(ApiException):
-    """401: the API server does not know who makes the call."""
+    """401: the API server does not accept the credentials."""
 
 
 class ForbiddenException(ApiException):
@@ -107,7 +108,7 @@ class ForbiddenException(ApiException):
 
 
 class MetadataOnlyError(ForbiddenException):
-    """A field was read of an object of which only the metadata is served."""
+    """The script read a field of an object whose metadata alone is served."""
 
     def __init__(self, kind: str, rule: str) -> None:
         lacking = "values, key names or type" if kind == "Secret" else "content"
@@ -134,7 +135,7 @@ class ServiceException(ApiException):
 
 
 _DENIALS: Final = ("policy.", "writes.", "plan.")
-"""Prefixes of the codes of what the policy denies, and of what cannot be planned."""
+"""Prefixes of codes: denials by the policy, and writes that cannot be planned."""
 _TOLD_WHOLE: Final = (*_DENIALS, "request.")
 """Prefixes of the codes of refusals, whose messages name the call."""
 _BY_STATUS: Final[dict[int, type[ApiException]]] = {
@@ -158,24 +159,31 @@ def from_fault(fault: ScriptFault, status: int, call: str) -> Exception:
     if fault.code.startswith("limit."):
         return LimitExceeded(fault.message, fault.code)
     shown = status
-    # A script sees a denial of the policy as 403; 0 says that no API server refused the call.
+    # A script sees a policy denial as 403; 0 means that no API server refused the call.
     if status < 400:
         shown = 403 if fault.code.startswith(_DENIALS) else 0
     reason = _phrase(shown) or fault.code
     body = _status(shown, reason, fault) if shown else None
     refused = fault.code.startswith(_TOLD_WHOLE)
-    error = _class_for(shown)(
-        shown, reason, body=body, message=fault.message, code=fault.code, call="" if refused else call
-    )
+    error_class = _class_for(shown)
+    title = "" if refused else call
+    error = error_class(shown, reason, body=body, message=fault.message, code=fault.code, call=title)
     error._tells_all = refused
     return error
 
 
 def _status(code: int, reason: str, fault: ScriptFault) -> str:
-    """Returns a refusal of kubescript as a Status object, as an API server writes it."""
+    """Returns kubescript's refusal as a Status object, as an API server writes it."""
     # Scripts read `json.loads(error.body)["message"]`.
-    fixed = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
-    refusal = {**fixed, "message": fault.message, "reason": reason, "code": code}
+    refusal = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": fault.message,
+        "reason": reason,
+        "code": code,
+    }
     return msgspec.json.encode(refusal).decode()
 
 
@@ -183,11 +191,12 @@ def from_answer(status: int, reason: str, body: bytes, headers: Mapping[str, str
     """Returns the exception for an API server's answer of 400 and above."""
     text = masks.note(body.decode("utf-8", "replace"))
     message = _message(text)
+    # The API server's plain text for a path that it does not serve.
     if status == 404 and message == "404 page not found":
         message = "the cluster serves no such kind; k8s.search('words') or k8s.discovery().api_resources() finds it"
-    error = _class_for(status)(
-        status, reason or _phrase(status), body=text, message=message, headers=headers, call=call
-    )
+    error_class = _class_for(status)
+    reason = reason or _phrase(status)
+    error = error_class(status, reason, body=text, message=message, headers=headers, call=call)
     if hint := _hint(status, message):
         error._advice = lambda: hint
     return error
@@ -199,10 +208,13 @@ def _hint(status: int, message: str) -> str:
         return "filter in the script: [x for x in … if …]"
     if status == 409 and message.startswith("Apply failed with "):
         return "k8s.apply(..., force=True) takes these fields over"
+    if status != 403:
+        return ""
     # The wording is RBAC's. Denials of the policy come from `from_fault`.
-    if status == 403 and (refused := _REFUSED.search(message)):
+    refused = _REFUSED.search(message)
+    if refused:
         return f"the cluster's RBAC does not let this server `{refused[1]} {refused[2]}`; its policy would"
-    if status == 403 and "cannot" in message:
+    if "cannot" in message:
         return "the cluster's RBAC says so, not this server's policy"
     return ""
 
@@ -214,11 +226,14 @@ def _message(text: str) -> str:
     except msgspec.DecodeError:
         return text.strip()
     message = status.get("message") if isinstance(status, dict) else None
-    return message if isinstance(message, str) else text.strip()
+    if isinstance(message, str):
+        return message
+    return text.strip()
 
 
 def _phrase(status: int) -> str:
     try:
         return HTTPStatus(status).phrase
     except ValueError:
+        # A proxy may send any number.
         return ""

@@ -1,7 +1,7 @@
-"""Remembers whether a script was given a text that holds a mask, so that its answer can say so.
+"""Remembers whether a script was given a text with a mask, so that its answer can say so.
 
-A comparison with such a text is false, and its length is the mask's. Views and sessions report what they hand out. A
-worker runs one script, so there is one memory.
+A comparison with such a text is false, and its length is the mask's. Views and sessions report the texts that they
+return. A worker runs one script, so there is one count.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubescript_masking.wire import masking
 __all__ = ["MASK", "count", "forget_test", "has_given_masks", "note", "remember"]
 
 MASK: Final = masking.OPENING.decode()
-"""How every mask begins."""
+"""The beginning of every mask."""
 _given: Final = [0]
 """How many masks the script was given."""
 
@@ -26,8 +26,9 @@ def remember() -> None:
 
 
 def note(text: Text) -> Text:
-    """Returns a text that the script gets, and remembers a mask in it."""
-    if MASK in text if isinstance(text, str) else masking.OPENING in text:
+    """Returns a text for the script, and remembers a mask in it."""
+    masked = MASK in text if isinstance(text, str) else masking.OPENING in text
+    if masked:
         remember()
     return text
 
@@ -38,13 +39,14 @@ def count() -> int:
 
 
 def forget_test(before: int, value: Any) -> Any:
-    """Returns what the script asks only whether it is there. A mask that it was given for that, since `count` was
-    `before`, is forgotten: the answer is the same without the mask."""
+    """Returns a value that the script only tests for presence. If it is a mask, which was counted after `before`, the
+    count is taken back."""
+    # The test's outcome is the same without the mask.
     if _given[0] > before and type(value) is str and MASK in value:
         _given[0] -= 1
     return value
 
 
 def has_given_masks() -> bool:
-    """Tells whether the script was given a mask."""
+    """Says whether the script was given a mask."""
     return _given[0] > 0

@@ -9,17 +9,17 @@ from typing import Final
 
 __all__ = ["camel", "codegen", "find_spelling", "fold", "nearest", "snake", "suggestion"]
 
-# Without blanks and of at most 200 characters, a text cannot be a sentence.
+# Without blanks and with at most 200 characters, a text cannot be a sentence.
 _NAME: Final = re.compile(r"[\w.$/:@-]{1,200}")
 
 
 def fold(name: str) -> str:
-    """Returns the spelling that all variants of a name in case and underscores share."""
+    """Returns the common spelling of a name's variants in case, hyphens and underscores."""
     return name.replace("_", "").replace("-", "").lower()
 
 
 def camel(name: str) -> str:
-    """Returns the JSON name that a snake_case attribute most often has."""
+    """Returns the usual JSON name of a snake_case attribute."""
     # The generator of schemas.json uses the same rule and stores only the names that differ from it.
     return re.sub(r"_+([a-z0-9])", lambda match: match[1].upper(), name.strip("_"))
 
@@ -31,7 +31,7 @@ def snake(name: str) -> str:
 
 
 def codegen(name: str) -> str:
-    """Returns the attribute that older official clients make of a JSON name: cluster_i_ps of clusterIPs."""
+    """Returns the attribute for a JSON name in older official clients: cluster_i_ps for clusterIPs."""
     split = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", split).lower()
 
@@ -42,7 +42,10 @@ def find_spelling(name: str, keys: Iterable[str]) -> str | None:
     if not name.isidentifier():
         return None
     wanted = fold(name)
-    return next((key for key in keys if isinstance(key, str) and key.isidentifier() and fold(key) == wanted), None)
+    for key in keys:
+        if isinstance(key, str) and key.isidentifier() and fold(key) == wanted:
+            return key
+    return None
 
 
 def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:
@@ -50,18 +53,21 @@ def nearest(name: str, options: Iterable[str], count: int = 1) -> list[str]:
     folded: dict[str, str] = {}
     for option in options:
         folded.setdefault(fold(option), option)
-    return [folded[each] for each in difflib.get_close_matches(fold(name), folded, count, 0.6)]
+    matches = difflib.get_close_matches(fold(name), folded, count, 0.6)
+    return [folded[each] for each in matches]
 
 
 def suggestion(name: str, options: Iterable[str], listed: int = 12) -> str:
-    """Returns a sentence for an error: the nearest option, or the options that there are."""
+    """Returns a sentence for an error: the nearest option, or all options."""
     every = set(options)
     # Attack: a workload chooses keys that read as instructions, and this sentence reads as kubescript's own. Options
-    # that are no plain names are therefore not quoted.
+    # that are not plain names are therefore not quoted.
     known = sorted(each for each in every if isinstance(each, str) and _NAME.fullmatch(each))
-    if near := nearest(name, known):
+    near = nearest(name, known)
+    if near:
         return f"did you mean {near[0]!r}?"
     if not known:
         return "none of the names is plain." if every else "there is none."
-    more = f", … ({len(every)} in all)" if len(every) > min(listed, len(known)) else ""
-    return "there are: " + ", ".join(known[:listed]) + more
+    shown = known[:listed]
+    more = f", … ({len(every)} in all)" if len(every) > len(shown) else ""
+    return f"there are: {', '.join(shown)}{more}"

@@ -1,4 +1,4 @@
-"""Owns the generated tables: what every API method sends (operations.json), and what every model's fields are called
+"""Owns the generated tables: the request of every API method (operations.json), and the names of every model's fields
 (schemas.json). The fork server calls `warm()` once, before the first fork.
 """
 
@@ -19,7 +19,7 @@ the media types."""
 
 
 class Operations(msgspec.Struct, gc=False):
-    """operations.json as it is stored."""
+    """The format of operations.json."""
 
     apis: dict[str, dict[str, Row]]
     media: list[list[str]]
@@ -28,8 +28,8 @@ class Operations(msgspec.Struct, gc=False):
 
 
 class Schemas(msgspec.Struct, gc=False):
-    """schemas.json as it is stored: by model and attribute the type, or (type, JSON name) where the rule of
-    `names.camel` gives another name."""
+    """The format of schemas.json: by model and attribute the type, or (type, JSON name) where `names.camel` would give
+    another name."""
 
     models: dict[str, dict[str, str | tuple[str, str]]]
 
@@ -42,7 +42,7 @@ class Operation(NamedTuple):
     verb: str
     path: str
     parameters: tuple[str, ...]
-    """In the official signature's order; the first `required` of them have no default, the others default to None."""
+    """In the official signature's order; the first `required` ones have no default, the others default to None."""
     required: int
     body: str
     """The body's model, "object" for any, "" for none."""
@@ -53,7 +53,8 @@ class Operation(NamedTuple):
     @property
     def path_parameters(self) -> frozenset[str]:
         """Returns the parameters that are placeholders in the path."""
-        return frozenset(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
+        parts = self.path.split("/")
+        return frozenset(part[1:-1] for part in parts if part.startswith("{"))
 
     def query(self, parameter: str) -> tuple[str, str]:
         """Returns wire name and type of a query parameter."""
@@ -61,28 +62,31 @@ class Operation(NamedTuple):
 
 
 class _Loaded:
-    """The tables that `warm` has loaded; attributes here, so that no module global is rebound."""
+    """The loaded tables, as attributes, so that no module global is rebound."""
 
     operations: Operations | None = None
     schemas: Schemas | None = None
 
 
 def _operations() -> Operations:
+    """Returns the table of methods."""
     if _Loaded.operations is None:
-        _Loaded.operations = msgspec.json.decode((_FOLDER / "operations.json").read_bytes(), type=Operations)
+        text = (_FOLDER / "operations.json").read_bytes()
+        _Loaded.operations = msgspec.json.decode(text, type=Operations)
     return _Loaded.operations
 
 
 def models() -> dict[str, dict[str, str | tuple[str, str]]]:
     """Returns every model's fields, by model name."""
     if _Loaded.schemas is None:
-        _Loaded.schemas = msgspec.json.decode((_FOLDER / "schemas.json").read_bytes(), type=Schemas)
+        text = (_FOLDER / "schemas.json").read_bytes()
+        _Loaded.schemas = msgspec.json.decode(text, type=Schemas)
     return _Loaded.schemas.models
 
 
 def warm() -> None:
     """Loads both tables."""
-    # A worker cannot open files. Loaded before the first fork, the tables are also memory that all workers share.
+    # A worker cannot open files. Tables that are loaded before the first fork are also memory that all workers share.
     _operations()
     models()
 
@@ -100,7 +104,9 @@ def operations(api: str) -> tuple[str, ...]:
 def operation(api: str, name: str) -> Operation:
     """Returns one method of one class. Raises KeyError for an unknown one."""
     table = _operations()
-    verb, path, parameters, required, body, returns, media = table.apis[api][name]
-    return Operation(
-        api, name, verb, path, tuple(table.parameters[parameters]), required, body, returns, tuple(table.media[media])
-    )
+    row = table.apis[api][name]
+    # Many methods share one list of parameters or media types, so a row has only their index.
+    verb, path, parameters_index, required, body, returns, media_index = row
+    parameters = tuple(table.parameters[parameters_index])
+    media = tuple(table.media[media_index])
+    return Operation(api, name, verb, path, parameters, required, body, returns, media)

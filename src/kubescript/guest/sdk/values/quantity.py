@@ -24,9 +24,10 @@ def parse_quantity(quantity: str | float | decimal.Decimal) -> decimal.Decimal:
         return exact.to_decimal(quantity)
     if isinstance(quantity, int | float | decimal.Decimal):
         return decimal.Decimal(quantity)
-    found = _parse(str(quantity).strip())
+    text = str(quantity)
+    found = _parse(text.strip())
     if found is None:
-        raise ValueError(f"invalid quantity {str(quantity)[: quantities.LONGEST]!r}")
+        raise ValueError(f"invalid quantity {text[: quantities.LONGEST]!r}")
     return exact.to_decimal(found)
 
 
@@ -34,20 +35,21 @@ def quantity(value: Any) -> exact.Quantity:
     """The exact number behind a quantity; None and "" are 0.
 
     quantity("250m") is 0.25, quantity("1Gi") 1073741824. It counts, compares, rounds, formats and is returned as a
-    number, also beside int, float and Decimal, without rounding errors: ten times "100m" is 1, and a float counts as
-    it prints. Beside a Decimal the result is a Decimal.
+    number, also with int, float and Decimal, without rounding errors: ten times "100m" is 1, and a float counts as
+    it prints. With a Decimal the result is a Decimal.
     """
+    if value is None:
+        return _ZERO
     if isinstance(value, str):
         text = str.__str__(value)
-        found = _parse(text.strip()) if text.strip() else _ZERO
-    elif value is None:
-        return _ZERO
+        stripped = text.strip()
+        found = _parse(stripped) if stripped else _ZERO
     elif isinstance(value, int | float | fractions.Fraction | decimal.Decimal):
         text = str(value)
         ratio = exact.ratio(value)
         found = _parse(text) if ratio is None else exact.Quantity._of(*ratio)
     else:
-        raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_pick(value)}")
+        raise TypeError(f"quantity() takes one text or number, not a {type(value).__name__}{_hint(value)}")
     if found is None:
         suffixes = "n, u, m, k, M, G, T, P, E, Ki, Mi, Gi…"
         raise ValueError(f"{text[:60]!r} is no quantity; one is a number with {suffixes} or nothing after")
@@ -57,15 +59,21 @@ def quantity(value: Any) -> exact.Quantity:
 _ZERO: Final = exact.Quantity._of(0)
 
 
-# The pods of a cluster ask for the same few quantities, and reading one takes ten times as long as finding it here.
+# A cluster's pods request the same few quantities, and parsing one takes ten times as long as finding it here.
 @functools.lru_cache(maxsize=4096)
 def _parse(text: str) -> exact.Quantity | None:
-    """Returns the number behind a text; None when it is none."""
+    """Returns the number of a quantity; None when the text is not one."""
     found = quantities.parse(text)
-    return None if found is None else exact.Quantity._of(*found)
+    if found is None:
+        return None
+    return exact.Quantity._of(*found)
 
 
-def _pick(value: Any) -> str:
+def _hint(value: Any) -> str:
     """Returns a hint for a map of quantities, such as requests, limits or usage."""
-    keys = [key for key in value if key in _USUAL] if hasattr(value, "keys") else []
-    return f"; take one of them: quantity(x[{keys[0]!r}])" if keys else ""
+    if not hasattr(value, "keys"):
+        return ""
+    for key in value:
+        if key in _USUAL:
+            return f"; take one of them: quantity(x[{key!r}])"
+    return ""

@@ -10,8 +10,10 @@ __all__ = ["format_time", "parse_time"]
 
 
 def parse_time(text: object) -> object:
-    """Returns an aware datetime, and any value that is no timestamp unchanged."""
-    moment = times.parse(text) if isinstance(text, str) else None
+    """Returns an aware datetime, and any value that is not a timestamp unchanged."""
+    if not isinstance(text, str):
+        return text
+    moment = times.parse(text)
     return text if moment is None else moment
 
 
@@ -21,4 +23,5 @@ def format_time(moment: datetime.datetime | datetime.date) -> str:
         return moment.isoformat()
     # A naive datetime is taken as UTC.
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
+    # As the API server writes it.
     return aware.isoformat().replace("+00:00", "Z")

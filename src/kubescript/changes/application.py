@@ -214,7 +214,7 @@ class _Work:
             _tell(report, 0, count, f"looking at {step.target} again")
             call = self._call(step)
             self._try_step(cluster, index, step, call)
-            # The mark renews the lease, which the checks of many steps outlast.
+            # The mark renews the lease, which the checks of many steps may outlast.
             self._mark(index, _NOT_SENT)
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:

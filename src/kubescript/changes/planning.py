@@ -74,7 +74,7 @@ class Planning:
             terms,
             expires_s=settings.plans.expires_s,
             user=author,
-            review=review.reviewer(rules),
+            review=lambda steps: review.review(steps, rules),
             count=lambda expires, size: kept.count(person, expires, size),
         )
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)

@@ -7,7 +7,7 @@ own text and has been checked; the cluster's bytes are read only as processed by
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,29 +18,24 @@ from kubescript.changes.rules.conduct import configuration, creation, rules, tra
 from kubescript.kube import documents, field_paths
 from kubescript.wire import inspection
 
-__all__ = ["change_of", "from_plan", "reviewer"]
+__all__ = ["change_of", "from_plan", "review"]
 
 _FINALIZERS: Final = "metadata.finalizers"
 _IGNORED: Final = (
     "metadata.creationTimestamp", "metadata.generation", "metadata.managedFields", "metadata.selfLink", "status",
 )  # fmt: skip
 _VERSION: Final = "metadata.resourceVersion"
-Reviewer = Callable[[Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]
-"""A function that returns the rules' findings for each step of a plan."""
 
 
-def reviewer(settings: configuration.Configuration) -> Reviewer:
-    """Returns a function that returns the rules' findings for each step of a plan."""
-
-    def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
-        found: list[list[plan.Finding]] = [[] for _ in steps]
-        judgement = rules.judge(from_plan(steps), settings)
-        for each in judgement.findings:
-            finding = plan.Finding(each.rule, each.severity, each.message)
-            found[each.change].append(finding)
-        return [tuple(each) for each in found]
-
-    return review
+def review(steps: Sequence[plan.Step], settings: configuration.Configuration) -> list[tuple[plan.Finding, ...]]:
+    """Returns the rules' findings for each step of a plan."""
+    found: list[list[plan.Finding]] = [[] for _ in steps]
+    changes = from_plan(steps)
+    judgement = rules.judge(changes, settings)
+    for each in judgement.findings:
+        finding = plan.Finding(each.rule, each.severity, each.message)
+        found[each.change].append(finding)
+    return [tuple(each) for each in found]
 
 
 def from_plan(steps: Sequence[plan.Step]) -> transcript.Transcript:

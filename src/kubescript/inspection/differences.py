@@ -189,7 +189,7 @@ def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | 
     if not isinstance(raw, dict):
         raise ComparisonError("object")
     masked = mask(document, echo=echo)
-    # Most objects have nothing to mask, and are decoded once.
+    # Nothing is masked, so one decoding serves both forms.
     if masked == document:
         return nodes.Node(raw, raw)
     return nodes.Node(raw, _decode(masked))

@@ -73,7 +73,6 @@ class _Settings:
             if not _NAMES.isdisjoint(value):
                 self._add(value)
             for key, member in value.items():
-                # A scalar has no settings, and most members are scalars.
                 if isinstance(member, dict | list):
                     self._below(nodes.key_step(key), member)
         elif isinstance(value, list):

@@ -91,7 +91,7 @@ def _is_host(first: str) -> bool:
     """Says whether the first part of a name is a host, rather than part of a path at Docker Hub."""
     if "." in first or ":" in first:
         return True
-    # Docker Hub has no names with capitals.
+    # A path has no capitals.
     return first == "localhost" or first != first.lower()
 
 

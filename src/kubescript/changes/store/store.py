@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -205,12 +205,7 @@ class Store:
         size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
         query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
         newest_first = query.order_by(_PLANS.c.created.desc())
-        beyond: list[str] = []
-        total = 0
-        for number, (plan_id, length) in enumerate(connection.execute(newest_first)):
-            total += length
-            if number >= _MOST_PLANS or total > _MOST_BYTES:
-                beyond.append(plan_id)
+        beyond = _list_beyond(connection.execute(newest_first))
         is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
         has_ended = _has_ended(self._clock())
         connection.execute(delete(_PLANS).where(is_beyond, has_ended))
@@ -263,6 +258,17 @@ class Store:
             code="plan.changed",
             remedy=f"{self._database.where}: somebody or a failing disk changed it; find out who, then delete its row",
         )
+
+
+def _list_beyond(sizes: Iterable[Any]) -> list[str]:
+    """Returns the ids of plans beyond their author's limits, of ids and sizes with the newest plan first."""
+    beyond = []
+    total = 0
+    for number, (plan_id, size) in enumerate(sizes):
+        total += size
+        if number >= _MOST_PLANS or total > _MOST_BYTES:
+            beyond.append(plan_id)
+    return beyond
 
 
 def _is(plan_id: str) -> ColumnElement[bool]:

@@ -229,8 +229,8 @@ def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
 
 
 def _read_regular_file(file: Path) -> bytes:
-    """Returns the content of a regular file. Raises OSError for anything else: reading a pipe or a device may never
-    end."""
+    """Returns the content of a regular file. Raises OSError for anything else."""
+    # Attack: reading a pipe or a device never ends.
     descriptor = os.open(file, _READ_FLAGS)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)

@@ -19,6 +19,7 @@ def line(record: dict[str, Any]) -> str:
     try:
         return _line(record)
     except (KeyError, TypeError, ValueError, AttributeError):
+        # A stranger may have written the file, so a record may have any shape.
         return raw(record)
 
 

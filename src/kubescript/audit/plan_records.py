@@ -29,6 +29,7 @@ def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     steps = list(_steps(made.steps[:_MAX_STEPS], text_filter))
     return {
         "plan": made.id,
+        # The chain reserves `hash`.
         "plan_hash": made.hash,
         "context": text_filter(made.context),
         "cluster": text_filter(made.cluster),

@@ -173,6 +173,7 @@ class Recorder:
         self._log.close()
 
     def _subject(self, caller: types.Caller, digest: str) -> script_records.Subject:
+        # What a client says of itself may be a misplaced secret.
         check = script_records.patience()
         return script_records.Subject(
             session=caller.session,

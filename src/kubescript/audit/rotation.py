@@ -153,7 +153,8 @@ def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
 
 
 def _unlock(part: Part) -> None:
-    """Lets servers write again: new lines come after the noted size."""
+    """Lets servers write again."""
+    # New lines come after the noted size.
     if part.stream is not None and part.size is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(part.stream, fcntl.LOCK_UN)

@@ -48,8 +48,9 @@ __all__ = [
 
 FOLDERS: Final = ("scripts", "bodies", "replays")
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
+# Attack: a sparse file claims any size.
 _MAX_FILE_BYTES: Final = 1 << 30
-"""The default limit on what one script may fetch. A sparse file can claim any size."""
+"""The default limit on what one script may fetch."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW_FLAGS: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
@@ -101,6 +102,7 @@ class Store:
 
     def __init__(self, path: Path, *, scripts: bool, responses: bool) -> None:
         self.folder = folder_of(path)
+        # A replay needs the script too.
         self.scripts = scripts or responses
         self.responses = responses
         if self.scripts:
@@ -227,8 +229,8 @@ def read(folder: Path, digest: Any, suffix: str = "") -> bytes:
 
 
 def _read_regular_file(file: Path) -> bytes:
-    """Returns the content of a regular file. Raises OSError for anything else: reading a pipe or a device may never
-    end."""
+    """Returns the content of a regular file. Raises OSError for anything else."""
+    # Attack: reading a pipe or a device never ends.
     descriptor = os.open(file, _READ_FLAGS)
     with os.fdopen(descriptor, "rb") as stream:
         status = os.fstat(descriptor)

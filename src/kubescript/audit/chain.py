@@ -70,6 +70,7 @@ def parse(line: bytes, key: bytes | None, *, keyed: bool = False) -> dict[str, A
         raise Damaged("no JSON") from None
     if not _is_record(record):
         raise Damaged("no record")
+    # The exact bytes of the file are checked, so nothing depends on how a parser reads them.
     suffix = f',"hash":"{record.get("hash")}"}}'
     if line[-_HASH_SUFFIX:] != suffix.encode():
         raise Damaged("the hash is not at its end")
@@ -85,9 +86,8 @@ def _is_record(value: Any) -> TypeGuard[dict[str, Any]]:
     """Says whether a value has the fields of every record; the rest of a stranger's record may be anything."""
     if not isinstance(value, dict):
         return False
-    seq = value.get("seq")
-    prev = value.get("prev")
-    return isinstance(seq, int) and isinstance(prev, str)
+    has_seq = isinstance(value.get("seq"), int)
+    return has_seq and isinstance(value.get("prev"), str)
 
 
 def _digest(body: bytes, key: bytes | None) -> str:

@@ -10,8 +10,9 @@ from kubescript.audit import chain, file_checks
 
 __all__ = ["check", "read"]
 
+# They contain the last complete line, even before a torn one.
 _END_BYTES: Final = 2 * chain.MAX_LINE
-"""Bytes that contain the last complete line, even before a torn one."""
+"""Bytes that are read from the end of a file."""
 
 
 def check(path: Path, key: bytes | None) -> None:

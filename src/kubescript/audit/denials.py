@@ -16,9 +16,9 @@ _IN_FULL: Final = 10
 _MAX_GROUPS: Final = 20
 _OF_ONE_CALL: Final = frozenset({"time", "ms", "audit_id"})
 _NAMES: Final = ("namespace", "name", "path")
-"""Left out when denials are grouped. Attack: each denial has a different name."""
+"""Left out when denials are grouped."""
 _KINDS: Final = ("group", "version", "resource", "subresource")
-"""Also left out when there are many groups. Attack: each denial has a different resource."""
+"""Also left out when there are many groups."""
 
 _Record = dict[str, Any]
 _Key = tuple[tuple[str, str], ...]
@@ -34,27 +34,35 @@ class Denials:
 
     def is_repeat(self, record: _Record) -> bool:
         """Counts the denial if one like it, or many others, are recorded; otherwise the caller records it."""
+        key = _key(record)
         with self._lock:
-            key = _key(record)
-            if key not in self._written and len(self._written) < _IN_FULL:
+            is_known = key in self._written
+            if not is_known and len(self._written) < _IN_FULL:
                 self._written.add(key)
                 return False
-            is_known = key in self._written
-            self._count(record if is_known else _without(record, _NAMES))
+            if not is_known:
+                # Attack: each denial has a different name.
+                record = _without(record, _NAMES)
+            self._count(record)
             return True
 
     def repeats(self) -> list[_Record]:
         """Returns a record for each group of counted denials, and forgets them."""
         with self._lock:
-            groups, self._groups = list(self._groups.values()), {}
+            groups = list(self._groups.values())
+            self._groups = {}
         return groups
 
     def _count(self, record: _Record) -> None:
-        is_new = _key(record) not in self._groups
-        if is_new and len(self._groups) >= _MAX_GROUPS:
+        """Counts a denial in the group of those like it."""
+        key = _key(record)
+        # Attack: each denial has a different resource.
+        if key not in self._groups and len(self._groups) >= _MAX_GROUPS:
             record = _without(record, _NAMES + _KINDS)
-        new = record | {"audit_id": "", "count": 0, "first": record["time"]}
-        group = self._groups.setdefault(_key(record), new)
+            key = _key(record)
+        if key not in self._groups:
+            self._groups[key] = record | {"audit_id": "", "count": 0, "first": record["time"]}
+        group = self._groups[key]
         group["count"] += 1
         group["time"] = record["time"]
 
@@ -67,5 +75,6 @@ def _without(record: _Record, names: tuple[str, ...]) -> _Record:
 
 def _key(record: _Record) -> _Key:
     """Returns the fields that are equal in denials counted as the same."""
-    fields = [(name, str(value)) for name, value in record.items() if name not in _OF_ONE_CALL]
+    same = [name for name in record if name not in _OF_ONE_CALL]
+    fields = [(name, str(record[name])) for name in same]
     return tuple(sorted(fields))

@@ -18,30 +18,33 @@ _NEW_FILE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 def export(path: Path, out: Path, record_filter: reader.Filter) -> int:
     """Creates the folder `out`; returns how many scripts can be replayed from it. Raises ConfigError when it exists."""
-    target = out / "audit.jsonl"
     if out.exists():
         raise errors.ConfigError(f"{out} exists already; name a new folder")
     out.mkdir(mode=0o700, parents=True)
+    target = out / "audit.jsonl"
     _copy_chain(path, target)
-    kept_files = attachments.folder_of(target)
-    for folder in attachments.FOLDERS:
-        (kept_files / folder).mkdir(mode=0o700, parents=True)
+    source = attachments.folder_of(path)
+    copies = attachments.folder_of(target)
+    for name in attachments.FOLDERS:
+        folder = copies / name
+        folder.mkdir(mode=0o700, parents=True)
     count = 0
     for entry in reader.records(path, record_filter):
         if entry["type"] != "script":
             continue
         with contextlib.suppress(attachments.Skipped, attachments.Changed):
-            _copy_evaluation(attachments.folder_of(path), kept_files, entry)
+            _copy_evaluation(source, copies, entry)
             count += 1
     return count
 
 
 def _copy_chain(path: Path, target: Path) -> None:
     """Copies the files of the chain at one moment."""
+    prefix = len(path.name)
     with rotation.frozen(path) as parts:
         for part in parts:
             # FILE.N becomes audit.jsonl.N.
-            suffix = part.path.name[len(path.name) :]
+            suffix = part.path.name[prefix:]
             name = target.with_name(target.name + suffix)
             with open(name, "xb", opener=_private) as copy:
                 copy.writelines(part.lines())
@@ -57,8 +60,9 @@ def _copy_evaluation(source: Path, target: Path, entry: dict[str, Any]) -> None:
     for folder, digest, suffix in _files(source, entry):
         # `read` has checked that the name is a hash, so the copy stays inside the folder.
         data = attachments.read(source / folder, digest, suffix)
-        name = target / folder / (digest + suffix)
-        with contextlib.suppress(FileExistsError):  # two scripts may have read the same body
+        name = target / folder / f"{digest}{suffix}"
+        # Two scripts may have read the same body.
+        with contextlib.suppress(FileExistsError):
             descriptor = os.open(name, _NEW_FILE)
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)

@@ -27,13 +27,15 @@ __all__ = [
     "unavailable",
 ]
 
+# A shorter key makes it weaker (RFC 2104).
 _MIN_KEY_BYTES: Final = 32
-"""The output size of HMAC-SHA256: a shorter key makes it weaker (RFC 2104)."""
+"""The output size of HMAC-SHA256."""
+# A few thousand records.
 _MIN_FREE_BYTES: Final = 1 << 20
-"""Space for a few thousand records."""
+"""Bytes that the disk must have left."""
 _DISK_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+# With O_NONBLOCK, opening a pipe does not wait for a reader.
 _APPEND_FLAGS: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-"""With O_NONBLOCK, opening a pipe does not wait for a reader."""
 
 
 def unavailable(path: Path, why: str, remedy: str) -> errors.AuditError:

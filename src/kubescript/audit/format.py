@@ -19,6 +19,7 @@ def line(record: dict[str, Any]) -> str:
     try:
         return _line(record)
     except (KeyError, TypeError, ValueError, AttributeError):
+        # A stranger may have written the file, so a record may have any shape.
         return raw(record)
 
 
@@ -49,15 +50,17 @@ def raw(record: dict[str, Any]) -> str:
 
 def target(record: dict[str, Any]) -> str:
     """Returns the target of a call: `list deployments.apps shop/web`."""
+    # A call that could not be parsed has only its own words.
     if "what" in record:
         return str(record["what"])
+    verb = record["verb"]
     if "path" in record:
-        return f"{record['verb']} {record['path']}"
+        return f"{verb} {record['path']}"
     resource = _join("/", record["resource"], record["subresource"])
     if record["group"]:
         resource += f".{record['group']}"
     object_name = _join("/", record["namespace"], record["name"])
-    return f"{record['verb']} {resource} {object_name}".rstrip()
+    return f"{verb} {resource} {object_name}".rstrip()
 
 
 def client(record: dict[str, Any]) -> str:
@@ -71,11 +74,13 @@ def _describe(kind: str, record: dict[str, Any]) -> tuple[str, str]:
     if kind == "call":
         return target(record), _call_outcome(record)
     if kind == "sent":
-        return target(record), "dry run" if record.get("dry_run") else ""
+        outcome = "dry run" if record.get("dry_run") else ""
+        return target(record), outcome
     if kind in {"plan", "decision", "applied"}:
         return _plan(kind, record)
     if kind == "script":
         return _script_text(record), _script_outcome(record)
+    # All other records are about the file itself.
     return _file_text(record), ""
 
 
@@ -89,25 +94,30 @@ def _plan(kind: str, record: dict[str, Any]) -> tuple[str, str]:
         verdict = "approved" if record["approves"] else "declined"
         outcome = _join(" ", record["channel"], record["reason"])
         return f"{name}: {verdict} by {record['approver']}", outcome
-    steps = record["steps"]
-    done = sum(step["state"] == "done" for step in steps)
-    made = f"{done} of {len(steps)} changes made"
+    states = [step["state"] for step in record["steps"]]
+    text = f"{name}: {states.count('done')} of {len(states)} changes made"
+    # A record lists at most a hundred steps.
     if record.get("more_steps"):
-        made += f", {record['more_steps']} more not listed"
-    return f"{name}: {made}", str(record["state"])
+        text += f", {record['more_steps']} more not listed"
+    return text, str(record["state"])
 
 
 def _file_text(record: dict[str, Any]) -> str:
     """Describes a record about the file itself."""
-    keys = ("previous", "pid", "torn_bytes", "records")
-    parts = [f"{key} {record[key]}" for key in keys if record.get(key)]
+    parts = []
+    for key in ("previous", "pid", "torn_bytes", "records"):
+        value = record.get(key)
+        if value:
+            parts.append(f"{key} {value}")
     return ", ".join(parts)
 
 
 def _script_text(record: dict[str, Any]) -> str:
     """Describes a script by its tool, its calls and its client."""
+    # A script that did not run has no calls to be denied.
     not_allowed = record.get("not_allowed", 0)
-    calls = f"{record['calls']} calls, {not_allowed} not allowed, by {client(record)}"
+    name = client(record)
+    calls = f"{record['calls']} calls, {not_allowed} not allowed, by {name}"
     return _join(" ", record.get("tool", ""), calls)
 
 

@@ -58,7 +58,8 @@ def judge(
     count = 0
     for session in recorded_changes.sessions(records, planned=planned):
         count += len(session.changes)
-        report = rules.judge(transcript.Transcript(tuple(session.changes)), settings)
+        changes = transcript.Transcript(tuple(session.changes))
+        report = rules.judge(changes, settings)
         for each in report.findings:
             time = session.times[each.change]
             origin = session.origins[each.change]
@@ -66,35 +67,41 @@ def judge(
         for gap in report.gaps:
             unknown[gap.rule, gap.missing] += len(gap.changes)
     found.sort(key=lambda each: each.time)
-    not_judged = [NotJudged(rule, number, missing) for (rule, missing), number in unknown.items()]
     if count and _has_no_scope(settings):
         missing = "allowedNamespaces or allowedLabels of the configuration"
-        not_judged.append(NotJudged("SCOPE_ENFORCEMENT", count, missing))
+        unknown["SCOPE_ENFORCEMENT", missing] += count
+    not_judged = [NotJudged(rule, number, missing) for (rule, missing), number in unknown.items()]
     return Judgement(count, tuple(found), tuple(not_judged), settings.notes)
 
 
 def _has_no_scope(settings: configuration.Configuration) -> bool:
-    is_on = any(rule.id == "SCOPE_ENFORCEMENT" and rule.enabled for rule in settings.rules)
-    return is_on and settings.namespaces is None and not settings.labels
+    """Says whether the rule about scope is on, and has nothing to judge by."""
+    if settings.namespaces is not None or settings.labels:
+        return False
+    enabled = {rule.id for rule in settings.rules if rule.enabled}
+    return "SCOPE_ENFORCEMENT" in enabled
 
 
 def as_text(judgement: Judgement) -> str:
     """Returns the judgement in human-readable form, one line for each finding."""
     lines = []
+    critical = 0
     for found in judgement.findings:
+        critical += found.severity == "critical"
         about = f"{found.time} {found.origin} {found.severity} {found.rule}"
         lines.append(f"{about}: {found.message}")
     for gap in judgement.not_judged:
         number = _count(gap.changes, "change")
         lines.append(f"not judged: {gap.rule} of {number}; not known: {gap.missing}")
     lines += [f"note: {note}" for note in judgement.notes]
-    critical = sum(found.severity == "critical" for found in judgement.findings)
-    warnings = len(judgement.findings) - critical
     total = _count(judgement.changes, "change")
-    lines.append(f"{total}: {critical} critical, {_count(warnings, 'warning')}")
+    warnings = _count(len(judgement.findings) - critical, "warning")
+    lines.append(f"{total}: {critical} critical, {warnings}")
     return "\n".join(map(sanitizing.printable, lines))
 
 
 def _count(number: int, noun: str) -> str:
     """Returns a number with its noun: `1 change`, `3 changes`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    if number != 1:
+        noun += "s"
+    return f"{number} {noun}"

@@ -28,8 +28,9 @@ __all__ = ["AuditLog"]
 log = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT_S: Final = 10.0
+# Writing a record takes a tenth of that.
 _LOCK_RETRY_S: Final = 0.0005
-"""Seconds between two tries; writing a record takes a tenth of that."""
+"""Seconds between two tries."""
 _REMEDY: Final = "free some space, or check the disk"
 
 
@@ -90,7 +91,8 @@ class AuditLog:
         with self._lock:
             if self._descriptor is not None:
                 os.close(self._descriptor)
-            self._descriptor, self._size = None, -1
+            self._descriptor = None
+            self._size = -1
 
     @contextlib.contextmanager
     def _hold_file(self) -> Iterator[int]:
@@ -107,7 +109,8 @@ class AuditLog:
         """Locks the file that is now at `path`: another process may have rotated the previous one."""
         while True:
             if self._descriptor is None:
-                self._descriptor, self._size = file_checks.open_append(self.path), -1
+                self._descriptor = file_checks.open_append(self.path)
+                self._size = -1
             self._lock_file(self._descriptor)
             if _is_same_file(self._descriptor, self.path):
                 return self._descriptor
@@ -115,8 +118,8 @@ class AuditLog:
             self.close()
 
     def _lock_file(self, descriptor: int) -> None:
-        """Takes the file's lock. Gives up after a while: a server that was stopped while holding the lock must not
-        block this one forever. Raises AuditError."""
+        """Takes the file's lock, or gives up after a while. Raises AuditError."""
+        # A server that was stopped while holding the lock must not block this one forever.
         deadline = time.monotonic() + _LOCK_TIMEOUT_S
         while True:
             try:
@@ -150,11 +153,9 @@ class AuditLog:
             raise
 
     def _check_replaced(self, old: os.stat_result) -> None:
-        """Notes a missing record when the file we wrote is no longer at `path` and was not merely rotated.
-
-        A rotated file is one of FILE.N. If the old file was deleted or moved elsewhere, and the chain at `path` begins
-        before our last record, that record is gone.
-        """
+        """Notes a missing record when the file we wrote is no longer at `path` and was not merely rotated."""
+        # If the old file was deleted or moved elsewhere, and the chain at `path` begins before our last record, that
+        # record is gone.
         first = None
         if not old.st_nlink:
             first = rotation.first_record(self.path)
@@ -197,8 +198,11 @@ class AuditLog:
         if last is not None:
             self._continue_from(chain.Head(last["seq"] + 1, last["hash"]))
         else:
+            head = chain.Head()
             previous = _last(rotation.list_rotated(self.path))
-            self._continue_from(rotation.last_head(previous, self._key) if previous else chain.Head())
+            if previous is not None:
+                head = rotation.last_head(previous, self._key)
+            self._continue_from(head)
         self._size = size
         if torn:
             self._append(b"\n")
@@ -210,15 +214,17 @@ class AuditLog:
 
     def _record_repair(self, torn: bytes) -> None:
         """Records the length and hash of a torn line, so that `verify` does not report it as changed."""
-        digest = hashlib.sha256(torn).hexdigest()
-        fields = {"type": "repair", "time": chain.now(), "torn_bytes": len(torn), "torn_sha256": digest}
+        fields = {
+            "type": "repair",
+            "time": chain.now(),
+            "torn_bytes": len(torn),
+            "torn_sha256": hashlib.sha256(torn).hexdigest(),
+        }
         self._write(fields)
 
     def _continue_from(self, head: chain.Head) -> None:
-        """Continues from the end of the chain, unless it has fewer records than this process has seen.
-
-        After `rm`, `mv` or `: >`, the lost records must show as missing. Rotation never shortens the chain.
-        """
+        """Continues from the end of the chain, unless it has fewer records than this process has seen."""
+        # After `rm`, `mv` or `: >`, the lost records must show as missing. Rotation never shortens the chain.
         if head.seq >= self._head.seq:
             self._head = head
         else:
@@ -240,13 +246,13 @@ class AuditLog:
         _sync(os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def _rotate(self, descriptor: int) -> None:
-        """Sets the full file aside and opens the next. Another process may lock the new one first, but only to write
-        the same first record."""
+        """Sets the full file aside and opens the next."""
         os.fdatasync(descriptor)
         self.path.rename(rotation.next_name(self.path))
         for old in rotation.surplus(self.path, self._keep):
             old.unlink(missing_ok=True)
         self.close()
+        # Another process may lock the new file first, but only to write the same first record.
         descriptor = self._lock_current_file()
         size = os.fstat(descriptor).st_size
         self._catch_up(descriptor, size)

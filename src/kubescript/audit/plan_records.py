@@ -19,8 +19,9 @@ from kubescript.changes.store import record as plan_record
 __all__ = ["describe_application", "describe_decision", "describe_plan"]
 
 _MAX_STEPS: Final = 100
+# A line has 32 KiB.
 _STEPS_BYTES: Final = 24 * 1024
-"""Bytes of JSON for a record's steps. A line has 32 KiB."""
+"""Bytes of JSON for a record's steps."""
 
 
 def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
@@ -28,6 +29,7 @@ def describe_plan(made: plan.Plan, text_filter: TextFilter) -> dict[str, Any]:
     steps = list(_steps(made.steps[:_MAX_STEPS], text_filter))
     return {
         "plan": made.id,
+        # The chain reserves `hash`.
         "plan_hash": made.hash,
         "context": text_filter(made.context),
         "cluster": text_filter(made.cluster),
@@ -71,7 +73,9 @@ def _steps(steps: Sequence[plan.Step], text_filter: TextFilter) -> Iterator[dict
     """Yields the fields of each step, as long as there is room."""
     left = _STEPS_BYTES
     for position, step in enumerate(steps):
-        fields = recorded_changes.fields_of(step, text_filter, left // (len(steps) - position))
+        # Room that a short step leaves is shared by those that follow.
+        share = left // (len(steps) - position)
+        fields = recorded_changes.fields_of(step, text_filter, share)
         left -= len(orjson.dumps(fields)) + 1
         if left < 0:
             return

@@ -19,6 +19,8 @@ from kubescript.output import sanitizing
 __all__ = ["as_yaml"]
 
 _Texts = tuple[str, ...]
+_Shared = tuple[str, _Texts, _Texts]
+"""Group, verbs and names that several resources share in one rule."""
 
 _API: Final = "rbac.authorization.k8s.io"
 _ANY: Final = ""
@@ -45,12 +47,13 @@ def as_yaml(records: Iterable[dict[str, Any]], name: str, *, metadata: bool = Fa
     contexts: defaultdict[str, defaultdict[str, _Used]] = defaultdict(lambda: defaultdict(_Used))
     left_out: set[str] = set()
     for record in records:
-        if record["type"] == "call" and _was_allowed(record):
-            if record.get("served") and not metadata:
-                left_out.add(f"{record['verb']} {record['resource']}")
-                continue
-            context = record.get("context", "")
-            _add(contexts[context], record)
+        if record["type"] != "call" or not _was_allowed(record):
+            continue
+        if record.get("served") and not metadata:
+            left_out.add(f"{record['verb']} {record['resource']}")
+            continue
+        context = record.get("context", "")
+        _add(contexts[context], record)
     parts = []
     for context, namespaces in sorted(contexts.items()):
         comment = ""
@@ -77,27 +80,31 @@ def _was_allowed(record: dict[str, Any]) -> bool:
     """Says whether the policy here and RBAC there let the call through."""
     if record["decision"] != "allow":
         return False
+    # A 404 counts too, since RBAC comes before the look-up.
     status = record["status"]
     return 0 < status < 500 and status not in _REFUSED
 
 
 def _add(namespaces: defaultdict[str, _Used], record: dict[str, Any]) -> None:
     """Adds one call to the permissions used in its namespace."""
+    # Requests for non-resource paths belong to no namespace.
     if "path" in record:
-        # Requests for non-resource paths belong to no namespace.
         namespaces[""].paths.add(record["path"])
         return
+    group = record["group"]
     resource = record["resource"]
     if record["subresource"]:
-        resource = f"{resource}/{record['subresource']}"
-    # A masked name is not the object's name, so its rule must allow all names: see docs/audit.md.
-    name = _ANY if _MASKED in record["name"] else record["name"]
-    used = namespaces[record["namespace"]]
-    group = record["group"]
-    if record.get("served") == "release":  # it was read from a Secret or ConfigMap, as the version says
+        resource += f"/{record['subresource']}"
+    # A release was read from a Secret or ConfigMap, as its version says.
+    if record.get("served") == "release":
         group, resource = "", record["version"]
-    key = (group, resource, record["verb"])
-    used.names[key].add(name)
+    name = record["name"]
+    # A masked name is not the object's name, so its rule must allow all names: see docs/audit.md.
+    if _MASKED in name:
+        name = _ANY
+    used = namespaces[record["namespace"]]
+    names = used.names[group, resource, record["verb"]]
+    names.add(name)
 
 
 def _documents(namespaces: dict[str, _Used], name: str) -> list[str]:
@@ -117,8 +124,8 @@ def _subtract(used: _Used, everywhere: _Used) -> None:
     """Removes permissions that the ClusterRole already grants."""
     for key, names in list(used.names.items()):
         wide = everywhere.names.get(key, set())
-        left = set() if _ANY in wide else names - wide
-        if left:
+        left = names - wide
+        if left and _ANY not in wide:
             used.names[key] = left
         else:
             del used.names[key]
@@ -126,18 +133,21 @@ def _subtract(used: _Used, everywhere: _Used) -> None:
 
 def _rules(used: _Used) -> list[dict[str, Any]]:
     """Returns the fewest rules: verbs with the same names share one, then resources with the same verbs."""
+    shared = _resources_by_verbs(used)
     rules = []
-    for key, resources in sorted(_resources_by_verbs(used).items()):
+    for key, resources in sorted(shared.items()):
         group, verbs, names = key
-        rules.append(_rule(group, sorted(resources), verbs, names))
+        rule = _rule(group, sorted(resources), verbs, names)
+        rules.append(rule)
     if used.paths:
-        rules.append({"nonResourceURLs": sorted(used.paths), "verbs": ["get"]})
+        paths = sorted(used.paths)
+        rules.append({"nonResourceURLs": paths, "verbs": ["get"]})
     return rules
 
 
-def _resources_by_verbs(used: _Used) -> dict[tuple[str, _Texts, _Texts], set[str]]:
+def _resources_by_verbs(used: _Used) -> dict[_Shared, set[str]]:
     """Returns group, verbs and names → the resources that they apply to."""
-    resources: defaultdict[tuple[str, _Texts, _Texts], set[str]] = defaultdict(set)
+    resources: defaultdict[_Shared, set[str]] = defaultdict(set)
     for key, verbs in _verbs_by_names(used).items():
         group, resource, names = key
         shared = tuple(sorted(verbs))
@@ -151,9 +161,10 @@ def _verbs_by_names(used: _Used) -> dict[tuple[str, str, _Texts], set[str]]:
     verbs: defaultdict[tuple[str, str, _Texts], set[str]] = defaultdict(set)
     for key, names in used.names.items():
         group, resource, verb = key
-        known = tuple(sorted(names))
-        if _ANY in names:
-            known = ()
+        # A rule without names allows them all.
+        known: _Texts = ()
+        if _ANY not in names:
+            known = tuple(sorted(names))
         members = verbs[group, resource, known]
         members.add(verb)
     return verbs
@@ -173,7 +184,7 @@ def _rule(
 
 
 def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
-    """Returns a role as YAML, followed by its binding as a comment, since the subjects are not recorded."""
+    """Returns a role as YAML, followed by its binding as a comment."""
     kind = "Role" if namespace else "ClusterRole"
     metadata = {"name": name}
     if namespace:
@@ -191,6 +202,7 @@ def _role(namespace: str, name: str, rules: list[dict[str, Any]]) -> str:
         "roleRef": {"apiGroup": _API, "kind": kind, "name": name},
         "subjects": [{"kind": "ServiceAccount", "name": "kubescript", "namespace": "default"}],
     }
+    # Only a comment, since the record does not have the subjects.
     lines = ["---", *_dump(binding).splitlines()]
     comment = "".join(f"# {line}\n" for line in lines)
     return _dump(role) + comment

@@ -46,11 +46,13 @@ class Filter:
         return True
 
     def _is_of_plan(self, record: dict[str, Any]) -> bool:
+        """Says whether a record is part of the plan's history."""
         if _starts(record, "plan", self.plan):
             return True
         return record.get("evaluation") in self.evaluations
 
     def _is_of_script(self, record: dict[str, Any]) -> bool:
+        """Says whether a record is of the script, or of one run of it."""
         if _starts(record, "script", self.script):
             return True
         return _starts(record, "evaluation", self.script)
@@ -58,15 +60,19 @@ class Filter:
 
 def _starts(record: dict[str, Any], key: str, beginning: str) -> bool:
     """Says whether the text of this field begins with `beginning`."""
-    value = record.get(key, "")
-    return str(value).startswith(beginning)
+    # A stranger's record may have a number here.
+    text = str(record.get(key, ""))
+    return text.startswith(beginning)
 
 
 def of_plan(path: Path, plan: str) -> Filter:
     """Returns the filter for a plan's whole history."""
-    made = records(path, Filter(plan=plan))
-    evaluations = frozenset(record["evaluation"] for record in made if "evaluation" in record)
-    return Filter(plan=plan, evaluations=evaluations)
+    made = Filter(plan=plan)
+    evaluations = set()
+    for record in records(path, made):
+        if "evaluation" in record:
+            evaluations.add(record["evaluation"])
+    return Filter(plan=plan, evaluations=frozenset(evaluations))
 
 
 def records(path: Path, record_filter: Filter | None = None) -> Iterator[dict[str, Any]]:

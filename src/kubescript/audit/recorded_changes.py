@@ -7,6 +7,7 @@ contains only its target. If the call was part of a plan, the plan's record has 
 from __future__ import annotations
 
 import datetime
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -23,12 +24,14 @@ __all__ = ["Session", "fields_of", "sessions"]
 
 _TARGET: Final = ("verb", "group", "version", "resource", "subresource", "namespace", "name")
 _WRITES: Final = frozenset({"create", "delete", "deletecollection", "patch", "update"})
+# They are created only to get an answer.
 _QUESTIONS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
-"""Groups whose objects are created only to get an answer."""
+"""Groups whose objects are no changes."""
 _LISTS: Final = ("finalizers", "owners", "uses", "images", "new_images", "fields", "dropped", "named")
 """Texts of a change that come from the cluster or the script, in the order in which a record keeps them."""
+# The others are left out entirely when too long.
 _CUT: Final = frozenset({"fields", "dropped"})
-"""Those that are still useful when shortened. The others are left out entirely when too long."""
+"""Those that are still useful when shortened."""
 _MAX_TEXT: Final = 300
 _KEYS_BYTES: Final = 120
 """Bytes for the names of all lists."""
@@ -42,16 +45,19 @@ def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int
     more."""
     change = review.change_of(step)
     fields: dict[str, Any] = msgspec.to_builtins(change)
-    for name in ("namespace", "name"):
-        fields[name] = text_filter(getattr(change, name))
+    fields["namespace"] = text_filter(change.namespace)
+    fields["name"] = text_filter(change.name)
     texts = _take_texts(fields)
-    fields["findings"] = sorted({finding.rule for finding in step.findings})
+    rules = {finding.rule for finding in step.findings}
+    fields["findings"] = sorted(rules)
     left = most - len(orjson.dumps(fields)) - _KEYS_BYTES
     # Text that does not fit is not masked at all. It is cut again after masking, since a mask may be longer than its
     # value.
-    masked = _mask_texts(_within(texts, left), text_filter)
+    fitting = _within(texts, left)
+    masked = _mask_texts(fitting, text_filter)
     kept = _within(masked, left)
     labels = kept.pop("labels", None)
+    # A mask may have taken the sign between a label and its value.
     if labels is not None and all("=" in pair for pair in labels):
         fields["labels"] = dict(pair.split("=", 1) for pair in labels)
     fields |= kept
@@ -64,8 +70,8 @@ def fields_of(step: plan.Step, text_filter: script_records.TextFilter, most: int
 def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
     """Removes the labels and the lists of a change from its fields; returns them as texts."""
     texts: dict[str, list[str]] = {}
-    if "labels" in fields:
-        labels = fields.pop("labels")
+    labels = fields.pop("labels", None)
+    if labels is not None:
         texts["labels"] = [f"{key}={value}" for key, value in labels.items()]
     for name in _LISTS:
         if name in fields:
@@ -75,13 +81,20 @@ def _take_texts(fields: dict[str, Any]) -> dict[str, list[str]]:
 
 def _mask_texts(texts: dict[str, list[str]], text_filter: script_records.TextFilter) -> dict[str, list[str]]:
     """Returns the texts masked, on one line each; none when masking has merged lines."""
-    lines = [text.replace("\n", " ") for each in texts.values() for text in each]
+    lines: list[str] = []
+    for each in texts.values():
+        lines += [text.replace("\n", " ") for text in each]
     whole = text_filter.redact("\n".join(lines), lambda _: None, script_records.patience())
     masked = whole.split("\n")
     if len(masked) != max(1, len(lines)):
         return {}
-    shown = (sanitizing.printable(line[:_MAX_TEXT]) for line in masked)
-    return {name: [next(shown) for _ in each] for name, each in texts.items()}
+    shown = iter(masked)
+    result = {}
+    for name, each in texts.items():
+        # The cut comes after masking, since half a secret matches no pattern.
+        own = itertools.islice(shown, len(each))
+        result[name] = [sanitizing.printable(line[:_MAX_TEXT]) for line in own]
+    return result
 
 
 def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
@@ -89,7 +102,8 @@ def _within(texts: dict[str, list[str]], most: int) -> dict[str, list[str]]:
     kept = {}
     for name, each in texts.items():
         fitting = _fitting(each, most)
-        if len(fitting) == len(each) or name in _CUT:
+        is_whole = len(fitting) == len(each)
+        if is_whole or name in _CUT:
             kept[name] = fitting
             most -= len(orjson.dumps(fitting))
     return kept
@@ -118,10 +132,12 @@ class Session:
 
     def add(self, change: transcript.Change, found: Mapping[str, Any]) -> None:
         """Adds a change from this record."""
-        moment = datetime.datetime.fromisoformat(found["time"])
-        self.changes.append(msgspec.structs.replace(change, at=moment.timestamp()))
+        time = found["time"]
+        moment = datetime.datetime.fromisoformat(time)
+        dated = msgspec.structs.replace(change, at=moment.timestamp())
+        self.changes.append(dated)
         self.origins.append(_origin(found))
-        self.times.append(str(found["time"]))
+        self.times.append(str(time))
 
 
 def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> list[Session]:
@@ -132,12 +148,14 @@ def sessions(records: Iterable[Mapping[str, Any]], *, planned: bool = False) -> 
     found: dict[tuple[str, str], Session] = {}
     plans: dict[str, tuple[Session, list[transcript.Change]]] = {}
     for one in records:
-        session = found.setdefault((one.get("session", ""), one.get("context", "")), Session())
+        key = (one.get("session", ""), one.get("context", ""))
+        session = found.setdefault(key, Session())
         if one.get("type") == "plan":
             steps = [_change(step) for step in one["steps"]]
             plans[one["plan"]] = session, steps
-            for step in steps if planned else ():
-                session.add(step, one)
+            if planned:
+                for step in steps:
+                    session.add(step, one)
         elif _is_change(one):
             # The approver's session applies a plan, but its changes belong to the session that planned them.
             session, steps = plans.get(one.get("plan", ""), (session, []))
@@ -153,10 +171,12 @@ def _is_change(one: Mapping[str, Any]) -> bool:
     """Says whether a record is of a call that changed something."""
     if one.get("type") != "call" or one.get("dry_run"):
         return False
+    # A call that could not be parsed has no resource, and one that is not of an object has a path.
     if "resource" not in one or "path" in one:
         return False
-    was_done = one["decision"] == "allow" and 200 <= one["status"] < 300
-    return was_done and one["verb"] in _WRITES and one["group"] not in _QUESTIONS
+    if one["decision"] != "allow" or not 200 <= one["status"] < 300:
+        return False
+    return one["verb"] in _WRITES and one["group"] not in _QUESTIONS
 
 
 def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transcript.Change | None:
@@ -169,22 +189,28 @@ def _take_step(steps: list[transcript.Change], one: Mapping[str, Any]) -> transc
 
 
 def _is_same(step: transcript.Change, one: Mapping[str, Any]) -> bool:
-    """Says whether a call sends this step. A create has its object's name in the body, not in the call."""
-    names = (name for name in _TARGET if name != "name" or one["name"])
-    return all(getattr(step, name) == one[name] for name in names)
+    """Says whether a call sends this step."""
+    for name in _TARGET:
+        # A create has its object's name in the body, not in the call.
+        is_named = name != "name" or one["name"]
+        if is_named and getattr(step, name) != one[name]:
+            return False
+    return True
 
 
 def _change_of_call(one: Mapping[str, Any]) -> transcript.Change:
     """Returns the change of a call without a plan: its target, and whether the object existed, as the status
     implies."""
-    target = {name: one[name] for name in _TARGET}
-    existed = one["verb"] != "create" and one["status"] != 201
-    return _change(target | {"existed": existed})
+    fields = {name: one[name] for name in _TARGET}
+    # An apply that creates its object is answered with 201.
+    fields["existed"] = one["verb"] != "create" and one["status"] != 201
+    return _change(fields)
 
 
 def _change(fields: Mapping[str, Any]) -> transcript.Change:
     """Returns the change in the fields of a record. Raises ValueError."""
-    known = {name: fields[name] for name in transcript.Change.__struct_fields__ if name in fields}
+    names = transcript.Change.__struct_fields__
+    known = {name: fields[name] for name in names if name in fields}
     try:
         return msgspec.convert(known, transcript.Change)
     except msgspec.ValidationError as error:
@@ -196,5 +222,7 @@ def _origin(found: Mapping[str, Any]) -> str:
     if found.get("plan"):
         return f"plan {found['plan']}"
     if found.get("script"):
-        return f"script {str(found['script'])[:8]}"
-    return str(found.get("tool") or found.get("client") or "?")
+        digest = str(found["script"])
+        return f"script {digest[:8]}"
+    origin = found.get("tool") or found.get("client") or "?"
+    return str(origin)

@@ -126,25 +126,29 @@ class Recorder:
     def record_plan(self, new: plan.Plan) -> None:
         """Records a plan that no script made. Raises AuditError."""
         fields = {"type": "plan", "time": chain.now(), "script": new.script}
-        self.write(fields | plan_records.describe_plan(new, self.text_filter), final=True)
+        fields |= plan_records.describe_plan(new, self.text_filter)
+        self.write(fields, final=True)
 
     def record_decision(self, plan_id: str, decision: plan_record.Decision) -> None:
         """Records a decision on a plan, before it takes effect. Raises AuditError."""
-        self.write(plan_records.describe_decision(plan_id, decision, self.text_filter), final=True)
+        fields = plan_records.describe_decision(plan_id, decision, self.text_filter)
+        self.write(fields, final=True)
 
     def record_application(self, ended: plan_record.Record) -> None:
         """Records how a plan's application ended. Raises AuditError."""
-        self.write(plan_records.describe_application(ended, self.text_filter), final=True)
+        fields = plan_records.describe_application(ended, self.text_filter)
+        self.write(fields, final=True)
 
     def application(self, plan: str, user: str) -> Entry:
         """Opens an entry for the calls that apply a plan."""
-        return self.journal(types.Caller(client=f"plan {plan}", user=user))
+        caller = types.Caller(client=f"plan {plan}", user=user)
+        return self.journal(caller)
 
     def record_refusal(self, script: str, caller: types.Caller, code: str) -> None:
         """Records a script that did not run. Raises AuditError."""
-        subject = self._subject(caller, _digest(script))
-        size = _size(script)
-        fields = script_records.describe_refusal(subject, size, code)
+        digest = _digest(script)
+        subject = self._subject(caller, digest)
+        fields = script_records.describe_refusal(subject, _size(script), code)
         self.write(fields, final=True)
 
     def write(self, fields: dict[str, Any], *, final: bool = False) -> None:
@@ -169,6 +173,7 @@ class Recorder:
         self._log.close()
 
     def _subject(self, caller: types.Caller, digest: str) -> script_records.Subject:
+        # What a client says of itself may be a misplaced secret.
         check = script_records.patience()
         return script_records.Subject(
             session=caller.session,
@@ -218,6 +223,7 @@ class Entry:
 
     def before(self, call: request.Request) -> None:
         """Records a call that may change something, and waits for the disk before it is sent. Raises AuditError."""
+        # A GET changes nothing, so it is recorded when it has ended.
         if call.method == "GET":
             return
         fields = script_records.describe_sending(self._subject, call, self._recorder.text_filter)
@@ -249,7 +255,8 @@ class Entry:
 
     def record_plan(self, made: plan.Plan) -> None:
         """Records the plan that the script made. Raises AuditError."""
-        fields = self._subject.fields("plan") | plan_records.describe_plan(made, self._recorder.text_filter)
+        fields = self._subject.fields("plan")
+        fields |= plan_records.describe_plan(made, self._recorder.text_filter)
         self._recorder.write(fields, final=True)
 
     def close(

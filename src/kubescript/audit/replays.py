@@ -58,8 +58,8 @@ class Capture:
         return answer
 
     def _mask(self, value: Any, check: Callable[[], None] | None = None) -> Any:
-        """Returns the value with every text in it masked: some quote the script (a refused name) or the API server (a
-        warning)."""
+        """Returns the value with every text in it masked."""
+        # Some quote the script (a refused name) or the API server (a warning).
         if isinstance(value, str):
             return self._redact(value, lambda _: None, check)
         if not isinstance(value, dict):

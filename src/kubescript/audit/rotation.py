@@ -32,13 +32,13 @@ __all__ = [
     "surplus",
 ]
 
+# A server holds it for a tenth of a millisecond; one that was stopped while holding it must not block readers.
 _LOCK_TIMEOUT_S: Final = 2.0
-"""Seconds to wait for the lock. A server holds it for a tenth of a millisecond; one that was stopped while holding it
-must not block readers."""
+"""Seconds to wait for the lock."""
 _LOCK_RETRY_S: Final = 0.001
+# Servers remove the oldest first, and never this many during one read.
 _MAX_OPEN_FILES: Final = 256
-"""Most rotated files that are held open at a time. Servers remove the oldest first, and never this many during one
-read."""
+"""Most rotated files that are held open at a time."""
 _READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -90,7 +90,7 @@ def frozen(path: Path) -> Iterator[list[Part]]:
 
 
 def _current(path: Path, held: contextlib.ExitStack) -> Part:
-    """Opens and locks FILE itself, so that no server rotates it now. A pipe is read as it comes."""
+    """Opens and locks FILE itself, so that no server rotates it now."""
     deadline = time.monotonic() + _LOCK_TIMEOUT_S
     while True:
         late = time.monotonic() > deadline
@@ -103,6 +103,7 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
             time.sleep(_LOCK_RETRY_S)
             continue
         status = os.fstat(stream.fileno())
+        # A pipe is read as it comes.
         if not stat.S_ISREG(status.st_mode):
             return Part(path, stream=held.enter_context(stream))
         is_locked = _lock_shared(stream, deadline)
@@ -113,9 +114,9 @@ def _current(path: Path, held: contextlib.ExitStack) -> Part:
 
 
 def _older(path: Path, held: contextlib.ExitStack) -> Iterator[Part]:
-    """Yields the rotated files. Only regular files are read: in a stranger's folder such a name may belong to a pipe,
-    which has no end, or to a link to a secret."""
+    """Yields the rotated files."""
     for number, one in enumerate(list_rotated(path)):
+        # Attack: in a stranger's folder such a name belongs to a pipe, which has no end, or to a link to a secret.
         if not stat.S_ISREG(one.lstat().st_mode):
             continue
         if number >= _MAX_OPEN_FILES:
@@ -152,7 +153,8 @@ def _lock_shared(stream: BinaryIO, deadline: float) -> bool:
 
 
 def _unlock(part: Part) -> None:
-    """Lets servers write again: new lines come after the noted size."""
+    """Lets servers write again."""
+    # New lines come after the noted size.
     if part.stream is not None and part.size is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(part.stream, fcntl.LOCK_UN)
@@ -187,7 +189,9 @@ def next_name(path: Path) -> Path:
 
 def surplus(path: Path, keep: int) -> list[Path]:
     """Returns the oldest rotated files beyond the newest `keep`; 0 keeps all."""
-    return list_rotated(path)[:-keep] if keep else []
+    if not keep:
+        return []
+    return list_rotated(path)[:-keep]
 
 
 def first_record(path: Path) -> int | None:
@@ -203,7 +207,8 @@ def first_record_of(path: Path) -> int | None:
     """Returns the number of the file's first record; None without any."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError), _regular(path) as stream:
         line = stream.readline(chain.MAX_LINE)
-        return int(json.loads(line)["seq"])
+        record = json.loads(line)
+        return int(record["seq"])
     return None
 
 
@@ -234,6 +239,7 @@ def last_head(path: Path, key: bytes | None) -> chain.Head:
 def _number(path: Path, other: Path) -> int:
     """Returns N of FILE.N; 0 for any other name."""
     name, _, number = other.name.rpartition(".")
-    if name == path.name and re.fullmatch(r"[1-9][0-9]{0,9}", number):
-        return int(number)
-    return 0
+    is_rotated = name == path.name and re.fullmatch(r"[1-9][0-9]{0,9}", number)
+    if not is_rotated:
+        return 0
+    return int(number)

@@ -45,8 +45,9 @@ class Redact(Protocol):
 # Seconds that masking the texts of one record may take. Attack: a script puts a text that compromises a masker into the
 # name of each call of a batch, to delay their records to ten seconds after its answer.
 _MASKING_S: Final = 2.0
+# Attack: a script cancels a call to hide the names in it.
 _HURRIED_S: Final = 0.2
-"""Seconds once the call was cancelled: cancelling must not hide the names in the call."""
+"""Seconds once the call was cancelled."""
 _MAX_TEXT: Final = 300
 _MAX_KINDS: Final = 100
 """Most kinds of secrets that a record names."""
@@ -94,7 +95,8 @@ class TextFilter:
 def describe_sending(subject: Subject, parsed: request.Request, text_filter: TextFilter) -> dict[str, Any]:
     """Returns the record of a call that is about to be sent, which remains if the server dies before the answer."""
     fields = subject.fields("sent")
-    return fields | _target_fields(parsed, text_filter, patience(parsed))
+    check = patience(parsed)
+    return fields | _target_fields(parsed, text_filter, check)
 
 
 def describe_call(subject: Subject, done: records.Record, text_filter: TextFilter) -> dict[str, Any]:
@@ -159,19 +161,20 @@ def _most_frequent(redacted: Mapping[str, int]) -> dict[str, int]:
     """Returns how often each kind was masked; when there are very many kinds, the rare ones are added up."""
     # Attack: a compromised masker reports so many kinds that the record would be too long.
     counts = sorted(redacted.items(), key=lambda item: -item[1])
-    kept = dict(counts[:_MAX_KINDS])
     rest = sum(count for _, count in counts[_MAX_KINDS:])
     if not rest:
         return dict(redacted)
+    kept = dict(counts[:_MAX_KINDS])
     kept[_OTHER] = kept.get(_OTHER, 0) + rest
     return kept
 
 
 def _limits_hit(outcome: runs.Outcome, answer: types.Answer) -> list[str]:
     """Returns every limit that the script hit, including those whose errors it caught."""
-    hit = {code for code in outcome.limits_hit if code.startswith("limit.")}
-    if outcome.fault is not None and outcome.fault.code.startswith("limit."):
-        hit.add(outcome.fault.code)
+    codes = set(outcome.limits_hit)
+    if outcome.fault is not None:
+        codes.add(outcome.fault.code)
+    hit = {code for code in codes if code.startswith("limit.")}
     if answer.cut:
         hit.add("limit.output")
     return sorted(hit)
@@ -188,6 +191,7 @@ def patience(parsed: request.Request | None = None) -> Check:
 def _target_fields(parsed: request.Request, text_filter: TextFilter, check: Check) -> dict[str, Any]:
     """Returns a record's fields about the call itself."""
     fields: dict[str, Any] = {}
+    # A name may be a misplaced secret.
     for name in _FIELDS:
         value = getattr(parsed, name)
         fields[name] = text_filter(value, check)

@@ -36,10 +36,10 @@ class _Sums:
             self._add_call(record)
 
     def _add_script(self, record: dict[str, Any]) -> None:
-        # A script that did not run has no answer and no duration.
         self.outcomes[record["code"]] += 1
         client = audit_format.client(record)
         self.clients[client] += 1
+        # A script that did not run has no answer and no duration.
         self.answer_bytes += record.get("answer_bytes", 0)
         self.script_ms.append(record.get("ms", 0.0))
 
@@ -47,7 +47,8 @@ class _Sums:
         """Counts one call, or the denials that one record represents."""
         # Repeated denials within a script share a record.
         count = record.get("count", 1)
-        self.asked[_target_kind(record)] += count
+        target = _target_kind(record)
+        self.asked[target] += count
         self.fetched_bytes += record["bytes"]
         self.redactions.update(record["redactions"])
         # A call that was not allowed was never sent, so it has no latency.
@@ -89,15 +90,17 @@ def as_text(sums: dict[str, Any]) -> str:
     for name, value in sums.items():
         if value in ({}, None):
             continue
-        line = f"{name:<14} {_value_as_text(value)}"
-        lines.append(sanitizing.printable(line))
+        text = _value_as_text(value)
+        # The names in it come from a file that a stranger may have written.
+        lines.append(sanitizing.printable(f"{name:<14} {text}"))
     return "\n".join(lines)
 
 
 def _target_kind(record: dict[str, Any]) -> str:
     """Returns a call's target without the names of objects: `list pods`."""
-    if "resource" in record and "path" not in record:
-        record = {**record, "namespace": "", "name": ""}
+    is_object = "resource" in record and "path" not in record
+    if is_object:
+        record = record | {"namespace": "", "name": ""}
     return audit_format.target(record)
 
 

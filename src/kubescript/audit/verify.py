@@ -99,8 +99,7 @@ class _Checker:
         self._key = key
         self._anchor = anchor
         self._torn: tuple[int, bytes, str] | None = None
-        """Number, text and fault of a line that is not a record. It is excused only by a repair record that directly
-        follows and names it: a crash tore the line, and the next append recorded that."""
+        """Number, text and fault of a line that is not a record."""
 
     def take(self, number: int, line: bytes) -> None:
         """Checks the next line. Raises _Broken."""
@@ -131,6 +130,7 @@ class _Checker:
         """Lets a repair record excuse the torn line before it, if it names that line. Raises _Broken."""
         if self._torn is None:
             return
+        # A crash tore the line, and the next append recorded that: only a record that directly follows excuses it.
         torn = self._torn[1].removesuffix(b"\n")
         digest = hashlib.sha256(torn).hexdigest()
         named = (record.get("type"), record.get("torn_bytes"), record.get("torn_sha256"))
@@ -143,6 +143,7 @@ class _Checker:
         seq = record["seq"]
         if not self._report.records:
             self._report.first = seq
+            # A chain whose older files were removed begins with a later record.
             if seq == 0 and record["prev"] != chain.GENESIS:
                 raise _Broken("changed", "the first record refers to an earlier one")
             return

@@ -42,6 +42,7 @@ _TRIES: Final = 5
 """How often a step is tried again if its object has a new version but the effect is the same."""
 _SHOWN: Final = 5
 """Most fields that are listed for a request whose effect has changed."""
+# Attack: a value of megabytes would be in the store, the log and on each page.
 _MAX_SHOWN: Final = 200
 _DOUBTFUL: Final = frozenset({"sending", "unknown"})
 _LOST: Final = frozenset({"plan.decided", "plan.store"})
@@ -99,7 +100,8 @@ class Applier:
             _check_policy(target, found.plan)
         # A name for this claim alone: the same server may take over from one of its stalled threads.
         owner = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
-        work = _Work(self._plans, owner, self._plans.claim(plan_id, owner, _LEASE_S), own)
+        taken = self._plans.claim(plan_id, owner, _LEASE_S)
+        work = _Work(self._plans, owner, taken, own)
         work.find_out(target.writer)
         try:
             _check_policy(target, found.plan)
@@ -120,10 +122,12 @@ class Applier:
         return target
 
     def _target(self, approved: plan.Plan) -> Target:
+        """Returns the plan's cluster. Raises PlanError when this server does not serve it, or not for this author."""
         target = self._targets.get(approved.context)
         if target is None:
             raise errors.PlanError(f"this server takes no plans for cluster {approved.context!r}", code="plan.policy")
-        if self._acts_for is not None and approved.author.user != self._acts_for:
+        is_own = self._acts_for is None or approved.author.user == self._acts_for
+        if not is_own:
             raise errors.PlanError(
                 "this plan is applied as its author, so only the author's own client can approve it", code="plan.policy"
             )
@@ -152,32 +156,40 @@ class _Work:
         AuditError, PlanError; it can then be called again."""
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
-            if last.state in _DOUBTFUL:
-                search = traces.Search(cluster, step, self._call(step), last, self._operation)
-                self._mark(index, search.find())
+            if last.state not in _DOUBTFUL:
+                continue
+            # Its server died between this mark and the end of the request.
+            call = self._call(step)
+            search = traces.Search(cluster, step, call, last, self._operation)
+            state = search.find()
+            self._mark(index, state)
 
     def run(self, cluster: writer.Writer, report: Report) -> None:
         """Applies the remaining steps. Raises KubescriptError at the first step that fails."""
         count = len(self._plan.steps)
-        if all(each.state == "waiting" for each in self._done):
+        has_begun = any(each.state != "waiting" for each in self._done)
+        if not has_begun:
             self._check(cluster, report)
         for index, step in enumerate(self._plan.steps):
             last = self._done[index]
-            if last.state in {"failed", "unknown"}:  # the dead server was about to stop, or the outcome is unknown
-                raise errors.PlanError(f"{step.verb} {step.target}: {last.text}")
-            _tell(report, index, count, f"{step.verb} {step.target}")
+            # The dead server was about to stop, or the outcome is unknown.
+            if last.state in {"failed", "unknown"}:
+                raise errors.PlanError(f"{step.what}: {last.text}")
+            _tell(report, index, count, step.what)
             if last.state != "done":
                 self._apply(cluster, index, step)
         _tell(report, count, count, "applied")
 
     def story(self) -> str:
         """Describes how many changes were made."""
-        done = sum(each.state == "done" for each in self._done)
-        text = f"{done} of {len(self._done)} changes were made"
+        count = 0
+        doubts = ""
         for step, each in zip(self._plan.steps, self._done, strict=True):
-            if each.state in _DOUBTFUL:
-                text += f"; nobody knows whether this one was: {step.verb} {step.target}"
-        return text
+            if each.state == "done":
+                count += 1
+            elif each.state in _DOUBTFUL:
+                doubts += f"; nobody knows whether this one was: {step.what}"
+        return f"{count} of {len(self._done)} changes were made{doubts}"
 
     def end(self, state: Literal["applied", "stopped"], text: str, on_end: End) -> record.Record:
         """Ends the application, with a text for a person. Raises PlanError with that text when the store cannot keep
@@ -197,40 +209,47 @@ class _Work:
 
     def _check(self, cluster: writer.Writer, report: Report) -> None:
         """Raises KubescriptError unless each step still does what was shown. Nothing has been sent by then."""
+        count = len(self._plan.steps)
         for index, step in enumerate(self._plan.steps):
-            _tell(report, 0, len(self._plan.steps), f"looking at {step.target} again")
-            self._try_step(cluster, index, step, self._call(step))
-            self._mark(index, record.Application())  # renews the lease
+            _tell(report, 0, count, f"looking at {step.target} again")
+            call = self._call(step)
+            self._try_step(cluster, index, step, call)
+            # The mark renews the lease, which the checks of many steps may outlast.
+            self._mark(index, _NOT_SENT)
 
     def _apply(self, cluster: writer.Writer, index: int, step: plan.Step) -> None:
         """Applies one step. Raises KubescriptError."""
         for _ in range(_TRIES):
             call = self._call(step)
-            before = self._try_step(cluster, index, step, call).before or inspection.Facts()
-            call = requests.guard(call, before.uid, before.resource_version)
-            if self._send_step(cluster, index, step, call, before.resource_version):
+            changes = self._try_step(cluster, index, step, call)
+            before = changes.before or inspection.Facts()
+            guarded = requests.guard(call, before.uid, before.resource_version)
+            is_sent = self._send_step(cluster, index, step, guarded, before.resource_version)
+            if is_sent:
                 return
-        raise errors.PlanError(
-            f"{step.verb} {step.target}: the object changes faster than it can be written", code="plan.changed"
-        )
+        raise errors.PlanError(f"{step.what}: the object changes faster than it can be written", code="plan.changed")
 
     def _try_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request
     ) -> inspection.Changes:
         """Dry-runs a step. Raises KubescriptError unless it still does what was shown."""
-        tried = cluster.try_again(self._current(cluster, call), self._operation)
+        current = self._current(cluster, call)
+        tried = cluster.try_again(current, self._operation)
         if isinstance(tried, attempt.Sent):
             raise self._mark_refused(index, step, tried, "failed")
         _check_same(step, tried.changes)
         return tried.changes
 
     def _current(self, cluster: writer.Writer, call: request.Request) -> request.Request:
-        """Returns a request that names a version, with the current version instead: the object's status may have
-        changed since the script read it, or the previous step may have changed other fields."""
+        """Returns a request that names a version, with the current version instead."""
         if not call.name or not requests.names_version(call):
             return call
+        # The object's status may have changed since the script read it, or the previous step may have changed other
+        # fields.
         now = cluster.read_facts(call, self._operation)
-        return call if now is None else requests.guard(call, now.uid, now.resource_version)
+        if now is None:
+            return call
+        return requests.guard(call, now.uid, now.resource_version)
 
     def _send_step(
         self, cluster: writer.Writer, index: int, step: plan.Step, call: request.Request, version: str
@@ -240,18 +259,26 @@ class _Work:
         self._mark(index, sending)
         try:
             sent = cluster.send(call, self._operation)
-        except errors.AuditError as error:  # it could not be recorded, so it was not sent
-            self._mark(index, record.Application("failed", text=error.message))
+        except errors.AuditError as error:
+            # It could not be recorded, so it was not sent.
+            failed = record.Application("failed", text=error.message)
+            self._mark(index, failed)
             raise
         except errors.KubescriptError as error:
-            self._mark(index, msgspec.structs.replace(sending, state="unknown", text=error.message))
+            unknown = msgspec.structs.replace(sending, state="unknown", text=error.message)
+            self._mark(index, unknown)
             raise
+        if sent.status >= 500:
+            # A failing API server, or a proxy before it, may have carried it out anyway.
+            raise self._mark_refused(index, step, sent, "unknown", sending)
         is_late = sent.status == 409 and step.precondition is not None
         if sent.status >= 300 and not is_late:
-            # A failing API server, or a proxy before it, may have carried it out anyway.
-            raise self._mark_refused(index, step, sent, "unknown" if sent.status >= 500 else "failed", sending)
-        done = msgspec.structs.replace(sending, state="done", status=sent.status)
-        self._mark(index, record.Application() if is_late else done)
+            raise self._mark_refused(index, step, sent, "failed", sending)
+        state = msgspec.structs.replace(sending, state="done", status=sent.status)
+        if is_late:
+            # Nothing was written, so the step is tried and sent again.
+            state = _NOT_SENT
+        self._mark(index, state)
         if sent.fault is not None:
             raise sent.fault
         return not is_late
@@ -267,13 +294,15 @@ class _Work:
         """Marks a step that the API server refused; returns the error."""
         text = attempt.find_message(sent.text)
         self._mark(index, msgspec.structs.replace(sending, state=state, status=sent.status, text=text))
-        return errors.PlanError(f"{step.verb} {step.target}: {sent.status}: {text}")
+        return errors.PlanError(f"{step.what}: {sent.status}: {text}")
 
     def _call(self, step: plan.Step) -> request.Request:
         return calls.of(step, step.request, self._operation, self._plan.id)
 
     def _mark(self, index: int, state: record.Application) -> None:
-        if state.state != "sending":  # true even if the store cannot keep it
+        """Records a step's state. Raises PlanError."""
+        # Only "sending" must be in the store before it is true; any other state is true even if it cannot be kept.
+        if state.state != "sending":
             self._done[index] = state
         self._plans.mark(self._plan.id, self._owner, index, state)
         self._done[index] = state
@@ -304,28 +333,39 @@ def _check_time(approved: plan.Plan) -> None:
 
 
 def _check_cluster(target: Target, approved: plan.Plan, operation: operation.Operation) -> None:
-    """Raises PlanError when the target is not the cluster for which the plan was made. Attack: a kubeconfig's context
-    was pointed at another cluster."""
+    """Raises PlanError when the target is not the cluster for which the plan was made."""
+    # Attack: a kubeconfig's context was pointed at another cluster.
     if target.identity(operation) != approved.cluster:
         raise errors.PlanError("the plan was made for another cluster", code="plan.changed")
 
 
 def _check_same(step: plan.Step, changes: inspection.Changes) -> None:
     """Raises PlanError unless the request still does what was shown, to the same object."""
-    expected = step.precondition.uid if step.precondition is not None else ""
-    found = changes.before.uid if changes.before is not None else ""
-    if (found, changes.digest) == (expected, step.digest):
+    shown = found = ""
+    if step.precondition is not None:
+        shown = step.precondition.uid
+    if changes.before is not None:
+        found = changes.before.uid
+    # Changes of a status, or of fields that the plan does not touch, are no reason to stop.
+    if found == shown and changes.digest == step.digest:
         return
-    what = "it is another object of that name" if found and expected and found != expected else _new(changes)
+    what = _describe_rows(changes)
+    if found and shown and found != shown:
+        what = "it is another object of that name"
     raise errors.PlanError(f"{step.target} has changed since the plan was made: {what}", code="plan.changed")
 
 
-def _new(changes: inspection.Changes) -> str:
+def _describe_rows(changes: inspection.Changes) -> str:
     """Describes what the request would change now."""
-    rows = [f"{_cut(row.path)}: {_cut(row.old)} → {_cut(row.new)}" for row in changes.rows[:_SHOWN]]
-    return "the request would now change " + ("; ".join(rows) or "nothing")
+    shown = []
+    for row in changes.rows[:_SHOWN]:
+        old, new = _cut(row.old), _cut(row.new)
+        shown.append(f"{_cut(row.path)}: {old} → {new}")
+    effect = "; ".join(shown) or "nothing"
+    return f"the request would now change {effect}"
 
 
 def _cut(text: str | None) -> str:
-    # Attack: a value of megabytes would be in the store, the log and on each page.
-    return "nothing" if text is None else text[:_MAX_SHOWN]
+    if text is None:
+        return "nothing"
+    return text[:_MAX_SHOWN]

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _KEPT_S: Final = 30 * 86_400.0
 """Seconds for which a finished plan can be viewed and undone."""
+# Each is logged once, although a recovery is tried each half minute.
 _NOT_OURS: Final = frozenset({"plan.policy", "plan.changed"})
 """Errors of plans for another server's cluster, and of plans altered in the store."""
 
@@ -75,17 +76,24 @@ class Approvals:
         """Records a decision and applies it to the plan. Raises PlanError when it is invalid, and AuditError."""
         # An approval that cannot be carried out here would block the plan until it expires.
         if decision.approves:
-            self._applier().check(self._plans().get(plan_id).plan)
+            applier = self._applier()
+            applier.check(self.get(plan_id).plan)
+        # Before it takes effect: nothing takes effect unrecorded.
         if self._ledger is not None:
             self._ledger.record_decision(plan_id, decision)
-        return self._plans().decide(plan_id, decision)
+        plans = self._plans()
+        return plans.decide(plan_id, decision)
 
     def apply(self, plan_id: str, report: application.Report) -> record.Record:
         """Applies an approved plan, or continues one whose server died. Raises KubescriptError when that is impossible;
         the message says what was applied."""
-        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
-        on_end = _record_nowhere if self._ledger is None else self._ledger.record_application
-        return self._applier().apply(plan_id, journal, report, on_end)
+        journal = records.NOWHERE
+        on_end: application.End = _record_nowhere
+        if self._ledger is not None:
+            journal = self._ledger.application(plan_id, self._user)
+            on_end = self._ledger.record_application
+        applier = self._applier()
+        return applier.apply(plan_id, journal, report, on_end)
 
     def list_unreported(self, session: str) -> list[record.Record]:
         """Returns a session's plans that ended without its model's knowledge. Raises PlanError."""
@@ -103,11 +111,13 @@ class Approvals:
             try:
                 ended = self.apply(plan_id, _untold)
                 log.warning("plan %s, whose server had died: %s; %s", plan_id, ended.state, ended.text)
-            except errors.KubescriptError as error:  # must not stop the other plans
+            except errors.KubescriptError as error:
+                # It must not stop the other plans.
                 if error.code in _NOT_OURS:
                     self._left.add(plan_id)
                 log.warning("plan %s: %s", plan_id, error.message, extra={"code": error.code, "remedy": error.remedy})
-            except Exception:  # a bug of ours; the thread and the other plans must continue
+            except Exception:
+                # A bug of ours; the thread and the other plans must continue.
                 log.exception("plan %s", plan_id)
 
     def forget(self) -> None:

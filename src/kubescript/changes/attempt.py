@@ -28,14 +28,16 @@ __all__ = [
 Compare = Callable[[request.Request, bytes, bytes, call.Found], inspection.Changes]
 """A function that returns what a write changes, given the object before and after; each may be empty."""
 
+# etcd takes half of it.
 _MAX_BODY: Final = 3 * 1024 * 1024
-"""Most bytes of one object; etcd takes half of it."""
+"""Most bytes of one object."""
 _DRY_RUN: Final = b'"dryRun"'
 """The query parameter's name in the description of an API that supports dry runs."""
 _MESSAGE: Final = re.compile(r'"message":"((?:[^"\\]|\\.){1,600})')
 """The message in an API server's error."""
+# A header contains several, separated by commas.
 _WARNING: Final = re.compile(r'\b\d{3} [^ ",]{1,200} "((?:[^"\\]|\\.)*)"')
-"""One HTTP warning: its code, its agent, and the text. A header contains several, separated by commas."""
+"""One HTTP warning: its code, its agent, and the text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,9 @@ class Attempt:
     def is_idle(self) -> bool:
         """Whether the write leaves its object unchanged."""
         changes = self.changes
-        return changes.before is not None and changes.after is not None and not changes.rows
+        if changes.before is None or changes.after is None:
+            return False
+        return not changes.rows
 
     def guard(self) -> request.Request:
         """Returns the write with the precondition that its object is unchanged since the dry run, or does not exist."""
@@ -80,7 +84,9 @@ def is_same_version(changes: inspection.Changes) -> bool:
     before, after = changes.before, changes.after
     if before is None or after is None:
         return True
-    return (before.uid, before.resource_version) == (after.uid, after.resource_version)
+    if before.uid != after.uid:
+        return False
+    return before.resource_version == after.resource_version
 
 
 def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
@@ -88,7 +94,8 @@ def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
     if changes.before is not None or changes.after is None or not changes.after.resource_version:
         return
     what = "the API server has carried out a dry run: the object was created; look at it before you do anything else"
-    if asked.method != "POST":  # a POST would be refused if the object existed by now
+    # A POST would be refused if the object existed by now; any other method may have met another client's object.
+    if asked.method != "POST":
         what = (
             f"{request.describe(asked)}: either somebody created it at this moment, or the API server has carried out "
             "the dry run; look at it before you try again"
@@ -100,14 +107,20 @@ def check_not_made(asked: request.Request, changes: inspection.Changes) -> None:
 def find_message(text: str) -> str:
     """Returns the message in an API server's error."""
     found = _MESSAGE.search(text)
-    return found[1].replace('\\"', '"') if found else text[:600]
+    if found is None:
+        return text[:600]
+    return found[1].replace('\\"', '"')
 
 
 def find_warnings(response: types.Response) -> list[str]:
     """Returns the texts of an answer's warnings, unique and cleaned for display."""
     header = response.headers.get("warning", "")
-    texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)] or [header]
-    return [text for text in dict.fromkeys(map(sanitizing.clean, texts)) if text]
+    texts = [text.replace('\\"', '"') for text in _WARNING.findall(header)]
+    if not texts:
+        texts = [header]
+    clean = map(sanitizing.clean, texts)
+    unique = dict.fromkeys(clean)
+    return [text for text in unique if text]
 
 
 def read_whole(response: types.Response) -> bytes:
@@ -133,7 +146,9 @@ def hold(response: types.Response, content: bytes) -> types.Response:
 def knows_dry_runs(response: types.Response) -> bool:
     """Says whether an API's description names the parameter for dry runs. Closes the response."""
     with contextlib.closing(response):
-        return response.status == 200 and _contain(response.chunks, _DRY_RUN)
+        if response.status != 200:
+            return False
+        return _contain(response.chunks, _DRY_RUN)
 
 
 def _contain(chunks: Iterator[bytes], text: bytes) -> bool:

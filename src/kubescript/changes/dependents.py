@@ -6,6 +6,7 @@ anything else is ignored.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
@@ -34,7 +35,9 @@ def find(
     removed = [step for step in steps if step.removes]
     if not removed:
         return [()] * len(steps)
-    script = f"{scripts.cluster(context)}.tools.plan_dependents(targets={scripts.targets(removed)!r})"
+    cluster = scripts.cluster(context)
+    targets = scripts.targets(removed)
+    script = f"{cluster}.tools.plan_dependents(targets={targets!r})"
     outcome, clean = run(script, operation.aside())
     lines = iter(_read(outcome, len(removed), clean))
     return [next(lines) if step.removes else () for step in steps]
@@ -42,17 +45,22 @@ def find(
 
 def _read(outcome: runs.Outcome, count: int, clean: Callable[[str], str]) -> list[tuple[str, ...]]:
     """Returns the lines for each deletion, each made fit for display by `clean`."""
-    try:
+    found: list[list[str]] = []
+    # The script's result contains names from the cluster, so it is hostile.
+    with contextlib.suppress(msgspec.MsgspecError):
         found = msgspec.json.decode(outcome.result or b"", type=list[list[str]])
-    except msgspec.MsgspecError:
-        found = []
     if outcome.fault is not None or len(found) != count:
         return [(_UNKNOWN,)] * count
-    return [tuple(clean(line) for line in _cut(lines)) for lines in found]
+    return [tuple(map(clean, _cut(lines))) for lines in found]
 
 
 def _cut(lines: list[str]) -> Iterator[str]:
+    """Yields as many lines as a person can read, and the number of others."""
     for line in lines[:_MAX_LINES]:
-        yield line if len(line) <= _MAX_LINE else line[:_MAX_LINE] + " …"
-    if len(lines) > _MAX_LINES:
-        yield f"… and {len(lines) - _MAX_LINES} more"
+        if len(line) > _MAX_LINE:
+            yield line[:_MAX_LINE] + " …"
+        else:
+            yield line
+    more = len(lines) - _MAX_LINES
+    if more > 0:
+        yield f"… and {more} more"

@@ -14,10 +14,12 @@ from kubescript.wire import inspection
 
 __all__ = ["Draft"]
 
+# A person has to read all of it.
 _MAX_BYTES: Final = 8 * 1024 * 1024
-"""Approximate limit on the bytes of a plan's requests and rows: a person has to read them."""
+"""Approximate limit on the bytes of a plan's requests and rows."""
+# By default, the API server leaves a Job's pods running.
 _DELETE_OPTIONS: Final = '{"apiVersion":"v1","kind":"DeleteOptions","propagationPolicy":"Background"}'
-"""The options of a deletion that undoes a creation. By default, the API server leaves a Job's pods running."""
+"""The options of a deletion that undoes a creation."""
 
 
 class Draft:
@@ -72,11 +74,14 @@ class Draft:
 
 
 def _step(attempt: attempt.Attempt) -> plan.Step:
-    call, changes = attempt.asked, attempt.changes
-    before = changes.before
+    call = attempt.asked
+    changes = attempt.changes
+    before = inspection.Facts()
     precondition = None
-    if before is not None:
+    if changes.before is not None:
+        before = changes.before
         precondition = plan.Precondition(before.uid, before.resource_version)
+    notices = [plan.Finding(one.rule, "warning", one.message) for one in attempt.notices]
     return plan.Step(
         request=_request(call),
         verb=call.verb,
@@ -91,10 +96,10 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
         digest=changes.digest,
         requested=changes.requested,
         rows=changes.rows,
-        labels=before.labels if before is not None else {},
-        findings=tuple(plan.Finding(one.rule, "warning", one.message) for one in attempt.notices),
-        images=before.images if before is not None else (),
-        state=before.state if before is not None else None,
+        labels=before.labels,
+        findings=tuple(notices),
+        images=before.images,
+        state=before.state,
         warnings=attempt.warnings,
         undo=_undo(call, changes),
     )
@@ -103,7 +108,9 @@ def _step(attempt: attempt.Attempt) -> plan.Step:
 def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | None:
     """Returns the request that undoes a write: a created object is deleted, a changed one is patched."""
     if changes.before is None:
-        path = call.path if call.name else f"{call.path}/{requests.name(call)}"
+        path = call.path
+        if not call.name:
+            path += f"/{requests.name(call)}"
         return plan.Request("DELETE", path, body=_DELETE_OPTIONS)
     if not changes.undo:
         return None
@@ -111,7 +118,10 @@ def _undo(call: request.Request, changes: inspection.Changes) -> plan.Request | 
 
 
 def _request(call: request.Request) -> plan.Request:
-    body = None if call.body is None else call.body.decode()
+    """Returns a call in the form in which a plan keeps it."""
+    body = None
+    if call.body is not None:
+        body = call.body.decode()
     return plan.Request(call.method, call.path, call.query, call.content_type, body)
 
 
@@ -121,11 +131,14 @@ def _check_apart(earlier: plan.Step, step: plan.Step) -> None:
     # patch that looks like the first.
     if earlier.key != step.key:
         return
-    both_change = earlier.precondition is not None and step.precondition is not None
     shared = _own_paths(earlier.rows) & _own_paths(step.rows)
-    if both_change and earlier.rows and step.rows and not shared:
+    both_change = earlier.precondition is not None and step.precondition is not None
+    have_rows = bool(earlier.rows and step.rows)
+    if both_change and have_rows and not shared:
         return
-    field = f" ({min(shared)})" if shared else ""
+    field = ""
+    if shared:
+        field = f" ({min(shared)})"
     raise errors.PlanError(
         f"this plan already changes {step.target}{field}; {_instead(earlier, step)}", code="plan.overlap"
     )
@@ -138,10 +151,12 @@ def _instead(earlier: plan.Step, step: plan.Step) -> str:
     return "leave that out, since it is deleted" if step.removes else "put both changes into one request"
 
 
-def _own_paths(rows: tuple[inspection.Row, ...]) -> frozenset[str]:
-    return frozenset(row.path for row in rows if not row.by_server)
+def _own_paths(rows: tuple[inspection.Row, ...]) -> set[str]:
+    """Returns the fields that the request itself names."""
+    return {row.path for row in rows if not row.by_server}
 
 
 def _size(step: plan.Step) -> int:
-    rows = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in step.rows)
-    return rows + len(step.request.body or "")
+    """Returns the characters of a step that a person has to read."""
+    body = step.request.body or ""
+    return step.rows_size + len(body)

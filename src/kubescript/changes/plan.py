@@ -16,8 +16,9 @@ from kubescript.wire import inspection
 
 __all__ = ["Author", "Finding", "Plan", "Precondition", "Request", "Step", "new_id"]
 
+# So many that no id can be guessed.
 _ID_BYTES: Final = 16
-"""Random bytes of a plan's id, so that it cannot be guessed."""
+"""Random bytes of a plan's id."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -100,9 +101,25 @@ class Step(msgspec.Struct, frozen=True):
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: the target of the step."""
         resource = kinds.full_name(self.group, self.resource)
-        below = f"/{self.subresource}" if self.subresource else ""
-        where = f"{self.namespace}/" if self.namespace else ""
-        return f"{resource}{below} {where}{self.name}"
+        if self.subresource:
+            resource += f"/{self.subresource}"
+        name = self.name
+        if self.namespace:
+            name = f"{self.namespace}/{name}"
+        return f"{resource} {name}"
+
+    @property
+    def rows_size(self) -> int:
+        """Characters of its rows: the amount that a person has to read."""
+        size = 0
+        for row in self.rows:
+            size += len(row.path) + len(row.old or "") + len(row.new or "")
+        return size
+
+    @property
+    def what(self) -> str:
+        """`patch deployments.apps shop/web`: the step in a sentence."""
+        return f"{self.verb} {self.target}"
 
 
 class Author(msgspec.Struct, frozen=True):
@@ -149,7 +166,10 @@ class Plan(msgspec.Struct, frozen=True):
     @property
     def critical(self) -> tuple[Finding, ...]:
         """The findings that an approver must override, with a reason."""
-        return tuple(finding for step in self.steps for finding in step.findings if finding.level == "critical")
+        critical: list[Finding] = []
+        for step in self.steps:
+            critical += [finding for finding in step.findings if finding.level == "critical"]
+        return tuple(critical)
 
 
 def new_id() -> str:

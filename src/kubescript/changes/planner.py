@@ -111,7 +111,8 @@ class Planner:
         try:
             made = self.make(drafted, script, caller, operation, run)
             if made is not None:
-                record(made)  # first: an unrecorded plan cannot be approved
+                # Before it is kept: an unrecorded plan cannot be approved.
+                record(made)
                 self.keep(made)
         except errors.KubescriptError as error:
             log.warning("no plan: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
@@ -122,7 +123,9 @@ class Planner:
     def abandon(drafted: draft.Draft) -> Result:
         """Discards the writes of a script that failed."""
         count = len(drafted.close())
-        return Result(note=f"{count} writes were tried and none is planned: the script failed" if count else "")
+        if not count:
+            return Result()
+        return Result(note=f"{count} writes were tried and none is planned: the script failed")
 
     def make(
         self,
@@ -155,15 +158,19 @@ class Planner:
 
     def keep(self, made: plan.Plan) -> None:
         """Keeps a plan until a person decides on it. Raises PlanError."""
-        self._count(made.expires, len(msgspec.json.encode(made)))
-        self._plans().add(made)
+        size = len(msgspec.json.encode(made))
+        self._count(made.expires, size)
+        plans = self._plans()
+        plans.add(made)
 
     def _judge(self, steps: Sequence[plan.Step], dependents: Sequence[tuple[str, ...]]) -> tuple[plan.Step, ...]:
         """Returns the steps with the rules' findings, and the effects of deletions on other objects."""
-        return tuple(
-            msgspec.structs.replace(step, findings=step.findings + found, dependents=below)
-            for step, found, below in zip(steps, self._review(steps), dependents, strict=True)
-        )
+        reviews = self._review(steps)
+        judged = []
+        for step, found, below in zip(steps, reviews, dependents, strict=True):
+            findings = step.findings + found
+            judged.append(msgspec.structs.replace(step, findings=findings, dependents=below))
+        return tuple(judged)
 
 
 def local_user() -> str:
@@ -178,12 +185,16 @@ def local_user() -> str:
 
 def _reads(calls: Sequence[records.Record]) -> tuple[str, ...]:
     """Returns the script's reads, without duplicates."""
-    seen = dict.fromkeys(
-        done.what
-        for done in calls
-        if done.verdict == "allow" and done.call is not None and done.call.is_resource and done.call.verb in _READS
-    )
+    seen = dict.fromkeys(done.what for done in calls if _is_read(done))
     shown = list(seen)[:_MAX_READS]
-    if len(seen) > _MAX_READS:
-        shown.append(f"… and {len(seen) - _MAX_READS} more")
+    more = len(seen) - len(shown)
+    if more:
+        shown.append(f"… and {more} more")
     return tuple(shown)
+
+
+def _is_read(done: records.Record) -> bool:
+    """Says whether a call has read objects, rather than a document of the API server."""
+    if done.verdict != "allow" or done.call is None:
+        return False
+    return done.call.is_resource and done.call.verb in _READS

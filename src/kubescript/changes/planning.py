@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import threading
 from collections.abc import Callable, Mapping
@@ -51,28 +50,32 @@ class Planning:
         self._lock = threading.Lock()
         self._keeper = kept
         self._page: _Page | None = None
+        # The page does not distinguish callers: it is for the one person at this machine.
         self._has_page = settings.plans.page and caller is None
-        """The page does not distinguish callers: it is for the one person at this machine."""
-        author = planner.local_user() if settings.transport == "stdio" else ""
+        author = person = self._user = ""
+        if settings.transport == "stdio":
+            author = planner.local_user()
         if caller is not None:
-            author = caller.label
-        self._user = caller.name if caller is not None else ""
-        self._acts_for = author if settings.acts_as != "server" else None
+            author, person, self._user = caller.label, caller.person, caller.name
+        # Requests that are sent as their caller carry this author's rights, so no other author's plan is applied.
+        self._acts_for = None if settings.acts_as == "server" else author
         terms: dict[str, planner.Terms] = {}
         self._targets: dict[str, application.Target] = {}
         for context, access in accesses.items():
             own = settings.of_context(context) if context else settings
-            if own.mode == "plan":
-                name = context if len(accesses) > 1 else ""
-                terms[name] = _terms(own, access)
-                self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify)
+            if own.mode != "plan":
+                continue
+            name = context if len(accesses) > 1 else ""
+            terms[name] = _terms(own, access)
+            self._targets[name] = application.Target(access.writer, terms[name].policy, terms[name].identify)
+        rules = _safety_rules(settings)
         self.planner = planner.Planner(
             kept.store,
             terms,
             expires_s=settings.plans.expires_s,
             user=author,
-            review=review.reviewer(_safety_rules(settings)),
-            count=functools.partial(kept.count, caller.person if caller is not None else ""),
+            review=lambda steps: review.review(steps, rules),
+            count=lambda expires, size: kept.count(person, expires, size),
         )
         self.approvals = approval.Approvals(kept.store, self._applier, ledger, self._user)
 
@@ -83,9 +86,13 @@ class Planning:
     def undo(self, plan_id: str, caller: types.Caller, run: dependents.Run) -> plan.Plan:
         """Makes and keeps the reverse of a plan, for a person to approve. Raises KubescriptError."""
         done = self.approvals.get(plan_id)
-        target = self._applier().check(done.plan)
-        journal = records.NOWHERE if self._ledger is None else self._ledger.application(plan_id, self._user)
+        applier = self._applier()
+        target = applier.check(done.plan)
+        journal = records.NOWHERE
+        if self._ledger is not None:
+            journal = self._ledger.application(plan_id, self._user)
         made = undo.make(done, target.writer, self.planner, caller, run, journal)
+        # Recorded before it is kept: an unrecorded plan cannot be approved.
         if self._ledger is not None:
             self._ledger.record_plan(made)
         self.planner.keep(made)
@@ -98,7 +105,9 @@ class Planning:
     def link(self, found: record.Record) -> str:
         """Returns a link that opens a plan's page once; empty without a page."""
         opened = self._page_or_none()
-        return opened.links.to(found.plan.id, found.plan.expires) if opened is not None else ""
+        if opened is None:
+            return ""
+        return opened.links.to(found.plan.id, found.plan.expires)
 
     def has_page(self) -> bool:
         """Serves the page if it is not served yet; says whether there is one."""
@@ -107,7 +116,8 @@ class Planning:
     def _page_or_none(self) -> _Page | None:
         try:
             return self._open_page()
-        except errors.PlanError as error:  # its port is taken; the plan can be decided elsewhere
+        except errors.PlanError as error:
+            # Its port is taken; the plan can be decided elsewhere.
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
             return None
 
@@ -137,9 +147,12 @@ class Planning:
 
     def _apply_later(self, plan_id: str) -> None:
         """Applies a plan that was approved on the page, in a separate thread."""
-        threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan").start()
+        # The browser is answered at once, and its page follows the application.
+        thread = threading.Thread(target=self._apply, args=(plan_id,), name="kubescript-plan")
+        thread.start()
 
     def _apply(self, plan_id: str) -> None:
+        """Applies a plan, and logs why that was impossible."""
         try:
             self.approvals.apply(plan_id, lambda _done, _count, _text: None)
         except errors.KubescriptError as error:
@@ -159,12 +172,19 @@ class Planning:
 
 
 def _terms(settings: config.Settings, access: writer.WritableAccess) -> planner.Terms:
+    cluster = access.cluster
+
+    def place() -> str:
+        # Only the address: what follows the blank is a digest of the API server's CA.
+        address, _, _ = cluster.address.partition(" ")
+        return f"{cluster.name} ({address})"
+
     return planner.Terms(
         policy=write_settings.digest(settings),
         budget=settings.write_policy.objects,
-        approvals=functools.partial(write_settings.approvals, settings.write_policy),
+        approvals=lambda namespaces: write_settings.approvals(settings.write_policy, namespaces),
         identify=access.writer.identify,
-        place=lambda: f"{access.cluster.name} ({access.cluster.address.partition(' ')[0]})",
+        place=place,
     )
 
 

@@ -21,9 +21,9 @@ log = logging.getLogger(__name__)
 
 _LOOK_S: Final = 30.0
 """Seconds between searches for plans whose server has died."""
+# Attack: every call makes a plan of several MiB, until the disk is full.
 _MOST_BYTES: Final = 64 << 20
-"""Most bytes of one caller's unexpired plans. Attack: every call makes a plan of several MiB, until the disk is
-full."""
+"""Most bytes of one caller's unexpired plans."""
 
 
 class _Approvals(Protocol):
@@ -66,15 +66,11 @@ class Keeper:
 
     def count(self, caller: str, expires: float, size: int) -> None:
         """Counts a caller's new plan. Raises PlanError when there are too many."""
-        now = time.time()
         with self._lock:
-            for key, plans in list(self._made.items()):
-                while plans and plans[0][0] <= now:
-                    plans.popleft()
-                if not plans:
-                    del self._made[key]
+            self._forget_expired(time.time())
             own = self._made.setdefault(caller, collections.deque())
-            if sum(held for _, held in own) + size > _MOST_BYTES:
+            held = sum(each for _, each in own)
+            if held + size > _MOST_BYTES:
                 raise errors.PlanError(
                     f"your plans of the last {self._settings.expires_s} seconds have {_MOST_BYTES >> 20} MiB, which is "
                     "all that one caller may have; make smaller changes, or wait until they expire",
@@ -82,14 +78,22 @@ class Keeper:
                 )
             own.append((expires, size))
 
+    def _forget_expired(self, now: float) -> None:
+        """Stops counting plans that can no longer be approved."""
+        for caller, plans in list(self._made.items()):
+            while plans and plans[0][0] <= now:
+                plans.popleft()
+            if not plans:
+                del self._made[caller]
+
     def recover(self, approvals: _Approvals) -> None:
-        """Continues a caller's plans whose server died, repeatedly, in a separate thread: a server that starts right
-        after another one's death comes before that one's lease has run out."""
+        """Continues a caller's plans whose server died, repeatedly, in a separate thread."""
         with self._lock:
             if approvals in self._approvals:
                 return
             self._approvals.append(approvals)
             is_first, self._recovers = not self._recovers, True
+        # Repeatedly: a server that starts right after another one's death comes before that one's lease has run out.
         if is_first:
             threading.Thread(target=self._recover, name="kubescript-plans", daemon=True).start()
 

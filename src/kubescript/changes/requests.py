@@ -18,17 +18,19 @@ __all__ = ["canonical", "dry_run", "guard", "is_dry_run", "name", "names_version
 _IN_BODY: Final = frozenset({"dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy"})
 """Query parameters of a deletion that may also be in its body."""
 _MANAGED_FIELDS: Final = "managedFields"
+# The API server then answers 409 if the object exists.
 _ABSENT: Final = "1"
-"""A resourceVersion that no object has: the API server then answers 409 if the object exists."""
+"""A resourceVersion that no object has."""
 
 
 def canonical(call: request.Request) -> request.Request:
     """Returns the write with all options of a deletion in its body, and without managedFields, the API server's own
     record. Raises RequestError for an invalid option, and for a patch of that record."""
     call = _with_options(call) if call.verb == "delete" else _without_managed_fields(call)
-    # Attack: ?dryRun=all passes for a dry run here, but not at a server that compares with All.
-    if any(asked not in (None, [], ["All"]) for asked in _dry_runs(call)):
-        raise errors.RequestError("a dry run is asked for with dry_run='All'", code="request.dry_run")
+    for asked in _dry_runs(call):
+        # Attack: ?dryRun=all passes for a dry run here, but not at a server that compares with All.
+        if asked not in (None, [], ["All"]):
+            raise errors.RequestError("a dry run is asked for with dry_run='All'", code="request.dry_run")
     return call
 
 
@@ -39,9 +41,13 @@ def is_dry_run(call: request.Request) -> bool:
 
 def dry_run(call: request.Request) -> request.Request:
     """Returns the canonical write as a dry run."""
+    call = replace(call, dry_run=True)
+    # Its options are in its body, and the API server ignores the query beside a body.
     if call.verb == "delete":
-        return replace(call, body=_encode(_decode(call) | {"dryRun": ["All"]}), dry_run=True)
-    return replace(call, query=(*call.query, ("dryRun", "All")), dry_run=True)
+        body = _decode(call) | {"dryRun": ["All"]}
+        return replace(call, body=_encode(body))
+    query = (*call.query, ("dryRun", "All"))
+    return replace(call, query=query)
 
 
 def name(call: request.Request) -> str:
@@ -49,18 +55,20 @@ def name(call: request.Request) -> str:
     if call.name or call.body is None:
         return call.name
     metadata = _decode(call).get("metadata")
-    found = metadata.get("name") if isinstance(metadata, dict) else ""
+    if not isinstance(metadata, dict):
+        return ""
+    found = metadata.get("name")
     return found if isinstance(found, str) else ""
 
 
 def target(call: request.Request) -> request.Request | None:
-    """Returns the read of the write's object; None for a creation.
-
-    For a subresource it reads the object itself, which has the labels and the uid.
-    """
+    """Returns the read of the write's object; None for a creation."""
     if not call.name:
         return None
-    path = call.path.removesuffix(f"/{call.subresource}") if call.subresource else call.path
+    path = call.path
+    if call.subresource:
+        # The object itself has the labels and the uid, which a subresource may lack.
+        path = path.removesuffix(f"/{call.subresource}")
     return replace(
         call,
         method="GET",
@@ -105,25 +113,33 @@ def guard(call: request.Request, uid: str, resource_version: str) -> request.Req
 def names_version(call: request.Request) -> bool:
     """Says whether a canonical write has a precondition already: the version that its script has read."""
     if call.content_type.startswith("application/json-patch"):
-        return any(_sets_version(each) for each in _operations(call))
-    return "resourceVersion" in _mapping(_decode(call), "metadata")
+        operations = _operations(call)
+        return any(map(_sets_version, operations))
+    body = _decode(call)
+    return "resourceVersion" in _mapping(body, "metadata")
 
 
 def _sets_version(operation: object) -> bool:
-    if not isinstance(operation, dict) or operation.get("op") == "test":
+    """Says whether an operation of a JSON patch sets the precondition."""
+    if not isinstance(operation, dict):
         return False
-    return bool(operation.get("path") == "/metadata/resourceVersion")
+    # A test reads the version, and sets none.
+    is_write = operation.get("op") != "test"
+    return is_write and bool(operation.get("path") == "/metadata/resourceVersion")
 
 
 def _with_options(call: request.Request) -> request.Request:
     # kube-apiserver ignores the query of a deletion that has a body. Attack: DELETE ?dryRun=All with the body {} looks
     # like a dry run but deletes.
     options = {"kind": "DeleteOptions", "apiVersion": "v1"} | _decode(call)
+    query = []
     for key, value in call.query:
         if key in _IN_BODY:
             options[key] = _option(key, value)
-    query = tuple(pair for pair in call.query if pair[0] not in _IN_BODY)
-    return replace(call, query=query, body=_encode(options), content_type="application/json")
+        else:
+            query.append((key, value))
+    body = _encode(options)
+    return replace(call, query=tuple(query), body=body, content_type="application/json")
 
 
 def _without_managed_fields(call: request.Request) -> request.Request:
@@ -136,16 +152,21 @@ def _without_managed_fields(call: request.Request) -> request.Request:
     metadata = body.get("metadata")
     if not isinstance(metadata, dict) or _MANAGED_FIELDS not in metadata:
         return call
-    body["metadata"] = {key: value for key, value in metadata.items() if key != _MANAGED_FIELDS}
+    del metadata[_MANAGED_FIELDS]
     return replace(call, body=_encode(body))
 
 
 def _check_operation(operation: object) -> None:
     """Raises RequestError for an operation of a JSON patch that could change managedFields."""
-    pointers = [operation.get(key, "/x") for key in ("path", "from")] if isinstance(operation, dict) else []
-    for pointer in pointers:
-        parts = pointer.split("/")[1:] if isinstance(pointer, str) else []
-        if parts in ([], ["metadata"]) or parts[:2] == ["metadata", _MANAGED_FIELDS]:
+    if not isinstance(operation, dict):
+        return
+    for key in ("path", "from"):
+        pointer = operation.get(key, "/x")
+        parts: list[str] = []
+        if isinstance(pointer, str):
+            parts = pointer.split("/")[1:]
+        is_whole = parts in ([], ["metadata"])
+        if is_whole or parts[:2] == ["metadata", _MANAGED_FIELDS]:
             raise errors.RequestError(
                 "a JSON patch changes no whole object, no whole `metadata` and no `managedFields`; name the fields",
                 code="request.body",
@@ -154,11 +175,14 @@ def _check_operation(operation: object) -> None:
 
 def _dry_runs(call: request.Request) -> Iterator[object]:
     """Yields the dry-run options in all places that kube-apiserver reads. Raises RequestError."""
-    yield from ([value] for key, value in call.query if key == "dryRun")
+    for key, value in call.query:
+        if key == "dryRun":
+            yield [value]
     if call.verb == "delete":
         yield _decode(call).get("dryRun")
     if call.subresource == "eviction":
-        yield _mapping(_decode(call), "deleteOptions").get("dryRun")
+        options = _mapping(_decode(call), "deleteOptions")
+        yield options.get("dryRun")
 
 
 def _option(key: str, value: str) -> Any:
@@ -172,6 +196,7 @@ def _option(key: str, value: str) -> Any:
 
 
 def _mapping(body: dict[str, Any], key: str) -> dict[str, Any]:
+    """Returns a member that must be an object; an empty one without it. Raises RequestError."""
     found = body.get(key, {})
     if not isinstance(found, dict):
         raise errors.RequestError(f"`{key}` in the body must be an object", code="request.body")
@@ -179,11 +204,13 @@ def _mapping(body: dict[str, Any], key: str) -> dict[str, Any]:
 
 
 def _operations(call: request.Request) -> list[Any]:
+    """Returns the operations of a JSON patch."""
     operations = json.loads(call.body or b"[]")
     return operations if isinstance(operations, list) else []
 
 
 def _decode(call: request.Request) -> dict[str, Any]:
+    """Returns a body that is an object; an empty one for any other."""
     body = json.loads(call.body or b"{}")
     return body if isinstance(body, dict) else {}
 

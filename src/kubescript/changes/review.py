@@ -7,7 +7,7 @@ own text and has been checked; the cluster's bytes are read only as processed by
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +18,7 @@ from kubescript.changes.rules.conduct import configuration, creation, rules, tra
 from kubescript.kube import documents, field_paths
 from kubescript.wire import inspection
 
-__all__ = ["change_of", "from_plan", "reviewer"]
+__all__ = ["change_of", "from_plan", "review"]
 
 _FINALIZERS: Final = "metadata.finalizers"
 _IGNORED: Final = (
@@ -27,23 +27,21 @@ _IGNORED: Final = (
 _VERSION: Final = "metadata.resourceVersion"
 
 
-def reviewer(settings: configuration.Configuration) -> Callable[[Sequence[plan.Step]], list[tuple[plan.Finding, ...]]]:
-    """Returns a function that returns the rules' findings for each step of a plan."""
-
-    def review(steps: Sequence[plan.Step]) -> list[tuple[plan.Finding, ...]]:
-        found: list[list[plan.Finding]] = [[] for _ in steps]
-        judgement = rules.judge(from_plan(steps), settings)
-        for each in judgement.findings:
-            finding = plan.Finding(each.rule, each.severity, each.message)
-            found[each.change].append(finding)
-        return [tuple(each) for each in found]
-
-    return review
+def review(steps: Sequence[plan.Step], settings: configuration.Configuration) -> list[tuple[plan.Finding, ...]]:
+    """Returns the rules' findings for each step of a plan."""
+    found: list[list[plan.Finding]] = [[] for _ in steps]
+    changes = from_plan(steps)
+    judgement = rules.judge(changes, settings)
+    for each in judgement.findings:
+        finding = plan.Finding(each.rule, each.severity, each.message)
+        found[each.change].append(finding)
+    return [tuple(each) for each in found]
 
 
 def from_plan(steps: Sequence[plan.Step]) -> transcript.Transcript:
     """Returns the changes of a plan."""
-    return transcript.Transcript(tuple(map(change_of, steps)))
+    changes = map(change_of, steps)
+    return transcript.Transcript(tuple(changes))
 
 
 def change_of(step: plan.Step) -> transcript.Change:
@@ -75,30 +73,41 @@ def change_of(step: plan.Step) -> transcript.Change:
 
 def _with_content(change: transcript.Change, step: plan.Step, body: Any) -> transcript.Change:
     """Adds the request's contents and effects."""
-    changed = tuple(row.path for row in step.rows if not row.by_server)
-    gone = tuple(row.path for row in step.rows if not row.by_server and row.new is None)
-    named = tuple(path for path in _name_fields(body) if step.subresource or not _is_ignored(path))
-    values = {row.path: row.new for row in step.rows if row.new is not None}
+    rows = [row for row in step.rows if not row.by_server]
+    named = _name_fields(body)
+    if not step.subresource:
+        named = tuple(path for path in named if not _is_ignored(path))
+    dropped: tuple[str, ...] = ()
+    if change.method in {"apply", "replace"}:
+        dropped = tuple(row.path for row in rows if row.new is None)
+    purpose = ""
+    if not change.existed:
+        values = {row.path: row.new for row in step.rows if row.new is not None}
+        purpose = creation.purpose(change.group, change.resource, values)
     return msgspec.structs.replace(
         change,
-        fields=changed,
+        fields=tuple(row.path for row in rows),
         named=named,
-        dropped=gone if change.method in {"apply", "replace"} else (),
+        dropped=dropped,
         replicas=documents.replicas(body),
         new_images=tuple(_images(step.rows)),
         finalizers=_find_removed_finalizers(step.rows),
         locked=_VERSION in named,
-        purpose="" if change.existed else creation.purpose(change.group, change.resource, values),
+        purpose=purpose,
     )
 
 
 def _owners(state: inspection.State | None) -> tuple[str, ...] | None:
+    """Returns the object's controller; None when unknown."""
     if state is None:
         return None
-    return (state.owner,) if state.owner else ()
+    if not state.owner:
+        return ()
+    return (state.owner,)
 
 
 def _orphans(body: Any) -> bool:
+    """Says whether a deletion spares the object's dependents."""
     if not isinstance(body, dict):
         return False
     return body.get("propagationPolicy") == "Orphan" or body.get("orphanDependents") is True
@@ -122,13 +131,22 @@ def _is_ignored(path: str) -> bool:
 def _images(rows: Sequence[inspection.Row]) -> Iterator[str]:
     """Yields the images that a change sets."""
     for row in rows:
-        if row.new is not None and field_paths.plain(row.path).endswith("ontainers.image"):
+        if row.new is None:
+            continue
+        path = field_paths.plain(row.path)
+        if path.endswith("ontainers.image"):
             yield row.new.strip('"')
 
 
 def _find_removed_finalizers(rows: Sequence[inspection.Row]) -> tuple[str, ...]:
-    # List items are rows by index, and move up when one is removed.
-    about = [row for row in rows if field_paths.plain(row.path) == _FINALIZERS]
-    before = {row.old.strip('"') for row in about if row.old is not None}
-    after = {row.new.strip('"') for row in about if row.new is not None}
-    return tuple(sorted(before - after - {"[]"}))
+    # List items are rows by index, and move up when one is removed. So texts are compared, not rows.
+    before, after = set(), set()
+    for row in rows:
+        if field_paths.plain(row.path) != _FINALIZERS:
+            continue
+        if row.old is not None:
+            before.add(row.old.strip('"'))
+        if row.new is not None:
+            after.add(row.new.strip('"'))
+    removed = before - after - {"[]"}
+    return tuple(sorted(removed))

@@ -14,8 +14,15 @@ _FOLLOWED: Final = frozenset({"deployments", "statefulsets", "daemonsets"})
 
 def script(applied: plan.Plan, seconds: float) -> str:
     """Returns the script that follows rollouts for `seconds`; empty when the plan started none."""
-    begun = [step for step in applied.steps if step.group == "apps" and step.resource in _FOLLOWED and not step.removes]
+    begun = [step for step in applied.steps if _begins_rollout(step)]
     if not begun or not seconds:
         return ""
     targets = scripts.targets(begun)
-    return f"{scripts.cluster(applied.context)}.tools.plan_rollouts(targets={targets!r}, timeout={seconds!r})"
+    cluster = scripts.cluster(applied.context)
+    return f"{cluster}.tools.plan_rollouts(targets={targets!r}, timeout={seconds!r})"
+
+
+def _begins_rollout(step: plan.Step) -> bool:
+    if step.removes:
+        return False
+    return step.group == "apps" and step.resource in _FOLLOWED

@@ -39,29 +39,37 @@ class Search:
         try:
             if self.step.removes:
                 return self._find_removed()
-            return self._find_changed() if self.step.precondition is not None else self._find_created()
-        except (errors.PlanError, errors.PolicyDenied) as error:  # reading or trying it is no longer permitted
+            if self.step.precondition is None:
+                return self._find_created()
+            return self._find_changed()
+        except (errors.PlanError, errors.PolicyDenied) as error:
+            # Reading or trying it is no longer permitted.
             return self._mark_unknown(error.message)
 
     def _find_created(self) -> record.Application:
+        """Looks for the object that a creation would have made."""
         made = self.cluster.compare_made(self.call, self.step.name, self.operation)
         if made is None:
             return record.Application()
-        return (
-            self._mark_done()
-            if made.requested == self.step.requested
-            else self._mark_unknown("there is another of that name")
-        )
+        if made.requested != self.step.requested:
+            return self._mark_unknown("there is another of that name")
+        return self._mark_done()
 
     def _find_removed(self) -> record.Application:
+        """Looks for the object that a deletion would have removed."""
         now = self.cluster.read_facts(self.call, self.operation)
-        is_going = now is not None and now.state is not None and now.state.terminating
-        return record.Application() if self._is_it(now) and not is_going else self._mark_done()
+        # Another object of that name has taken the place of the one that was removed.
+        if now is None or not self._is_it(now):
+            return self._mark_done()
+        if now.state is not None and now.state.terminating:
+            return self._mark_done()
+        return record.Application()
 
     def _find_changed(self) -> record.Application:
         now = self.cluster.read_facts(self.call, self.operation)
+        # Every write gives an object a new version.
         if now is not None and now.resource_version == self.last.resource_version:
-            return record.Application()  # every write gives an object a new version
+            return record.Application()
         call = self.call
         if now is not None and requests.names_version(call):
             call = requests.guard(call, now.uid, now.resource_version)
@@ -70,6 +78,7 @@ class Search:
             return self._mark_unknown(f"the API server now answers {tried.status}")
         if not self._is_it(tried.changes.before):
             return self._mark_unknown("there is another of that name")
+        # A change that was made already leaves nothing that the request itself would change.
         if all(row.by_server for row in tried.changes.rows):
             return self._mark_done()
         if tried.changes.digest == self.step.digest:
@@ -78,8 +87,10 @@ class Search:
 
     def _is_it(self, now: inspection.Facts | None) -> bool:
         """Says whether the object is the plan's."""
+        if now is None:
+            return False
         expected = self.step.precondition
-        return now is not None and (expected is None or now.uid == expected.uid)
+        return expected is None or now.uid == expected.uid
 
     def _mark_done(self) -> record.Application:
         return msgspec.structs.replace(self.last, state="done", text=_FOUND)

@@ -27,9 +27,11 @@ def make(
     or a part cannot be undone. It cannot be approved before it is kept."""
     drafted = plans.begin()
     own = operation.Operation(draft=drafted, session=caller.session, journal=journal)
-    steps = [step for step, each in zip(done.plan.steps, done.steps, strict=True) if each.state == "done"]
-    for step in reversed(steps):
-        cluster.plan(_reverse(step, own), own)
+    pairs = list(zip(done.plan.steps, done.steps, strict=True))
+    for step, application in reversed(pairs):
+        if application.state == "done":
+            reverse = _reverse(step, own)
+            cluster.plan(reverse, own)
     made = plans.make(drafted, f"undo {done.plan.id}", caller, own, run)
     if made is None:
         raise errors.PlanError(f"there is nothing to take back of plan {done.plan.id}", code="plan.no_undo")
@@ -40,7 +42,7 @@ def _reverse(step: plan.Step, operation: operation.Operation) -> request.Request
     """Returns the request that undoes a step. Raises PlanError if there is none."""
     if step.undo is None:
         raise errors.PlanError(
-            f"{step.verb} {step.target} cannot be taken back, so nothing of the plan is; take back the rest by a "
+            f"{step.what} cannot be taken back, so nothing of the plan is; take back the rest by a "
             "script with a plan of its own",
             code="plan.no_undo",
         )

@@ -28,10 +28,11 @@ from kubescript.wire import inspection
 __all__ = ["WritableAccess", "Writer"]
 
 _READ_S: Final = 10.0
+# Every cluster has it, with a unique uid.
 _KUBE_SYSTEM: Final = request.Request(
     "GET", "/api/v1/namespaces/kube-system", (), "get", True, "", "v1", "namespaces", "", "kube-system", "kube-system"
 )
-"""A namespace that every cluster has, with a unique uid."""
+"""A namespace that identifies its cluster."""
 _MAX_TEXT: Final = 2_000
 """Most characters of an API server's error that are kept."""
 _TRIES: Final = 4
@@ -71,14 +72,17 @@ class Writer:
 
         The decision on the call is "plan", or "direct" for a write that is sent at once.
         """
-        canonical = call.request = requests.canonical(call.request)
+        canonical = requests.canonical(call.request)
+        call.request = canonical
         self._check(call)
         if not self._rate.take(call.operation.session):
             raise call.deny(self._deny_many())
         if requests.is_dry_run(canonical):
             self._check_dry_run(call)
-            return self._send(call, replace(canonical, dry_run=True)), False
-        is_plan, draft = call.decision.verdict == "plan", call.operation.draft
+            asked = replace(canonical, dry_run=True)
+            return self._send(call, asked), False
+        is_plan = call.decision.verdict == "plan"
+        draft = call.operation.draft
         if is_plan and draft is None:
             raise errors.PlanError(
                 "nothing can be planned here: no person can be asked; return the kubectl command instead",
@@ -88,7 +92,9 @@ class Writer:
         if isinstance(tried, types.Response):
             return tried, False
         if not is_plan or draft is None:
-            call.derive(call.request).end(tried.answer.status)  # the dry run, under its own id
+            # The dry run is recorded under its own id, apart from the write that follows.
+            dry = call.derive(call.request)
+            dry.end(tried.answer.status)
             return self._send(call, tried.guard()), False
         if tried.is_idle:
             return tried.answer, False
@@ -103,7 +109,8 @@ class Writer:
         begun.decision = policy.PLAN
         response, is_planned = self.write(begun)
         if response.status >= 300:
-            why = attempt.find_message(self._refuse(begun, response).text)
+            refusal = self._refuse(begun, response)
+            why = attempt.find_message(refusal.text)
             what = request.describe(asked)
             raise errors.PlanError(f"{what}: the API server answers {response.status}: {why}")
         response.close()
@@ -115,6 +122,7 @@ class Writer:
         tried = self._try(begun)
         if isinstance(tried, types.Response):
             return self._refuse(begun, tried)
+        # The record shows the dry run as part of a plan.
         begun.verdict = "plan"
         begun.end(tried.answer.status)
         return tried
@@ -127,13 +135,15 @@ class Writer:
         try:
             response = self._cluster.perform(request, begun.seconds_left, operation.cancellation)
         except errors.ClusterError as error:
-            with contextlib.suppress(errors.AuditError):  # its sending is already recorded
+            # Its sending is already recorded.
+            with contextlib.suppress(errors.AuditError):
                 begun.fail(error)
             raise
         try:
             if response.status >= 300:
                 return self._refuse(begun, response)
-            begun.end(response.status, size=len(attempt.read_whole(response)))
+            size = len(attempt.read_whole(response))
+            begun.end(response.status, size=size)
         except errors.KubescriptError as error:
             return attempt.Sent(response.status, fault=error)
         return attempt.Sent(response.status)
@@ -144,9 +154,13 @@ class Writer:
         """Compares the object of that name with the result of a creation; None if it does not exist. Raises
         KubescriptError."""
         begun = self._begin(request, operation)
-        named = request if request.name else replace(request, name=name, path=f"{request.path}/{name}")
+        named = request
+        if not request.name:
+            named = replace(request, name=name, path=f"{request.path}/{name}")
         there = self._read_target(begun, named)
-        return self._compare(request, b"", there, operation.summary.found) if there else None
+        if not there:
+            return None
+        return self._compare(request, b"", there, operation.summary.found)
 
     def identify(self, operation: operation.Operation) -> str:
         """Returns this cluster's unique identity: the uid of its namespace kube-system, or if that may not be read, the
@@ -161,13 +175,19 @@ class Writer:
 
     def read_facts(self, request: request.Request, operation: operation.Operation) -> inspection.Facts | None:
         """Returns the current facts of a request's object; None if it does not exist. Raises KubescriptError."""
-        before = self._read_target(self._begin(request, operation), request)
-        return self._compare(request, before, b"", operation.summary.found).before if before else None
+        begun = self._begin(request, operation)
+        there = self._read_target(begun, request)
+        if not there:
+            return None
+        found = operation.summary.found
+        changes = self._compare(request, there, b"", found)
+        return changes.before
 
     def _begin(self, request: request.Request, operation: operation.Operation) -> call.Call:
         return call.Call(request, operation, self._log, self._mask, self._context)
 
     def _deny_many(self) -> policy.Decision:
+        """Returns the denial of a write that comes too soon after others."""
         most = self._rules.per_minute
         return policy.Decision("deny", "writes.rate", f"{most} writes a minute are permitted", "wait a minute")
 
@@ -189,29 +209,35 @@ class Writer:
         if isinstance(tried, types.Response):
             return tried
         found = effects.findings(canonical, tried.changes, self._rules)
-        for denial in found.denials:
+        if found.denials:
+            # Trying it has left the dry run's own request in the call.
             call.request = canonical
-            raise call.deny(denial)
-        warnings = tuple(map(call.mask, attempt.find_warnings(tried.answer)))
-        return replace(tried, notices=found.notices, warnings=warnings)
+            raise call.deny(found.denials[0])
+        warnings = attempt.find_warnings(tried.answer)
+        masked = tuple(map(call.mask, warnings))
+        return replace(tried, notices=found.notices, warnings=masked)
 
     def _try_until_it_stands(self, call: call.Call, canonical: request.Request) -> attempt.Attempt | types.Response:
         """Tries the write until its object did not change between read and dry run. Raises PlanError if that never
         succeeds."""
         for _ in range(_TRIES):
             before = self._read_target(call, canonical)
+            dry = requests.dry_run(canonical)
             # A separate id: the API server's log lists it beside the write that is sent later.
-            dry = replace(requests.dry_run(canonical), audit_id=str(uuid.uuid4()))
+            dry = replace(dry, audit_id=str(uuid.uuid4()))
             answer = self._send(call, dry)
             if answer.status >= 300:
                 return answer
             content = attempt.read_whole(answer)
-            is_removal = canonical.verb == "delete" or canonical.subresource == "eviction"
-            after = b"" if is_removal else content  # the answer is not a later state of a removed object
+            after = content
+            # The answer is not a later state of a removed object.
+            if canonical.verb == "delete" or canonical.subresource == "eviction":
+                after = b""
             changes = self._compare(canonical, before, after, call.operation.summary.found)
             attempt.check_not_made(canonical, changes)
             if attempt.is_same_version(changes):
-                return attempt.Attempt(canonical, changes, attempt.hold(answer, content))
+                held = attempt.hold(answer, content)
+                return attempt.Attempt(canonical, changes, held)
         raise errors.PlanError("the object changes faster than it can be read; try again", code="plan.changed")
 
     def _read_target(self, call: call.Call, asked: request.Request) -> bytes:
@@ -259,12 +285,17 @@ class Writer:
             self._known[key] = time.monotonic()
 
     def _is_known(self, key: tuple[str, str]) -> bool:
+        """Says whether an API was recently seen to support dry runs."""
         with self._lock:
-            return time.monotonic() - self._known.get(key, float("-inf")) < _KNOWN_S
+            seen = self._known.get(key)
+        if seen is None:
+            return False
+        return time.monotonic() - seen < _KNOWN_S
 
     def _read(self, call: call.Call, asked: request.Request) -> types.Response:
         """Reads for a write. Each read is recorded separately, under its own id."""
-        own = call.derive(replace(asked, audit_id=str(uuid.uuid4())))
+        audit_id = str(uuid.uuid4())
+        own = call.derive(replace(asked, audit_id=audit_id))
         try:
             response = self._cluster.perform(own.request, own.seconds_left, own.operation.cancellation)
         except errors.KubescriptError as error:
@@ -272,7 +303,8 @@ class Writer:
             raise
         own.note_answer(response)
         own.end(response.status)
-        return replace(response, chunks=_count(response.chunks, call.operation))
+        chunks = _count(response.chunks, call.operation)
+        return replace(response, chunks=chunks)
 
     def _send(self, call: call.Call, request: request.Request) -> types.Response:
         call.request = request
@@ -281,10 +313,12 @@ class Writer:
 
     def _refuse(self, call: call.Call, response: types.Response) -> attempt.Sent:
         """Records that the API server refused a plan's request; returns its answer."""
-        text = attempt.read_whole(response).decode("utf-8", "replace")
+        body = attempt.read_whole(response)
+        text = body.decode("utf-8", "replace")
         call.end(response.status, size=len(text))
         # More is masked than is kept, so that a secret at the end of the kept text is not cut before masking.
-        return attempt.Sent(response.status, call.mask(text[: 2 * _MAX_TEXT])[:_MAX_TEXT])
+        masked = call.mask(text[: 2 * _MAX_TEXT])
+        return attempt.Sent(response.status, masked[:_MAX_TEXT])
 
 
 @dataclass(frozen=True, slots=True)

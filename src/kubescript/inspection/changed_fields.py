@@ -27,11 +27,12 @@ _ALLOTTED: Final = ("allotted",)
 """Marker of a value that the API server allots anew in each dry run."""
 _ALLOTS: Final = frozenset({"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"})
 """Such fields: addresses and ports of a Service."""
+# Five letters follow, which differ each time.
 _POD_VOLUME: Final = "kube-api-access-"
-"""Prefix of the volume that admission adds to a pod, followed by five letters that differ each time."""
+"""Prefix of the volume that admission adds to a pod."""
+# Attack: an object repeats a key of a megabyte, which is masked in the rows, above many fields.
 _MAX_HASHED: Final = 4 * inspection.MAX_CHANGES
-"""Most bytes of paths and values that are hashed. Attack: an object repeats a key of a megabyte, which is masked in the
-rows, above many fields."""
+"""Most bytes of paths and values that are hashed."""
 
 
 class TooManyError(ValueError):
@@ -83,17 +84,17 @@ class _Rows:
 
     def objects(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two objects, member by member."""
-        olds = nodes.fields(old) if old is not None else {}
-        news = nodes.fields(new) if new is not None else {}
+        olds = nodes.fields(old)
+        news = nodes.fields(new)
         for key, field in news.items():
-            was = olds.get(key)
-            old_node = was.node if was is not None else None
+            was = olds[key].node if key in olds else None
             step = nodes.key_step(field.key)
-            self._below(step, key, old_node, field.node, asked.field(key))
+            self._below(step, key, was, field.node, asked.field(key))
         for key, field in olds.items():
-            if key not in news:
-                step = nodes.key_step(field.key)
-                self._below(step, key, field.node, None, asked.field(key))
+            if key in news:
+                continue
+            step = nodes.key_step(field.key)
+            self._below(step, key, field.node, None, asked.field(key))
 
     def _below(self, step: str, name: Any, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares the values one step further down."""
@@ -105,37 +106,42 @@ class _Rows:
 
     def _values(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two values, either of which may be missing, according to their types."""
-        was, now = _form(old), _form(new)
-        if was is not None and now is not None and was != now:
+        forms = {_form(old), _form(new)} - {None}
+        if len(forms) > 1:
             self._values(None, new, asked)
             self._values(old, None, asked)
-        elif dict in {was, now}:
+        elif dict in forms:
             self.objects(old, new, asked)
-        elif list in {was, now}:
+        elif list in forms:
             self._lists(old, new, asked)
         elif old is None or new is None or not nodes.is_same(old.raw, new.raw):
-            self._add_values(old, new, is_named=asked.names(existed=old is not None))
+            is_named = asked.names(existed=old is not None)
+            self._add_values(old, new, is_named=is_named)
 
     def _add_values(self, old: _Side, new: _Side, *, is_named: bool) -> None:
         """Adds a row for two values without members, either of which may be missing."""
-        was_text = nodes.text(old) if old is not None else None
-        now_text = nodes.text(new) if new is not None else None
+        was_text = now_text = None
+        was_raw = now_raw = _NONE
+        if old is not None:
+            was_text, was_raw = nodes.text(old), old.raw
+        if new is not None:
+            now_text, now_raw = nodes.text(new), new.raw
         self._add(was_text, now_text, is_named=is_named)
-        was_raw = old.raw if old is not None else _NONE
-        now_raw = new.raw if new is not None else _NONE
         self._hash(was_raw, now_raw, is_named=is_named)
 
     def _lists(self, old: _Side, new: _Side, asked: requested.Asked) -> None:
         """Compares two lists, by label where all items have one, otherwise by index."""
-        olds = nodes.items(old) if old is not None else []
-        news = nodes.items(new) if new is not None else []
-        raw = [item.raw for item in news]
-        key = merge_keys.list_key([item.raw for item in olds], raw)
-        item_asked = asked.items(key, raw)
+        olds = nodes.items(old)
+        news = nodes.items(new)
+        was_raw = [item.raw for item in olds]
+        now_raw = [item.raw for item in news]
+        key = merge_keys.list_key(was_raw, now_raw)
+        item_asked = asked.items(key, now_raw)
         if key is not None:
             self._compare_by_label(key, olds, news, item_asked, asked)
             return
-        for place, (was, now) in enumerate(itertools.zip_longest(olds, news)):
+        pairs = itertools.zip_longest(olds, news)
+        for place, (was, now) in enumerate(pairs):
             self._below(f"[{place}]", place, was, now, item_asked(place))
 
     def _compare_by_label(
@@ -149,6 +155,7 @@ class _Rows:
         """Compares two lists whose items are identified by a field."""
         olds = {item.raw[key]: item for item in old}
         news = {item.raw[key]: item for item in new}
+        # New items at the end leave the order of the others as it was.
         stayed = [label for label in olds if label in news]
         added = [label for label in news if label not in olds]
         if list(news) != [*stayed, *added]:
@@ -157,14 +164,17 @@ class _Rows:
             step = nodes.label_step(key, item.shown)
             self._below(step, [label], olds.get(label), item, item_asked(label))
         for label, item in olds.items():
-            if label not in news:
-                step = nodes.label_step(key, item.shown)
-                self._below(step, [label], item, None, item_asked(label))
+            if label in news:
+                continue
+            step = nodes.label_step(key, item.shown)
+            self._below(step, [label], item, None, item_asked(label))
 
     def _add_order(self, key: str, old: list[nodes.Node], new: list[nodes.Node], asked: requested.Asked) -> None:
         """Adds a row for the order of a list's items."""
         is_named = asked.names(existed=True)
-        self._add(nodes.order(key, old), nodes.order(key, new), is_named=is_named)
+        old_text = nodes.order(key, old)
+        new_text = nodes.order(key, new)
+        self._add(old_text, new_text, is_named=is_named)
         old_labels = [item.raw[key] for item in old]
         new_labels = [item.raw[key] for item in new]
         self._hash(old_labels, new_labels, is_named=is_named)
@@ -174,20 +184,26 @@ class _Rows:
         path = "".join(self._path).removeprefix(".")
         was, was_masked = old or (None, False)
         now, now_masked = new or (None, False)
-        self._left -= len(path) + len(was or "") + len(now or "")
+        is_masked = was_masked or now_masked
+        size = len(path) + len(was or "") + len(now or "")
         # Attack: an object has a hundred thousand fields below a key of a megabyte.
+        self._left -= size
         if self._left < 0 or len(self.rows) >= inspection.MAX_ROWS:
             raise TooManyError
-        self.rows.append(inspection.Row(path, was, now, not is_named, was_masked or now_masked))
+        row = inspection.Row(path, was, now, not is_named, is_masked)
+        self.rows.append(row)
 
     def _hash(self, old: Any, new: Any, *, is_named: bool) -> None:
         """Adds a row to the digests."""
         names = self._names
+        # Each dry run allots another value, and two dry runs of one request must have the same digest.
         if not is_named:
             names = [_ALLOTTED if self._is_allotted(name) else name for name in names]
-            if not self._allots.isdisjoint(map(str, names)) or self._is_allotted(new):
+            is_address = not self._allots.isdisjoint(map(str, names))
+            if is_address or self._is_allotted(new):
                 new = _ALLOTTED
         content = msgspec.json.encode([names, old, new])
+        # Unlike the row, it has the keys unmasked, so the limit on rows does not bound it.
         self._unhashed -= len(content)
         if self._unhashed < 0:
             raise TooManyError
@@ -199,12 +215,17 @@ class _Rows:
         """Says whether a value, or an item's label, derives from something the API server chooses at random."""
         if isinstance(value, list) and len(value) == 1:
             (value,) = value
+        if not isinstance(value, str):
+            return False
         # A Job's pods are selected by labels with its uid, and a new Job gets another uid in each dry run.
-        return isinstance(value, str) and (value == self._uid or (self._is_pod and value.startswith(_POD_VOLUME)))
+        if value == self._uid:
+            return True
+        return self._is_pod and value.startswith(_POD_VOLUME)
 
 
 def _form(node: _Side) -> Any:
     """Returns the type of a value: object, list or leaf; None for a missing value."""
     if node is None:
         return None
-    return type(node.raw) if isinstance(node.raw, dict | list) and node.raw else _LEAF
+    has_members = isinstance(node.raw, dict | list) and bool(node.raw)
+    return type(node.raw) if has_members else _LEAF

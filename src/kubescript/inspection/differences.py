@@ -20,10 +20,12 @@ from kubescript_sandbox.wire import outline
 
 __all__ = ["ComparisonError", "compare", "write_changes"]
 
+# The API server's own limit for a request.
 _MAX_BYTES: Final = 3 * 1024 * 1024
-"""Most bytes of each document: the API server's own limit for a request."""
+"""Most bytes of each document."""
+# Each level takes four nested function calls.
 _MAX_DEPTH: Final = 100
-"""Most levels of each document; each level takes four nested function calls."""
+"""Most levels of each document."""
 _BOOKKEEPING: Final = frozenset(
     {"managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"}
 )
@@ -41,7 +43,9 @@ def write_changes(
     before, after, body = _split(about, chunks)
     if not about.masked:
         mask = _pass_unmasked
-    asked = _decode_bounded(body) if body else None
+    asked = None
+    if body:
+        asked = _decode_bounded(body)
     old = _object(before, mask, echo=False)
     new = _object(after, mask, echo=True)
     changes = compare(about, old, new, asked)
@@ -61,42 +65,63 @@ def compare(
     risky: tuple[str, ...] = ()
     if after is not None and about.subresource != "scale":
         risky = risks.between(_raw(before), after.raw)
-    was, now = _facts(about, before), _facts(about, after)
+    was = _facts(about, before)
+    now = _facts(about, after)
     old, new = _select_content(about, before, after, body)
-    uid = now.uid if now is not None else ""
-    core = "" if about.group or about.subresource else about.resource
     found = changed_fields.Differences()
-    try:
-        if new is not None:
-            found = changed_fields.between(old, new, requested.of(about, body), uid, core)
-    except changed_fields.TooManyError:
-        raise ComparisonError("rows") from None
+    digest = _digest(was, None)
+    if new is not None:
+        found = _find_differences(about, old, new, body, now)
+        digest = _digest(was, found)
+    undo = ""
+    if old is not None and new is not None:
+        undo = reverse_patch.patch(old, new)
     return inspection.Changes(
         before=was,
         after=now,
         rows=found.rows,
-        digest=_digest(was, found if after is not None else None),
+        digest=digest,
         requested=found.requested or _digest(was, None),
-        undo=reverse_patch.patch(old, new) if old is not None and new is not None else "",
+        undo=undo,
         risks=risky,
     )
+
+
+def _find_differences(
+    about: inspection.Comparison, old: nodes.Node | None, new: nodes.Node, body: Any, now: inspection.Facts | None
+) -> changed_fields.Differences:
+    """Returns the differences between two objects. Raises ComparisonError when there are too many."""
+    uid = now.uid if now is not None else ""
+    # Only kinds of the core group have fields that the API server allots anew.
+    resource = "" if about.group or about.subresource else about.resource
+    asked = requested.of(about, body)
+    try:
+        return changed_fields.between(old, new, asked, uid, resource)
+    except changed_fields.TooManyError:
+        raise ComparisonError("rows") from None
 
 
 def _digest(was: inspection.Facts | None, found: changed_fields.Differences | None) -> str:
     """Returns the digest of what a request does to this very object; None means removal."""
     uid = content = ""
+    changed = "removed"
     if was is not None:
         uid = was.uid
-        content = was.digest if found is None else ""
-    changed = found.digest if found is not None else "removed"
-    return hashlib.sha256(f"{uid} {content} {changed}".encode()).hexdigest()
+    if found is not None:
+        changed = found.digest
+    elif was is not None:
+        # A removal has no differences: it concerns the whole content.
+        content = was.digest
+    text = f"{uid} {content} {changed}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _facts(about: inspection.Comparison, document: nodes.Node | None) -> inspection.Facts | None:
     if document is None:
         return None
+    is_status = about.subresource == "status"
     try:
-        return facts.of(document.raw, status=about.subresource == "status")
+        return facts.of(document.raw, status=is_status)
     except facts.TooManyError:
         raise ComparisonError("values") from None
 
@@ -122,8 +147,9 @@ def _content(document: nodes.Node, *, status: bool) -> nodes.Node:
     metadata = found.get("metadata")
     if metadata is not None and isinstance(metadata.node.raw, dict):
         members = nodes.fields(metadata.node)
-        kept = {key: field for key, field in members.items() if key not in _BOOKKEEPING}
-        found["metadata"] = metadata._replace(node=nodes.join(kept))
+        for key in _BOOKKEEPING:
+            members.pop(key, None)
+        found["metadata"] = metadata._replace(node=nodes.join(members))
     return nodes.join(found)
 
 
@@ -133,10 +159,10 @@ def _replicas(document: nodes.Node, *, status: bool) -> nodes.Node:
     spec = nodes.fields(document).get("spec")
     if spec is None or not isinstance(spec.node.raw, dict):
         return nodes.join({})
-    replicas = nodes.fields(spec.node).get("replicas")
-    if replicas is None:
+    members = nodes.fields(spec.node)
+    if "replicas" not in members:
         return nodes.join({})
-    scaled = nodes.join({"replicas": replicas})
+    scaled = nodes.join({"replicas": members["replicas"]})
     return nodes.join({"spec": spec._replace(node=scaled)})
 
 
@@ -147,9 +173,12 @@ def _split(about: inspection.Comparison, chunks: Iterable[bytes]) -> tuple[bytes
         whole += chunk
         if len(whole) > 3 * _MAX_BYTES:
             raise ComparisonError("values")
-    first, second = about.before, about.before + about.after
-    before, after, body = whole[:first], whole[first:second], whole[second:]
-    return bytes(before), bytes(after), bytes(body)
+    first = about.before
+    second = first + about.after
+    before = bytes(whole[:first])
+    after = bytes(whole[first:second])
+    body = bytes(whole[second:])
+    return before, after, body
 
 
 def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | None:
@@ -160,18 +189,25 @@ def _object(document: bytes, mask: program.Mask, *, echo: bool) -> nodes.Node | 
     if not isinstance(raw, dict):
         raise ComparisonError("object")
     masked = mask(document, echo=echo)
-    shown = raw if masked == document else _decode(masked)
-    return nodes.Node(raw, shown)
+    # Nothing is masked, so one decoding serves both forms.
+    if masked == document:
+        return nodes.Node(raw, raw)
+    return nodes.Node(raw, _decode(masked))
 
 
 def _raw(node: nodes.Node | None) -> Any:
     """Returns an object's raw form; None without an object."""
-    return node.raw if node is not None else None
+    if node is None:
+        return None
+    return node.raw
 
 
 def _decode_bounded(document: bytes) -> Any:
     """Returns the decoded value of a document that is not too large."""
-    values = outline.outline(document, outline.MAX_VALUES) if len(document) <= _MAX_BYTES else None
+    if len(document) > _MAX_BYTES:
+        raise ComparisonError("values")
+    # Counted before it is decoded, since 100,000 values take 30 MiB and half a second.
+    values = outline.outline(document, outline.MAX_VALUES)
     if values is None or outline.depth(values) > _MAX_DEPTH:
         raise ComparisonError("values")
     return _decode(document)

@@ -19,6 +19,7 @@ _SETTING: Final = "setting `write_policy.expressions`"
 _MISTAKE: Final = "ERROR: <input>:"
 """Prefix of the compiler's errors; line, column and message follow, separated by colons."""
 _CONTAINER: Final = " (in container '')"
+# The error itself may quote the object, so it is not shown.
 _REASONS: Final = (
     ("Iteration budget exceeded", "it takes too many steps"),
     ("NOT_FOUND", "a field or key in it is missing"),
@@ -28,8 +29,7 @@ _REASONS: Final = (
     ("No matching overloads", "a value has another type than it needs"),
     ("Applying SELECT", "a value has another type than it needs"),
 )
-"""Why an expression cannot be evaluated, by words in the library's error. The error itself may quote the object, so it
-is not shown."""
+"""Why an expression cannot be evaluated, by words in the library's error."""
 _UNKNOWN: Final = "it cannot be evaluated"
 
 
@@ -41,12 +41,14 @@ class Expressions:
         self._compiled: tuple[tuple[inspection.Expression, Any], ...] = ()
         if not given:
             return
+        # Loaded only if there are rules: it takes 16 MiB, which all maskers share.
         try:
             from cel_expr_python import cel
             from cel_expr_python.ext import ext_optional, ext_strings
         except ImportError:
             raise RuleError(f"{_SETTING}: needs CEL; run `pip install 'kubescript[cel]'`") from None
-        self._condition, self._error = cel.Type.BOOL, cel.Type.ERROR
+        self._condition = cel.Type.BOOL
+        self._error = cel.Type.ERROR
         environment = cel.NewEnv(
             variables={
                 "object": cel.Type.DYN,
@@ -66,28 +68,36 @@ class Expressions:
         if not self._compiled:
             return ()
         values = {"object": after, "oldObject": before, "request": _request(about, before, after)}
-        # The library truncates text at a NUL: "prod\0" would equal "prod".
+        # Attack: the library truncates text at a NUL, so "prod\0" would equal "prod".
         is_readable = not _has_nul([before, after])
         found = []
         for rule, program in self._compiled:
-            why = self._failure(program, values) if is_readable else "a text in it has a NUL character"
-            if why is not None:
-                text = rule.message or f"`{rule.expression}` must hold"
-                found.append(inspection.Objection(rule.id, f"{text} ({why})" if why else text))
+            why: str | None = "a text in it has a NUL character"
+            if is_readable:
+                why = self._failure(program, values)
+            if why is None:
+                continue
+            text = rule.message or f"`{rule.expression}` must hold"
+            if why:
+                text += f" ({why})"
+            found.append(inspection.Objection(rule.id, text))
         return tuple(found)
 
     def _failure(self, program: Any, values: dict[str, Any]) -> str | None:
         """Returns why a rule fails: empty when it is false, None when it holds."""
         try:
             result = program.eval(data=values)
-            kind, value = result.type(), result.value()
+            kind = result.type()
+            value = result.value()
         except MemoryError:
             return "it takes too much memory"
         except Exception as error:  # the library's exceptions are undocumented
             return _reason(str(error))
-        if kind == self._condition:
-            return None if value is True else ""
-        return _reason(str(value)) if kind == self._error else "it is neither true nor false"
+        if kind == self._error:
+            return _reason(str(value))
+        if kind != self._condition:
+            return "it is neither true nor false"
+        return None if value is True else ""
 
 
 def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]) -> Any:
@@ -95,7 +105,8 @@ def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]
     try:
         program = environment.compile(rule.expression)
     except Exception as error:
-        raise RuleError(f"{_SETTING}: `{rule.id}` {_mistake(str(error))}") from None
+        mistake = _mistake(str(error))
+        raise RuleError(f"{_SETTING}: `{rule.id}` {mistake}") from None
     kind = program.return_type().name()
     if kind not in conditions:
         raise RuleError(f"{_SETTING}: `{rule.id}` is a value of type {kind.lower()}, and must be true or false")
@@ -103,18 +114,24 @@ def _compile(environment: Any, rule: inspection.Expression, conditions: set[str]
 
 
 def _reason(text: str) -> str:
-    return next((reason for words, reason in _REASONS if words in text), _UNKNOWN)
+    """Returns the reason in our own words: the library's may quote the object."""
+    for words, reason in _REASONS:
+        if words in text:
+            return reason
+    return _UNKNOWN
 
 
 def _mistake(text: str) -> str:
     """Returns the compiler's message on one line."""
-    first_line = text.partition(_MISTAKE)[2].partition("\n")[0]
+    _, _, message = text.partition(_MISTAKE)
+    first_line, _, _ = message.partition("\n")
     parts = first_line.split(":", 2)
     if len(parts) != 3:
-        return f"cannot be compiled: {text.splitlines()[0][:200] if text else ''}"
+        whole = text.splitlines()[0] if text else ""
+        return f"cannot be compiled: {whole[:200]}"
     line, column, rest = parts
-    message = rest.strip().replace(_CONTAINER, "")[:200]
-    return f"cannot be compiled: line {line}, column {column}: {message}"
+    reason = rest.strip().replace(_CONTAINER, "")
+    return f"cannot be compiled: line {line}, column {column}: {reason[:200]}"
 
 
 def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str, Any]:
@@ -129,7 +146,8 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
     # Without authenticated callers the request has no user, and a rule that asks for one denies.
     user = {}
     if about.user is not None:
-        user["userInfo"] = {"username": about.user.username, "groups": list(about.user.groups)}
+        groups = list(about.user.groups)
+        user["userInfo"] = {"username": about.user.username, "groups": groups}
     return user | {
         "operation": operation,
         "kind": {"group": group, "version": version, "kind": _text(shown, "kind")},
@@ -141,11 +159,17 @@ def _request(about: inspection.Comparison, before: Any, after: Any) -> dict[str,
 
 
 def _name(document: Any) -> str:
-    return _text(document.get("metadata"), "name") if isinstance(document, dict) else ""
+    """Returns an object's name; empty without one."""
+    if not isinstance(document, dict):
+        return ""
+    return _text(document.get("metadata"), "name")
 
 
 def _text(document: Any, key: str) -> str:
-    value = document.get(key) if isinstance(document, dict) else None
+    """Returns a member that is text; empty if it is not."""
+    if not isinstance(document, dict):
+        return ""
+    value = document.get(key)
     return value if isinstance(value, str) else ""
 
 

@@ -12,10 +12,12 @@ from kubescript.wire import inspection
 
 __all__ = ["TooManyError", "of"]
 
+# Nodes have about a hundred labels.
 _MAX: Final = 1_000
-"""Most labels, and most images, of one object. Nodes have about a hundred labels."""
+"""Most labels, and most images, of one object."""
+# It changes with every write, or without any change that matters.
 _NOT_CONTENT: Final = frozenset({"managedFields", "resourceVersion", "generation"})
-"""Metadata that changes with every write, or without any change that matters."""
+"""Metadata that is no content of the object."""
 
 
 class TooManyError(ValueError):
@@ -44,7 +46,9 @@ def of(document: dict[str, Any], *, status: bool) -> inspection.Facts:
 def _text(value: dict[str, Any], key: str) -> str:
     """Returns a member that is text; an empty one if it is not."""
     found = value.get(key)
-    return found if isinstance(found, str) else ""
+    if not isinstance(found, str):
+        return ""
+    return found
 
 
 def _digest(document: dict[str, Any], *, status: bool) -> str:
@@ -54,6 +58,10 @@ def _digest(document: dict[str, Any], *, status: bool) -> str:
         content.pop("status", None)
     metadata = content.get("metadata")
     if isinstance(metadata, dict):
-        content["metadata"] = {key: value for key, value in metadata.items() if key not in _NOT_CONTENT}
+        # A copy, since the document's own metadata is still compared.
+        kept = dict(metadata)
+        for key in _NOT_CONTENT:
+            kept.pop(key, None)
+        content["metadata"] = kept
     data = msgspec.json.encode(content, order="deterministic")
     return hashlib.sha256(data).hexdigest()

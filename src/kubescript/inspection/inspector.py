@@ -26,17 +26,17 @@ class Inspector:
 
     def configure(self, settings: msgspec.Raw) -> None:
         """Compiles the operator's rules about changes. Raises RuleError."""
-        given = inspection.Settings()
+        rules: tuple[inspection.Expression, ...] = ()
         if settings != masking.NOTHING:
-            given = msgspec.json.decode(settings, type=inspection.Settings)
-        self._expressions = expressions.Expressions(given.expressions)
+            rules = msgspec.json.decode(settings, type=inspection.Settings).expressions
+        self._expressions = expressions.Expressions(rules)
 
     def answer(self, about: masking.Body, chunks: Iterator[bytes], mask: program.Mask) -> bytes | None:
         """Returns what a write changes, if the body holds documents to compare. Raises ComparisonError."""
-        comparison = _read(about).comparison
-        if comparison is None:
+        order = _read(about)
+        if order.comparison is None:
             return None
-        return differences.write_changes(comparison, chunks, mask, self._expressions)
+        return differences.write_changes(order.comparison, chunks, mask, self._expressions)
 
     def reduce(self, about: masking.Body, chunks: Iterator[bytes]) -> Iterator[bytes] | None:
         """Returns the metadata of a body's objects, or the permitted part of a release, where no more may pass. Raises
@@ -50,6 +50,7 @@ class Inspector:
 
 
 def _read(about: masking.Body) -> inspection.Order:
+    """Returns the host's order to this program, which the masker passes on unread."""
     return msgspec.json.decode(about.program, type=inspection.Order)
 
 

@@ -25,11 +25,12 @@ _COPIES: Final = ("last-applied", "last-handled")
 """Parts of the names of annotations in which tools keep a copy of the written object."""
 _COPY_NAMES: Final = frozenset({"kapp.k14s.io/original", "objectset.rio.cattle.io/applied"})
 _COPY: Final = linear.build(
+    # The key `data` as JSON inside JSON, YAML or Go writes it.
     rb"""["'](?:data|stringData)["']|(?:^|[\n\r{,\["'\\-])[\s"'\\]*(?:data|stringData)[\s"'\\]*:"""
+    # A compressed or encoded value (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged, so it counts as a copy.
     rb"""|^\s*["']?(?:H4sI|eyJ|ewo|YXBpVmVyc2lvb)"""
 )
-"""Signs of a copied Secret in any annotation's value: the key `data` as JSON inside JSON, YAML or Go writes it. A
-compressed or encoded value (base64 of gzip, of `{"`, of `apiVersion`) cannot be judged, so it counts as a copy."""
+"""Signs of a copied Secret in any annotation's value."""
 _EVENTS: Final = frozenset({"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"})
 # Other reasons report failures inside the API server, whose messages may quote unreadable input.
 _SPEAKING: Final = frozenset({
@@ -115,23 +116,30 @@ class _Event(msgspec.Struct):
 
 def of_object(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the metadata of one object. Raises ShapeError, TooLargeError."""
-    found = _decode(_whole(chunks), _Object)
-    yield msgspec.json.encode(_reduce(served, found))
+    body = _whole(chunks)
+    found = _decode(body, _Object)
+    reduced = _reduce(served, found)
+    yield msgspec.json.encode(reduced)
 
 
 def of_error(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """Yields an error's Status; nothing if the body is not a Status. Raises TooLargeError."""
+    body = _whole(chunks)
     try:
-        yield msgspec.json.encode(_status(_whole(chunks)))
+        status = _status(body)
     except ShapeError:
         return
+    yield msgspec.json.encode(status)
 
 
 def events(served: inspection.Metadata, lines: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the events of a watch, one per line. Raises ShapeError."""
     for line in lines:
-        if line.strip():
-            yield msgspec.json.encode(_event(served, line)) + b"\n"
+        if not line.strip():
+            continue
+        event = _event(served, line)
+        text = msgspec.json.encode(event)
+        yield text + b"\n"
 
 
 def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -146,30 +154,39 @@ def of_list(served: inspection.Metadata, chunks: Iterable[bytes]) -> Iterator[by
 def _event(served: inspection.Metadata, line: bytes) -> dict[str, Any]:
     """Returns the permitted part of a watch event. Raises ShapeError."""
     event = _decode(line, _Event)
+    body = bytes(event.object)
     if event.type not in _EVENTS:
         raise ShapeError
     if event.type == "ERROR":
-        return {"type": event.type, "object": _status(bytes(event.object))}
-    found = _decode(bytes(event.object), _Object)
-    reduced = _reduce(served, found, is_named=event.type != "BOOKMARK")
+        return {"type": event.type, "object": _status(body)}
+    # A bookmark has only a version.
+    is_named = event.type != "BOOKMARK"
+    found = _decode(body, _Object)
+    reduced = _reduce(served, found, is_named=is_named)
     return {"type": event.type, "object": reduced}
 
 
 def _reduce(served: inspection.Metadata, found: _Object, *, is_named: bool = True) -> _Object:
     """Returns the permitted part of the object."""
-    if found.metadata is None or (is_named and not found.metadata.name):
+    metadata = found.metadata
+    if metadata is None or (is_named and not metadata.name):
         raise ShapeError
     if served.kind:
-        found.kind, found.api_version = served.kind, served.api_version
-    annotations = found.metadata.annotations
+        found.kind = served.kind
+        found.api_version = served.api_version
+    annotations = metadata.annotations
     if annotations:
-        found.metadata.annotations = {key: text for key, text in annotations.items() if not _is_copy(key, text)}
+        # `kubectl apply` keeps a copy of the whole Secret in one of its annotations.
+        kept = {key: text for key, text in annotations.items() if not _is_copy(key, text)}
+        metadata.annotations = kept
     return found
 
 
 def _is_copy(name: str, value: str) -> bool:
     """Says whether an annotation contains a copy of this or another object."""
-    if name in _COPY_NAMES or any(part in name for part in _COPIES):
+    if name in _COPY_NAMES:
+        return True
+    if any(part in name for part in _COPIES):
         return True
     return _COPY.search(value.encode()) is not None
 
@@ -184,6 +201,7 @@ def _status(raw: bytes) -> _Status:
 
 
 def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
+    """Returns the fields of a shape; all others are left out. Raises ShapeError."""
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -225,7 +243,10 @@ class _List:
         except lists.FlawError:
             raise ShapeError from None
         written = self._opening() + self._write(objects)
-        late = self._cutter.fields.get("metadata") if self._head is None else None
+        # API servers send the metadata before the objects, but JSON has no order.
+        late = None
+        if self._head is None:
+            late = self._cutter.fields.get("metadata")
         return written + b"]" + _metadata_field(late) + b"}"
 
     def _opening(self) -> bytes:
@@ -235,14 +256,20 @@ class _List:
         self._is_open = True
         kind, version = "PartialObjectMetadataList", "meta.k8s.io/v1"
         if self._served.kind:
-            kind, version = f"{self._served.kind}List", self._served.api_version
-        head = msgspec.json.encode({"kind": kind, "apiVersion": version})[:-1]
+            kind = f"{self._served.kind}List"
+            version = self._served.api_version
+        head = msgspec.json.encode({"kind": kind, "apiVersion": version})
         self._head = self._cutter.fields.get("metadata")
-        return head + _metadata_field(self._head) + b',"items":['
+        metadata = _metadata_field(self._head)
+        # Without its closing brace, so that more fields follow.
+        return head[:-1] + metadata + b',"items":['
 
     def _write(self, objects: list[_Object]) -> bytes:
         """Returns more items of the list, with the comma before them."""
-        texts = [msgspec.json.encode(_reduce(self._served, found)) for found in objects]
+        texts = []
+        for found in objects:
+            reduced = _reduce(self._served, found)
+            texts.append(msgspec.json.encode(reduced))
         comma = b"," if self._count and texts else b""
         self._count += len(texts)
         return comma + b",".join(texts)

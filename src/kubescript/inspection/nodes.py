@@ -51,12 +51,18 @@ class Field(NamedTuple):
     node: Node
 
 
-def fields(node: Node) -> dict[str, Field]:
-    """Returns an object's members by key, in document order."""
+def fields(node: Node | None) -> dict[str, Field]:
+    """Returns an object's members by key, in document order; none without an object."""
+    if node is None:
+        return {}
     raw, shown = node.raw, node.shown
-    if not isinstance(shown, dict) or len(shown) != len(raw):
-        return {key: Field(_WITHHELD, Node(value, _WITHHELD)) for key, value in raw.items()}
     members = {}
+    if not isinstance(shown, dict) or len(shown) != len(raw):
+        # Masking has changed the structure, so nothing below is shown.
+        for key, value in raw.items():
+            hidden = Node(value, _WITHHELD)
+            members[key] = Field(_WITHHELD, hidden)
+        return members
     for (key, value), (name, seen) in zip(raw.items(), shown.items(), strict=True):
         members[key] = Field(name, Node(value, seen))
     return members
@@ -64,25 +70,32 @@ def fields(node: Node) -> dict[str, Field]:
 
 def join(members: dict[str, Field]) -> Node:
     """Returns an object with these members."""
-    raw = {key: field.node.raw for key, field in members.items()}
-    shown = {field.key: field.node.shown for field in members.values()}
+    raw: dict[str, Any] = {}
+    shown: dict[Any, Any] = {}
+    for key, field in members.items():
+        raw[key] = field.node.raw
+        shown[field.key] = field.node.shown
     return Node(raw, shown)
 
 
-def items(node: Node) -> list[Node]:
-    """Returns the items of a list."""
-    shown = node.shown
-    if isinstance(shown, list) and len(shown) == len(node.raw):
-        return [Node(*pair) for pair in zip(node.raw, shown, strict=True)]
-    return [Node(value, _WITHHELD) for value in node.raw]
+def items(node: Node | None) -> list[Node]:
+    """Returns the items of a list; none without a list."""
+    if node is None:
+        return []
+    raw, shown = node.raw, node.shown
+    if not isinstance(shown, list) or len(shown) != len(raw):
+        # Masking has changed the structure, so no item is shown.
+        return [Node(value, _WITHHELD) for value in raw]
+    return list(map(Node, raw, shown))
 
 
 def text(node: Node) -> tuple[str, bool]:
     """Returns a scalar, or an empty object or list, as JSON, and whether part of it is masked."""
-    if is_same(node.raw, node.shown):
-        return _json(node.raw), False
-    if isinstance(node.raw, str) and isinstance(node.shown, str):
-        return _json(node.shown), True
+    raw, shown = node.raw, node.shown
+    if is_same(raw, shown):
+        return _json(raw), False
+    if isinstance(raw, str) and isinstance(shown, str):
+        return _json(shown), True
     return _json(_WITHHELD_TEXT), True
 
 
@@ -91,36 +104,48 @@ def is_same(one: Any, other: Any) -> bool:
     # Attack: 1 becomes true, or 0 becomes -0.0, which Python considers equal.
     if type(one) is not type(other):
         return False
-    return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
+    if isinstance(one, float):
+        return repr(one) == repr(other)
+    return bool(one == other)
 
 
 def key_step(key: Any) -> str:
     """Returns a member's step in a path; a key that cannot be shown is withheld."""
-    return field_paths.key_step(key if isinstance(key, str) else _WITHHELD_TEXT)
+    if not isinstance(key, str):
+        key = _WITHHELD_TEXT
+    return field_paths.key_step(key)
 
 
 def label_step(key: str, item: Any) -> str:
     """Returns the step of an item identified by a field; a value that cannot be shown is withheld."""
-    return field_paths.label_step(key, _label(key, item))
+    label = _label(key, item)
+    return field_paths.label_step(key, label)
 
 
 def order(key: str, items: list[Node]) -> tuple[str, bool]:
     """Returns the labels of a list's items as JSON, and whether part of one is masked."""
-    raw = [item.raw[key] for item in items]
-    shown = [_label(key, item.shown) for item in items]
+    raw = []
+    shown = []
+    for item in items:
+        raw.append(item.raw[key])
+        shown.append(_label(key, item.shown))
     return _json(shown), shown != raw
 
 
 def _label(key: str, item: Any) -> str | int:
     """Returns an item's value of a field; one that cannot be shown is withheld."""
-    value = item.get(key) if isinstance(item, dict) else None
+    if not isinstance(item, dict):
+        return _WITHHELD_TEXT
+    value = item.get(key)
     return value if isinstance(value, str | int) else _WITHHELD_TEXT
 
 
 def _json(value: Any) -> str:
     """Returns JSON in which every character is visible."""
-    # Attack: two values differ in invisible characters, which a terminal or a page does not show.
     line = msgspec.json.encode(value).decode()
     if line.isascii() and line.isprintable():
         return line
-    return "".join(char if char.isprintable() and char not in _BLANK else json.dumps(char)[1:-1] for char in line)
+    # Attack: two values differ in invisible characters, which a terminal or a page does not show.
+    hidden = [char for char in set(line) if not char.isprintable() or char in _BLANK]
+    escapes = {ord(char): json.dumps(char)[1:-1] for char in hidden}
+    return line.translate(escapes)

@@ -18,8 +18,9 @@ from kubescript_masking.engine import gzipped, program
 
 __all__ = ["ReleaseError", "write"]
 
+# API servers accept 1.5 MiB, which base64 enlarges.
 _MAX_HELD: Final = 4 * 1024 * 1024
-"""Most bytes of the object that stores it. API servers accept 1.5 MiB, which base64 enlarges."""
+"""Most bytes of the object that stores it."""
 # Attack: a Secret of 1 MiB decompresses to 600 MiB. The largest charts have releases of 5 MiB.
 _MAX_RELEASE: Final = 16 * 1024 * 1024
 """Most bytes of a release's JSON."""
@@ -168,9 +169,11 @@ class _Written(msgspec.Struct, omit_defaults=True):
 
 def write(chunks: Iterable[bytes], *, brief: bool) -> Iterator[bytes]:
     """Yields one revision of a release as JSON. Raises ReleaseError."""
-    packed = _unwrap(_join(chunks, _MAX_HELD))
-    found = _decode(_unpack(packed), _Release)
-    yield msgspec.json.encode(_brief(found) if brief else _whole(found))
+    body = _join(chunks, _MAX_HELD)
+    content = _unpack(_unwrap(body))
+    found = _decode(content, _Release)
+    written = _brief(found) if brief else _whole(found)
+    yield msgspec.json.encode(written)
 
 
 def _brief(found: _Release) -> _Brief:
@@ -198,10 +201,14 @@ def _whole(found: _Release) -> _Written:
 def _unwrap(body: bytes) -> bytes:
     """Returns the bytes that Helm stored."""
     holder = _decode(body, _Holder)
+    # Attack: a Secret that Helm did not write is read as a release.
     if holder.metadata.labels.owner != _OWNER:
         raise ReleaseError
     packed = _from_base64(holder.data.release.encode())
-    return _from_base64(packed) if holder.kind == "Secret" else packed
+    # The API serves the data of a Secret in base64 once more.
+    if holder.kind == "Secret":
+        packed = _from_base64(packed)
+    return packed
 
 
 def _from_base64(text: bytes) -> bytes:
@@ -212,11 +219,13 @@ def _from_base64(text: bytes) -> bytes:
 
 
 def _unpack(packed: bytes) -> bytes:
-    """Returns the JSON of a release. The first versions of Helm did not compress it."""
+    """Returns the JSON of a release."""
+    # The first versions of Helm did not compress it.
     if not packed.startswith(_GZIP):
         return packed
+    chunks = gzipped.decompress(iter((packed,)))
     try:
-        return _join(gzipped.decompress(iter((packed,))), _MAX_RELEASE)
+        return _join(chunks, _MAX_RELEASE)
     except gzipped.BrokenError:
         raise ReleaseError from None
 
@@ -231,6 +240,7 @@ def _join(chunks: Iterable[bytes], most: int) -> bytes:
 
 
 def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
+    """Returns the fields of a shape; all others are left out. Raises ReleaseError."""
     try:
         return msgspec.json.decode(raw, type=shape)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -239,10 +249,10 @@ def _decode(raw: bytes, shape: type[_Shape]) -> _Shape:
 
 def _references(manifest: str) -> Iterator[_Reference]:
     """Yields references to the objects in a manifest."""
-    for number, document in enumerate(f"\n{manifest}".split("\n---")):
-        if number > _MAX_OBJECTS:
-            return
-        found = _of_json(document) if document.lstrip().startswith("{") else _of_yaml(document)
+    documents = f"\n{manifest}".split("\n---")
+    for document in documents[: _MAX_OBJECTS + 1]:
+        is_json = document.lstrip().startswith("{")
+        found = _of_json(document) if is_json else _of_yaml(document)
         if found.kind:
             yield found
 
@@ -253,7 +263,12 @@ def _of_json(document: str) -> _Reference:
         found = msgspec.json.decode(document, type=_Object)
     except (msgspec.MsgspecError, RecursionError):
         return _Reference()
-    return _Reference(found.api_version, found.kind, found.metadata.namespace, found.metadata.name)
+    return _Reference(
+        api_version=found.api_version,
+        kind=found.kind,
+        namespace=found.metadata.namespace,
+        name=found.metadata.name,
+    )
 
 
 def _of_yaml(document: str) -> _Reference:
@@ -282,6 +297,7 @@ def _of_yaml(document: str) -> _Reference:
 
 def _scalar(text: str) -> str:
     """Returns a value without quotes or a trailing comment."""
-    text = text.partition(" #")[0].strip()
-    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-    return text[1:-1] if is_quoted else text
+    value, _, _ = text.partition(" #")
+    value = value.strip()
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value

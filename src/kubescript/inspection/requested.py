@@ -44,11 +44,12 @@ class Asked(NamedTuple):
         node = self.node
         if node is _NOTHING or node is _EVERYTHING:
             return self
-        if not isinstance(node, dict) or any(each in node for each in _WHOLE):
+        if not isinstance(node, dict) or not node.keys().isdisjoint(_WHOLE):
             return Asked(_EVERYTHING)
         if _TWINS.get(key) in node or any(each + key in node for each in _PART):
             return Asked(_EVERYTHING)
-        return Asked(node.get(key, _NOTHING), self.replaces)
+        part = node.get(key, _NOTHING)
+        return Asked(part, self.replaces)
 
     def items(self, key: str | None, after: list[Any]) -> ItemAsked:
         """Returns a function that maps an item of a list, by its value of `key` or else its index, to the request's
@@ -56,11 +57,12 @@ class Asked(NamedTuple):
         node = self.node
         if node is _NOTHING or node is _EVERYTHING:
             return lambda _: self
+        known = None
         if isinstance(node, list):
             known = _map_by_label(key, node) if key is not None else _map_by_place(node, after)
-            if known is not None:
-                return lambda label: Asked(known.get(label, _NOTHING), replaces=True)
-        return lambda _: Asked(_EVERYTHING)
+        if known is None:
+            return lambda _: Asked(_EVERYTHING)
+        return lambda label: Asked(known.get(label, _NOTHING), replaces=True)
 
 
 ItemAsked = Callable[[Any], Asked]
@@ -87,9 +89,11 @@ def _map_by_place(asked: list[Any], after: list[Any]) -> dict[Any, Any] | None:
     """Returns the items by their indices; None unless they certainly correspond to the list's."""
     # Attack: a list is merged by a field unknown here, so that the request for its second item is attributed to the
     # first.
-    if len(asked) == len(after) and all(map(_agree, asked, after)):
-        return dict(enumerate(asked))
-    return None
+    if len(asked) != len(after):
+        return None
+    if not all(map(_agree, asked, after)):
+        return None
+    return dict(enumerate(asked))
 
 
 def _agree(asked: Any, after: Any) -> bool:
@@ -97,8 +101,7 @@ def _agree(asked: Any, after: Any) -> bool:
     if not isinstance(asked, dict) or not isinstance(after, dict):
         return nodes.is_same(asked, after)
     for key, value in asked.items():
-        if value is None or isinstance(value, dict | list):
-            continue
-        if key not in after or not nodes.is_same(value, after[key]):
+        is_scalar = value is not None and not isinstance(value, dict | list)
+        if is_scalar and (key not in after or not nodes.is_same(value, after[key])):
             return False
     return True

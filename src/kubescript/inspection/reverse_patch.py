@@ -17,8 +17,9 @@ from kubescript.wire import inspection
 __all__ = ["patch"]
 
 
+# Joined only for a change, since a key may have a megabyte.
 _Path = tuple[tuple[str, Any], ...]
-"""Keys, each in raw and displayable form. Joined only for a change, since a key may have a megabyte."""
+"""Keys, each in raw and displayable form."""
 
 
 class _MaskedError(ValueError):
@@ -32,12 +33,15 @@ def patch(before: nodes.Node, after: nodes.Node) -> str:
     except _MaskedError:
         return ""
     text = msgspec.json.encode(operations).decode()
-    return text if operations and len(text) <= inspection.MAX_UNDO else ""
+    if not operations or len(text) > inspection.MAX_UNDO:
+        return ""
+    return text
 
 
 def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     """Yields operations that restore an object's members."""
-    olds, news = nodes.fields(before), nodes.fields(after)
+    olds = nodes.fields(before)
+    news = nodes.fields(after)
     for key, field in news.items():
         below = (*path, (key, field.key))
         if key not in olds:
@@ -45,28 +49,32 @@ def _objects(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dic
         else:
             yield from _values(below, olds[key].node, field.node)
     for key, field in olds.items():
-        if key not in news:
-            gone = (*path, (key, field.key))
-            yield {"op": "add", "path": _pointer(gone), "value": _plain(field.node)}
+        if key in news:
+            continue
+        pointer = _pointer((*path, (key, field.key)))
+        yield {"op": "add", "path": pointer, "value": _plain(field.node)}
 
 
 def _values(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     """Yields operations that restore one value."""
-    was, now = before.raw, after.raw
-    if isinstance(was, dict) and isinstance(now, dict):
+    kinds = {type(before.raw), type(after.raw)}
+    if kinds == {dict}:
         yield from _objects(path, before, after)
-    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+    # Of another length, a list is replaced as a whole: an index says nothing of which item went or came.
+    elif kinds == {list} and len(before.raw) == len(after.raw):
         yield from _lists(path, before, after)
-    elif not nodes.is_same(was, now):
+    elif not nodes.is_same(before.raw, after.raw):
         yield {"op": "replace", "path": _pointer(path), "value": _plain(before)}
 
 
 def _lists(path: _Path, before: nodes.Node, after: nodes.Node) -> Iterator[dict[str, Any]]:
     """Yields operations that restore the items of a list of the same length, by index."""
     key = merge_keys.list_key(after.raw)
-    pairs = zip(nodes.items(before), nodes.items(after), strict=True)
-    for place, (old, new) in enumerate(pairs):
-        item = (*path, (str(place), str(place)))
+    olds = nodes.items(before)
+    news = nodes.items(after)
+    for place, (old, new) in enumerate(zip(olds, news, strict=True)):
+        step = str(place)
+        item = (*path, (step, step))
         operations = list(_values(item, old, new))
         if operations and key is not None:
             # Another writer may insert an item before it; the test then makes the API server refuse the patch.
@@ -85,7 +93,11 @@ def _plain(node: nodes.Node) -> Any:
 
 def _pointer(path: _Path) -> str:
     """Returns a JSON pointer. Raises _MaskedError if a key is masked."""
-    # Attack: a key is a token, which the rows show masked.
-    if any(key != shown for key, shown in path):
-        raise _MaskedError
-    return "".join(f"/{key.replace('~', '~0').replace('/', '~1')}" for key, _ in path)
+    steps = []
+    for key, shown in path:
+        # Attack: a key is a token, which the rows show masked.
+        if key != shown:
+            raise _MaskedError
+        escaped = key.replace("~", "~0").replace("/", "~1")
+        steps.append(f"/{escaped}")
+    return "".join(steps)

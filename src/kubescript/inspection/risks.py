@@ -39,9 +39,11 @@ _NO_ACCOUNT: Final = (None, "", "default")
 def between(before: dict[str, Any] | None, after: dict[str, Any]) -> tuple[str, ...]:
     """Returns an object's new risks, sorted. Without `before`, all its risks are new."""
     before = before or {}
-    was, now = _Settings(before).found, _Settings(after).found
+    was = _Settings(before).found
+    now = _Settings(after).found
     risks = {risk for risk, _, _ in now - was}
     gone = {risk for risk, _, _ in was - now}
+    # Whether an account is set or taken away, the pod then runs under another one.
     risks |= gone & {"serviceAccount"}
     if _finalizers(before) - _finalizers(after):
         risks.add("finalizers")
@@ -58,8 +60,10 @@ class _Settings:
         """(risk, position, setting) → number of occurrences."""
         self._place: list[str] = []
         for key, value in document.items():
-            if key != "metadata":  # labels and annotations may have any name
-                self._below(nodes.key_step(key), value)
+            # Labels and annotations may have any name.
+            if key == "metadata":
+                continue
+            self._below(nodes.key_step(key), value)
         self._add(document)
 
     def _below(self, step: str, value: Any) -> None:
@@ -78,40 +82,54 @@ class _Settings:
 
     def _add(self, value: dict[str, Any]) -> None:
         """Adds an object's own settings."""
-        settings = {(risk, key) for key, risk in _SWITCHES.items() if _is_on(value.get(key))}
-        settings |= {("serviceAccount", _account(value.get(key))) for key in _ACCOUNTS}
-        settings |= {("privileged", name) for name in _find_capabilities(value.get("capabilities"))}
-        settings.add(("privileged", _proc_mount(value.get("procMount"))))
-        settings.add(("hostPath", _host_path(value.get("hostPath"))))
-        if (
-            "nodeAffinity" in value
-        ):  # the API server requires it for local volumes, and other objects also have fields named `local`
-            settings.add(("hostPath", _host_path(value.get("local"))))
-        for risk, setting in settings:
-            if setting:
-                self.found[risk, tuple(self._place), setting] += 1
+        place = tuple(self._place)
+        for risk, setting in _find_settings(value):
+            self.found[risk, place, setting] += 1
+
+
+def _find_settings(value: dict[str, Any]) -> set[tuple[str, str]]:
+    """Returns the risky settings of one object, each with its risk."""
+    settings = set()
+    for key, risk in _SWITCHES.items():
+        if _is_on(value.get(key)):
+            settings.add((risk, key))
+    for key in _ACCOUNTS:
+        settings.add(("serviceAccount", _account(value.get(key))))
+    for name in _find_capabilities(value.get("capabilities")):
+        settings.add(("privileged", name))
+    settings.add(("privileged", _proc_mount(value.get("procMount"))))
+    settings.add(("hostPath", _host_path(value.get("hostPath"))))
+    # The API server requires it for local volumes, and other objects also have fields named `local`.
+    if "nodeAffinity" in value:
+        settings.add(("hostPath", _host_path(value.get("local"))))
+    return {(risk, setting) for risk, setting in settings if setting}
 
 
 def _item_step(number: int, item: Any) -> str:
     """Returns a list item's step in a position: its name, or else its index."""
-    name = item.get("name") if isinstance(item, dict) else None
-    return nodes.key_step(name) if isinstance(name, str) else f"[{number}]"
+    if isinstance(item, dict):
+        name = item.get("name")
+        if isinstance(name, str):
+            return nodes.key_step(name)
+    return f"[{number}]"
 
 
 def _is_on(value: Any) -> bool:
-    """Says whether a switch is on. Template text may evaluate to anything, so any other text counts as on."""
+    """Says whether a switch is on."""
+    # Template text may evaluate to anything, so any other text counts as on.
     if isinstance(value, str):
         return value.strip().lower() not in {"", "false"}
     return isinstance(value, int | float) and bool(value)
 
 
 def _find_capabilities(value: Any) -> set[str]:
-    """Returns the added capabilities beyond the baseline. A value that is not a list may be template text that becomes
-    one."""
+    """Returns the added capabilities beyond the baseline."""
     names = value.get("add") if isinstance(value, dict) else None
+    # A value that is not a list may be template text that becomes one.
     if not isinstance(names, list):
         names = [names or ""]
-    return {_scalar(name) for name in names} - _CAPABILITIES
+    added = set(map(_scalar, names))
+    return added - _CAPABILITIES
 
 
 def _proc_mount(value: Any) -> str:
@@ -121,27 +139,38 @@ def _proc_mount(value: Any) -> str:
 
 def _host_path(value: Any) -> str:
     """Returns the path of a volume on the node; empty without one, as in a schema that describes such a volume."""
-    path = value.get("path") if isinstance(value, dict) else value
+    path = value
+    if isinstance(value, dict):
+        path = value.get("path")
     return _scalar(path) if path else ""
 
 
 def _account(value: Any) -> str:
     """Returns the name of a service account; empty for a pod's default one."""
-    name = value.get("name") if isinstance(value, dict) else value
+    name = value
+    # In a custom resource it may be an object that describes the account.
+    if isinstance(value, dict):
+        name = value.get("name")
     return "" if name in _NO_ACCOUNT else _scalar(name)
 
 
 def _scalar(value: Any) -> str:
     """Returns a setting as text; empty if it is not a scalar."""
-    return "" if isinstance(value, dict | list) else str(value)
+    if isinstance(value, dict | list):
+        return ""
+    return str(value)
 
 
 def _finalizers(document: dict[str, Any]) -> Counter[tuple[str, str]]:
+    """Counts an object's finalizers, each with the part in which it stands."""
     found: Counter[tuple[str, str]] = Counter()
+    # A namespace has its finalizers in the spec.
     for part in ("metadata", "spec"):
         names = documents.mapping(document, part).get("finalizers")
-        if isinstance(names, list):
-            found.update((part, _canonical(name)) for name in names)
+        if not isinstance(names, list):
+            continue
+        for name in map(_canonical, names):
+            found[part, name] += 1
     return found
 
 

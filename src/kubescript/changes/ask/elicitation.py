@@ -33,16 +33,18 @@ log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Follow = Callable[[record.Record, types.Caller, types.OnProgress | None], Awaitable[types.Answer | None]]
 """A function that follows a plan's rollouts to their end; None when it started none."""
+_Reply = types.Answer | mcp_types.InputRequiredResult
+"""The end of a call: its answer, or a question to which the client returns with another call."""
 Link = Callable[[record.Record], str]
 """A function that returns a one-time link to a plan's page; empty without a page."""
 
 _POLL_S: Final = 0.3
 _MAX_NAME: Final = 100
 _OPEN: Final = frozenset({"pending", "approved", "applying"})
+# Attack: waiting plans, or plans for a slow cluster, occupy all 40 threads of a process by default, so that no other
+# call gets an answer.
 _LOOKING: Final = anyio.CapacityLimiter(8)
 _APPLYING: Final = anyio.CapacityLimiter(32)
-"""Attack: waiting plans, or plans for a slow cluster, occupy all 40 threads of a process by default, so that no other
-call gets an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,17 @@ class Asker:
         """Returns this asker with another asker's open questions."""
         return replace(self, remembered=before.remembered)
 
-    async def settle(self, call: question.Call, answer: types.Answer) -> types.Answer | mcp_types.InputRequiredResult:
+    async def settle(self, call: question.Call, answer: types.Answer) -> _Reply:
         """Returns a call's answer with its plan's outcome, or the question to the person."""
         try:
             found = await _in_thread(self.approvals.get, answer.plan)
+            matter = _Matter(answer, found, call.caller, call.on_progress)
             with _holding(call, answer, found):
-                return await self._settle(call, _Matter(answer, found, call.caller, call.on_progress))
-        except errors.Busy as error:  # the script's answer has no room either
-            return await self._tell_failure(types.Answer("", plan=answer.plan), error)
+                return await self._settle(call, matter)
+        except errors.Busy as error:
+            # The script's answer has no room either.
+            bare = types.Answer("", plan=answer.plan)
+            return await self._tell_failure(bare, error)
         except errors.KubescriptError as error:
             return await self._tell_failure(answer, error)
 
@@ -118,43 +123,44 @@ class Asker:
         if not self.remembered.is_waiting(caller.session):
             return answer
         try:
-            for ended in await _in_thread(self.approvals.list_unreported, caller.session):
+            unreported = await _in_thread(self.approvals.list_unreported, caller.session)
+            for ended in unreported:
                 answer = await self._tell_end(answer, ended)
                 await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
         return answer
 
-    async def _settle(self, call: question.Call, matter: _Matter) -> types.Answer | mcp_types.InputRequiredResult:
+    async def _settle(self, call: question.Call, matter: _Matter) -> _Reply:
         if self.by_argument:
             return await self._decide_by_argument(call, matter)
         abilities = call.ctx.session.client_capabilities
         asks = abilities.elicitation if abilities is not None else None
         if asks is None:
             return await _in_thread(self._refer_elsewhere, matter)
-        takes_forms = asks.form is not None or asks.url is None
-        text = await _in_thread(form.compose, matter.found) if takes_forms else ""
-        if text:
-            return await self._ask_by_form(call, matter, text)
-        link = await _in_thread(self.link, matter.found) if asks.url is not None else ""
-        if link:
-            return await self._ask_by_link(call, matter, link)
+        # In MCP, a client that names neither way knows forms.
+        if asks.form is not None or asks.url is None:
+            text = await _in_thread(form.compose, matter.found)
+            if text:
+                return await self._ask_by_form(call, matter, text)
+        if asks.url is not None:
+            link = await _in_thread(self.link, matter.found)
+            if link:
+                return await self._ask_by_link(call, matter, link)
         return await _in_thread(self._refer_elsewhere, matter)
 
-    async def _ask_by_form(
-        self, call: question.Call, matter: _Matter, text: str
-    ) -> types.Answer | mcp_types.InputRequiredResult:
+    async def _ask_by_form(self, call: question.Call, matter: _Matter, text: str) -> _Reply:
         if call.ends_with_question:
             params = mcp_types.ElicitRequestFormParams(message=text, requested_schema=form.SCHEMA)
             return self._end_with_question(call, matter, params)
         asking = call.ctx.session.elicit_form(text, form.SCHEMA, related_request_id=call.ctx.request_id)
-        return await self._decide(matter, await question.wait_for_response(asking, self.ask_s))
+        response = await question.wait_for_response(asking, self.ask_s)
+        return await self._decide(matter, response)
 
-    async def _ask_by_link(
-        self, call: question.Call, matter: _Matter, link: str
-    ) -> types.Answer | mcp_types.InputRequiredResult:
+    async def _ask_by_link(self, call: question.Call, matter: _Matter, link: str) -> _Reply:
         name = uuid.uuid4().hex
-        text = f"Approve or decline {outcome.changes(matter.found)} of a script (plan {matter.found.plan.id})"
+        changes = outcome.changes(matter.found)
+        text = f"Approve or decline {changes} of a script (plan {matter.found.plan.id})"
         if call.ends_with_question:
             params = mcp_types.ElicitRequestURLParams(message=text, url=link, elicitation_id=name)
             return self._end_with_question(call, matter, params)
@@ -162,6 +168,7 @@ class Asker:
         response = await question.wait_for_response(asking, self.ask_s)
         if response.action != "accept":
             return await self._decide(matter, response)
+        # An accepted link was only opened; the page has the decision.
         return await self._wait_for_end(matter)
 
     def _end_with_question(
@@ -188,7 +195,8 @@ class Asker:
         return await self._carry_out(matter, decision)
 
     async def _decide_by_argument(self, call: question.Call, matter: _Matter) -> types.Answer:
-        if (call.params.arguments or {}).get("approved") is not True:
+        arguments = call.params.arguments or {}
+        if arguments.get("approved") is not True:
             count = outcome.changes(matter.found)
             text = f"{count} tried, and nothing is made: it takes the argument approved=true"
             return outcome.add_words(matter.answer, text)
@@ -206,10 +214,11 @@ class Asker:
         plan_id = matter.found.plan.id
         found = await _in_thread(self.approvals.decide, plan_id, decision)
         if found.state == "approved":
+            report = _reporter(matter.on_progress)
             async with self.remembered.applying:
-                report = _reporter(matter.on_progress)
                 found = await _in_thread(self.approvals.apply, plan_id, report, limiter=_APPLYING)
-        return await self._answer_end(replace(matter, found=found))
+        matter = replace(matter, found=found)
+        return await self._answer_end(matter)
 
     async def _wait_for_end(self, matter: _Matter) -> types.Answer:
         """Waits until a person has decided on the page, and the plan is applied."""
@@ -226,28 +235,37 @@ class Asker:
     async def _answer_end(self, matter: _Matter) -> types.Answer:
         """Returns the answer with the end of its plan, and follows its rollouts."""
         ended, caller = matter.found, matter.caller
-        answer = replace(await self._tell_end(matter.answer, ended), applied=ended.state == "applied")
-        if ended.state in _OPEN:  # it needs another person's approval, or is being applied
+        answer = await self._tell_end(matter.answer, ended)
+        answer = replace(answer, applied=ended.state == "applied")
+        if ended.state in _OPEN:
+            # It needs another person's approval, or is being applied. The session's next call tells how it ended.
             if caller.lasts:
                 self.remembered.wait(caller.session)
             return answer
         await self._mark_reported(ended)
         if ended.state == "stopped":
             return replace(answer, is_error=True, code="plan.failed")
-        if ended.state == "applied":
-            rollouts = await self.follow(ended, caller, matter.on_progress)
-            return answer if rollouts is None else outcome.add_answer(answer, rollouts)
-        return answer
+        if ended.state != "applied":
+            return answer
+        rollouts = await self.follow(ended, caller, matter.on_progress)
+        if rollouts is None:
+            return answer
+        return outcome.add_answer(answer, rollouts)
 
     def _approver(self, caller: types.Caller) -> str:
-        client = f"client {form.line(caller.client, _MAX_NAME) or 'without a name'}, session {caller.session}"
-        return f"{self.user}, {client}" if self.user else client
+        """Returns the name under which a caller's decision is recorded."""
+        name = form.line(caller.client, _MAX_NAME) or "without a name"
+        client = f"client {name}, session {caller.session}"
+        if not self.user:
+            return client
+        return f"{self.user}, {client}"
 
     async def _mark_reported(self, ended: record.Record) -> None:
-        """Notes that the model knows the end of a plan. If that fails, the model is told twice."""
+        """Notes that the model knows the end of a plan."""
         try:
             await _in_thread(self.approvals.report, ended.plan.id)
         except errors.KubescriptError as error:
+            # The model is then told twice.
             log.warning("plans: %s", error.message, extra={"code": error.code, "remedy": error.remedy})
 
     async def _tell_end(self, answer: types.Answer, ended: record.Record) -> types.Answer:
@@ -266,15 +284,18 @@ class Asker:
                 "its author, whose own client must ask for it in a form; it cannot, or the plan is too long, too "
                 "critical or for several people. Make a smaller change, or give the user the kubectl command",
             )
-        later = ""
+        later = page = ""
         words = found.plan.id + self.flags
         if caller.lasts:
             self.remembered.wait(caller.session)
-        else:  # this client's later calls cannot be told from those of others
+        else:
+            # This client's later calls cannot be told from those of others.
             later = f"; `kubescript plans show {words}` then tells the user what became of it"
-        page = f", or open what `kubescript plans link {words}` prints," if self.has_page() else ""
+        if self.has_page():
+            page = f", or open what `kubescript plans link {words}` prints,"
         waits = "waits" if len(found.plan.steps) == 1 else "wait"
-        minutes = max(1, round((found.plan.expires - time.time()) / 60))
+        seconds = found.plan.expires - time.time()
+        minutes = max(1, round(seconds / 60))
         count = outcome.changes(found)
         return outcome.add_words(
             answer,
@@ -291,7 +312,8 @@ def _holding(call: question.Call, answer: types.Answer, found: record.Record) ->
         yield
         return
     # Attack: answers of 4 MiB wait for a person who never decides: 565 MiB in a minute.
-    with budget.holding(remembered.measure(answer) + 2 * len(msgspec.json.encode(found.plan))):
+    size = remembered.measure(answer) + 2 * len(msgspec.json.encode(found.plan))
+    with budget.holding(size):
         yield
 
 

@@ -16,12 +16,12 @@ from kubescript.output import sanitizing
 __all__ = ["SCHEMA", "compose", "line", "read"]
 
 _MAX_REASON: Final = 500
+# A longer plan is decided on the page or in the terminal: what is not shown cannot be approved.
 _MOST: Final = 4_000
-"""Most characters of a plan in a client's form. A longer one is decided on the page or in the terminal: what is not
-shown cannot be approved."""
+"""Most characters of a plan in a client's form."""
+# Rows have more characters than the text, which leaves out unchanged lines of long values.
 _MOST_RAW: Final = 25 * _MOST
-"""Most characters of its rows for which text for a form is composed at all. Rows have more characters than the text,
-which leaves out unchanged lines of long values."""
+"""Most characters of its rows for which text for a form is composed at all."""
 _WIDTH: Final = 100
 SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
@@ -35,9 +35,10 @@ SCHEMA: Final[dict[str, Any]] = {
 
 def compose(found: record.Record) -> str:
     """Returns a form's text about a plan; empty when a form cannot decide it."""
-    rows = (row for step in found.plan.steps for row in step.rows)
-    raw = sum(len(row.path) + len(row.old or "") + len(row.new or "") for row in rows)
-    if found.plan.critical or found.plan.approvals != 1 or raw > _MOST_RAW:
+    if found.plan.critical or found.plan.approvals != 1:
+        return ""
+    raw = sum(step.rows_size for step in found.plan.steps)
+    if raw > _MOST_RAW:
         return ""
     text = plain.text(found, _WIDTH)
     return text if len(text) <= _MOST else ""
@@ -47,13 +48,19 @@ def read(action: str, content: Mapping[str, object]) -> tuple[bool, str]:
     """Returns whether a person approves, and the reason to record. `action` is that of MCP's ElicitResult."""
     if action == "cancel":
         return False, "nobody answered"
-    decision, reason = content.get("decision"), content.get("reason")
-    if action == "accept" and decision not in ("approve", "decline"):
+    is_accepted = action == "accept"
+    decision = content.get("decision")
+    if is_accepted and decision not in ("approve", "decline"):
         return False, "the client sent neither `approve` nor `decline`"
-    is_approval = action == "accept" and decision == "approve"
-    return is_approval, line(reason, _MAX_REASON) if isinstance(reason, str) else ""
+    approves = is_accepted and decision == "approve"
+    reason = content.get("reason")
+    if not isinstance(reason, str):
+        return approves, ""
+    return approves, line(reason, _MAX_REASON)
 
 
 def line(text: str, most: int) -> str:
     """Returns a client's text as one line of at most `most` characters, all visible."""
-    return " ".join(sanitizing.clean(text[: 4 * most]).split())[:most]
+    clean = sanitizing.clean(text[: 4 * most])
+    words = clean.split()
+    return " ".join(words)[:most]

@@ -22,46 +22,58 @@ Quote = Callable[[str], types.Answer]
 
 def add_words(answer: types.Answer, text: str) -> types.Answer:
     """Returns the answer with more of our own text; its plan is settled."""
-    return replace(answer, text=f"{answer.text}\n{text}".strip(), plan="")
+    whole = f"{answer.text}\n{text}"
+    return replace(answer, text=whole.strip(), plan="")
 
 
 def add_answer(answer: types.Answer, more: types.Answer) -> types.Answer:
     """Returns the answer with another answer's text."""
-    return replace(add_words(answer, more.text), untrusted=answer.untrusted or more.untrusted)
+    is_untrusted = answer.untrusted or more.untrusted
+    answer = add_words(answer, more.text)
+    return replace(answer, untrusted=is_untrusted)
 
 
 def changes(found: record.Record) -> str:
     """Returns the number of a plan's changes, as text."""
     count = len(found.plan.steps)
-    return "1 change" if count == 1 else f"{count} changes"
+    if count == 1:
+        return "1 change"
+    return f"{count} changes"
 
 
 def add_end(answer: types.Answer, found: record.Record, quote: Quote) -> types.Answer:
     """Returns the answer with a plan's outcome."""
     answer = add_words(answer, _outcome(found))
+    if found.state != "stopped" or not found.text:
+        return answer
     # Attack: the message of a webhook that denies a write contains orders to the model, or a secret.
-    return add_answer(answer, quote(found.text)) if found.state == "stopped" and found.text else answer
+    return add_answer(answer, quote(found.text))
 
 
 def add_failure(answer: types.Answer, error: errors.KubescriptError, quote: Quote) -> types.Answer:
     """Returns the answer with the reason why its plan ends here."""
     log.warning("plan %s: %s", answer.plan, error.message, extra={"code": error.code, "remedy": error.remedy})
+    is_ours = isinstance(error, errors.PlanError | errors.AuditError | errors.Busy)
     # Attack: a webhook's words appear in the account of changes made before a plan was lost.
-    if isinstance(error, errors.PlanError | errors.AuditError | errors.Busy) and not isinstance(error, errors.PlanLost):
+    if is_ours and not isinstance(error, errors.PlanLost):
         answer = add_words(answer, f"error {error.code}: {error.message}; nothing more is changed")
     else:
-        answer = add_answer(add_words(answer, f"error {error.code}; nothing more is changed"), quote(error.message))
+        answer = add_words(answer, f"error {error.code}; nothing more is changed")
+        answer = add_answer(answer, quote(error.message))
     return replace(answer, is_error=True, code=error.code)
 
 
 def _outcome(found: record.Record) -> str:
     name = f"plan {found.plan.id}"
-    last = found.decisions[-1] if found.decisions else None
-    by = f" by {last.approver}" if last is not None else ""
+    by = reason = ""
+    if found.decisions:
+        last = found.decisions[-1]
+        by = f" by {last.approver}"
+        if last.reason:
+            reason = f": {last.reason}"
     if found.state == "applied":
         return f"{name}: approved{by} and applied; {found.text}"
     if found.state == "declined":
-        reason = f": {last.reason}" if last is not None and last.reason else ""
         return f"{name}: declined{by}{reason}; nothing was changed"
     if found.state == "expired":
         return f"{name}: expired; nothing was changed"
@@ -75,8 +87,6 @@ def _outcome(found: record.Record) -> str:
 def _describe_changes(found: record.Record) -> str:
     count = sum(step.state == "done" for step in found.steps)
     text = f"{count} of {len(found.steps)} changes were made"
-    return text + (
-        f"; the user can take it back with `kubescript plans undo {found.plan.id}`, with this server's flags"
-        if count
-        else ""
-    )
+    if not count:
+        return text
+    return f"{text}; the user can take it back with `kubescript plans undo {found.plan.id}`, with this server's flags"

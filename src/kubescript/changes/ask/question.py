@@ -31,8 +31,9 @@ log = logging.getLogger(__name__)
 
 _NAME: Final = "approval"
 _MODERN: Final = "2026-07-28"
+# As long as the longest plan; most plans expire before.
 _STATE_S: Final = 86_400.0
-"""Seconds for which a question's state is valid: those of the longest plan. Most plans expire before."""
+"""Seconds for which a question's state is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,21 @@ class Call:
     def budget(self) -> retained.Budget | None:
         """The budget of the caller's bytes; None over stdio."""
         request = self.ctx.request
-        part: retained.Part | None = request.scope.get(scope_keys.PART) if request is not None else None
-        return part.budget if part is not None else None
+        if request is None:
+            return None
+        part: retained.Part | None = request.scope.get(scope_keys.PART)
+        if part is None:
+            return None
+        return part.budget
 
     @property
     def digest(self) -> str:
         """Identifies the call by its tool and arguments."""
-        content = json.dumps([self.params.name, self.params.arguments or {}], sort_keys=True)
-        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+        arguments = self.params.arguments or {}
+        text = json.dumps([self.params.name, arguments], sort_keys=True)
+        # A client's text may contain lone surrogates, which strict UTF-8 refuses.
+        content = text.encode("utf-8", "surrogatepass")
+        return hashlib.sha256(content).hexdigest()
 
 
 class State(msgspec.Struct, frozen=True):
@@ -76,9 +84,12 @@ class State(msgspec.Struct, frozen=True):
     def check(self, call: Call, found: record.Record) -> types.Caller:
         """Returns the caller, under the session that was asked. Raises PlanError when the answer comes with another
         call."""
-        # Attack: another session, or another script, sends this one's state.
+        is_author = found.plan.author.session == self.session
+        # A caller that does not last has another session in each call.
         is_same_session = call.caller.session == self.session or not call.caller.lasts
-        if found.plan.author.session != self.session or not is_same_session or self.call != call.digest:
+        is_same_call = self.call == call.digest
+        # Attack: another session, or another script, sends this one's state.
+        if not (is_author and is_same_session and is_same_call):
             raise errors.PlanError("this approval belongs to another call", code="plan.session")
         return replace(call.caller, session=self.session)
 
@@ -99,20 +110,23 @@ def end_call(
     """Returns the end of a call whose client asks on its own, and sends the call again."""
     is_link = isinstance(params, mcp_types.ElicitRequestURLParams)
     state = State(plan_id, call.caller.session, call.digest, is_link)
+    asked = mcp_types.ElicitRequest(params=params)
     return mcp_types.InputRequiredResult(
-        input_requests={_NAME: mcp_types.ElicitRequest(params=params)},
+        input_requests={_NAME: asked},
         request_state=msgspec.json.encode(state).decode(),
     )
 
 
 def read_state(call: Call) -> State:
     """Returns the state that a repeated call carries."""
-    return _STATE.decode(call.params.request_state or "")  # no client can forge one: see `state_guard`
+    # No client can forge one: see `state_guard`.
+    return _STATE.decode(call.params.request_state or "")
 
 
 def read_response(call: Call) -> mcp_types.ElicitResult:
     """Returns the decision that a repeated call carries. Raises PlanError without one."""
-    response = (call.params.input_responses or {}).get(_NAME)
+    responses = call.params.input_responses or {}
+    response = responses.get(_NAME)
     if not isinstance(response, mcp_types.ElicitResult):
         raise errors.PlanError("the client sent no decision", code="plan.nobody")
     return response
@@ -127,6 +141,7 @@ async def wait_for_response(asking: Awaitable[mcp_types.ElicitResult], seconds: 
         pass
     except MCPError as error:
         log.warning("the client did not ask: %s", error)
-    except ValueError:  # the SDK's own check of the answer; its text quotes the client's
+    except ValueError:
+        # The SDK's own check of the answer; its text quotes the client's, so it is not logged.
         log.warning("the client's answer is not one of the protocol")
     return mcp_types.ElicitResult(action="cancel")

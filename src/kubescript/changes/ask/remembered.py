@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import sys
 from collections import OrderedDict
@@ -17,19 +16,23 @@ from kubescript.transports import retained
 
 __all__ = ["Remembered", "measure"]
 
+# A client that never returns with an answer must not fill the memory.
 _MAX_ANSWERS: Final = 64
-"""Most answers that are kept while a client asks. A client that never returns must not fill the memory."""
+"""Most answers that are kept while a client asks."""
+# Attack: endless new sessions each make one plan.
 _MAX_SESSIONS: Final = 1_000
-"""Most sessions whose plans are decided elsewhere. Attack: endless new sessions each make one plan."""
+"""Most sessions whose plans are decided elsewhere."""
+# Attack: plans for a cluster that does not answer occupy all threads that apply plans.
 _MOST_APPLIED: Final = 4
-"""Most plans of one caller that are applied at the same time. Attack: plans for a cluster that does not answer occupy
-all threads that apply plans."""
+"""Most plans of one caller that are applied at the same time."""
 
 
 def measure(answer: types.Answer) -> int:
     """Returns the bytes that an answer takes in memory."""
     # Attack: one emoji makes each character of its text take four bytes.
-    return sys.getsizeof(answer.text) + len(json.dumps(answer.structured))
+    text = sys.getsizeof(answer.text)
+    structured = json.dumps(answer.structured)
+    return text + len(structured)
 
 
 class Remembered:
@@ -46,17 +49,22 @@ class Remembered:
     def keep(self, plan: str, answer: types.Answer, budget: retained.Budget | None) -> None:
         """Keeps the answer of a script whose call ends with a question; `budget` is the caller's, over HTTP."""
         while len(self._answers) >= _MAX_ANSWERS:
-            self._forget(next(iter(self._answers)))
+            oldest = next(iter(self._answers))
+            self._forget(oldest)
         if budget is None:
             self._answers[plan] = answer, lambda: None
             return
-        with contextlib.suppress(errors.Busy):  # the client is still told the plan's outcome
-            kept = budget.keep(measure(answer), functools.partial(self._answers.pop, plan))
-            self._answers[plan] = answer, functools.partial(budget.forget, kept)
+        size = measure(answer)
+        # Without room, the client is still told the plan's outcome.
+        with contextlib.suppress(errors.Busy):
+            kept = budget.keep(size, lambda: self._answers.pop(plan))
+            self._answers[plan] = answer, lambda: budget.forget(kept)
 
     def take(self, plan: str) -> types.Answer | None:
         """Returns the kept answer, once."""
-        return self._forget(plan) if plan in self._answers else None
+        if plan not in self._answers:
+            return None
+        return self._forget(plan)
 
     def wait(self, session: str) -> None:
         """Notes that a plan of this session is decided elsewhere."""

@@ -22,8 +22,9 @@ SECRET_BYTES: Final = 32
 _SESSION_S: Final = 8 * 3600
 """Seconds that a session lasts."""
 _NONCE_BYTES: Final = 16
+# 128 bits.
 _DIGITS: Final = 32
-"""Hexadecimal digits of a code: 128 bits."""
+"""Hexadecimal digits of a code."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,8 +38,10 @@ class Link:
     def to(self, plan_id: str, until: float) -> str:
         """Returns a link that opens a plan once, before a time in seconds since the epoch."""
         nonce = secrets.token_hex(_NONCE_BYTES)
-        key = f"{nonce}.{int(until)}.{_code(self.secret, 'key', plan_id, nonce, str(int(until)))}"
-        return f"{self.url}{path(self.secret)}/plans/{plan_id}?key={key}"
+        seconds = str(int(until))
+        code = _code(self.secret, "key", plan_id, nonce, seconds)
+        pages = self.url + path(self.secret)
+        return f"{pages}/plans/{plan_id}?key={nonce}.{seconds}.{code}"
 
 
 @dataclasses.dataclass(slots=True)
@@ -55,9 +58,9 @@ class Access:
         self.secret = secret or secrets.token_bytes(SECRET_BYTES)
         self.path = path(self.secret)
         """Prefix of the page's paths."""
-        self.cookie = "kubescript-" + _code(self.secret, "cookie")[:8]
-        """The cookie's name, unique per server. A browser sends the cookies of all servers on a host to each of
-        them."""
+        suffix = _code(self.secret, "cookie")[:8]
+        # Unique per server: a browser sends the cookies of all servers on a host to each of them.
+        self.cookie = f"kubescript-{suffix}"
         self._lock = threading.Lock()
         self._spent: set[str] = set()
         self._sessions: dict[str, _Session] = {}
@@ -67,9 +70,8 @@ class Access:
         PlanError for an invalid key."""
         nonce, _, rest = key.partition(".")
         until, _, code = rest.partition(".")
-        # Compared as bytes: `compare_digest` accepts only ASCII text.
-        expected = _code(self.secret, "key", plan_id, nonce, until).encode()
-        if not hmac.compare_digest(code.encode("utf-8", "replace"), expected):
+        expected = _code(self.secret, "key", plan_id, nonce, until)
+        if not _is_equal(code, expected):
             raise errors.PlanError("This link is not one that this server has made.", code="plan.link")
         with self._lock:
             if nonce in self._spent:
@@ -77,10 +79,12 @@ class Access:
             if time.time() >= int(until):
                 raise errors.PlanError("This link is too old.", code="plan.link_spent")
             self._spent.add(nonce)
-            if self._lasting(session) is None:
+            lasting = self._lasting(session)
+            if lasting is None:
                 session = secrets.token_urlsafe(SECRET_BYTES)
-                self._sessions[_digest(session)] = _Session(time.time() + _SESSION_S)
-            self._sessions[_digest(session)].plans.add(plan_id)
+                lasting = _Session(time.time() + _SESSION_S)
+                self._sessions[_digest(session)] = lasting
+            lasting.plans.add(plan_id)
         return session
 
     def reads(self, session: str) -> bool:
@@ -92,7 +96,9 @@ class Access:
         """Says whether a session was begun, or used again, with a link to this plan."""
         with self._lock:
             lasting = self._lasting(session)
-            return lasting is not None and plan_id in lasting.plans
+            if lasting is None:
+                return False
+            return plan_id in lasting.plans
 
     def token(self, session: str, plan_id: str, plan_hash: str) -> str:
         """Returns the token that a session's form about a plan must carry."""
@@ -100,32 +106,40 @@ class Access:
 
     def fits(self, token: str, session: str, plan_id: str, plan_hash: str) -> bool:
         """Says whether a form's token is valid."""
-        expected = self.token(session, plan_id, plan_hash).encode()
-        return hmac.compare_digest(token.encode("utf-8", "replace"), expected)
+        expected = self.token(session, plan_id, plan_hash)
+        return _is_equal(token, expected)
 
     def _lasting(self, session: str) -> _Session | None:
         # Looked up by its digest: the timing of comparing two digests reveals nothing about the session.
-        found = self._sessions.get(_digest(session))
-        if found is not None and time.time() >= found.ends:
-            del self._sessions[_digest(session)]
+        digest = _digest(session)
+        found = self._sessions.get(digest)
+        if found is None:
+            return None
+        if time.time() >= found.ends:
+            del self._sessions[digest]
             return None
         return found
 
 
 def path(secret: bytes) -> str:
-    """Returns the prefix of the page's paths.
-
-    Attack: a browser sends the cookies of 127.0.0.1 to every port, so another server there could read this one's. It
-    gets none, because the cookies belong to a path that it cannot guess.
-    """
+    """Returns the prefix of the page's paths."""
+    # Attack: a browser sends the cookies of 127.0.0.1 to every port, so another server there could read this one's. It
+    # gets none, because the cookies belong to a path that it cannot guess.
     return "/" + _code(secret, "path")[:16]
 
 
 def _code(secret: bytes, *parts: str) -> str:
     """Returns a code that only the secret's owner can make."""
     # Our own parts contain no NUL, and a request's part with one matches no code.
-    text = "\0".join(parts).encode("utf-8", "replace")
-    return hmac.new(secret, text, hashlib.sha256).hexdigest()[:_DIGITS]
+    text = "\0".join(parts)
+    code = hmac.new(secret, text.encode("utf-8", "replace"), hashlib.sha256)
+    return code.hexdigest()[:_DIGITS]
+
+
+def _is_equal(given: str, expected: str) -> bool:
+    """Compares a code from a request with the valid one, in constant time."""
+    # As bytes: `compare_digest` accepts only ASCII text.
+    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
 
 
 def _digest(text: str) -> str:

@@ -85,8 +85,9 @@ def _read(path: Path) -> _Page | None:
 
 def _answers(url: str) -> bool:
     at = parse.urlsplit(url)
+    address = (at.hostname or "", at.port or 0)
     try:
-        socket.create_connection((at.hostname or "", at.port or 0), timeout=_ANSWER_S).close()
+        socket.create_connection(address, timeout=_ANSWER_S).close()
     except OSError:
         return False
     return True

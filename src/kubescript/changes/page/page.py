@@ -45,8 +45,9 @@ _REFRESH_S: Final = 2
 _OPEN_ROWS: Final = 40
 """Most fields of a change that is open at first."""
 _OPEN_ROWS_IN_ALL: Final = 400
+# A reason, and a tick for each critical finding.
 _MAX_FORM: Final = 256 << 10
-"""Most bytes of a form: a reason, and a tick for each critical finding."""
+"""Most bytes of a form."""
 _MAX_FIELDS: Final = 10_000
 _MAX_REASON: Final = 2_000
 """Most characters of a reason."""
@@ -94,18 +95,21 @@ class _Pages:
         """Returns the page of the newest plans."""
         if not self._keys.reads(self._session(request)):
             return self._refuse(request)
-        views = [view.summary(entry) for entry in self._store.newest(_NEWEST)]
+        plans = self._store.newest(_NEWEST)
+        views = [view.summary(entry) for entry in plans]
         return self._page("plans.html", views=views, most=_NEWEST)
 
     def plan(self, request: Request) -> Response:
         """Returns one plan's page, or opens it with its key."""
         plan_id = request.path_params["id"]
         session = self._session(request)
+        # Only a link has a key. The session that it opens is all that a later request has.
         if "key" in request.query_params:
             return self._open(request, plan_id, session)
         if not self._keys.reads(session):
             return self._refuse(request)
-        return self._plan(request, self._store.get(plan_id))
+        entry = self._store.get(plan_id)
+        return self._plan(request, entry)
 
     async def decide(self, request: Request) -> Response:
         """Handles a person's decision."""
@@ -115,7 +119,9 @@ class _Pages:
     def failed(self, request: Request, error: Exception) -> Response:
         """Returns the page for a plan that cannot be shown."""
         assert isinstance(error, errors.PlanError)
-        status = 404 if error.code == "plan.unknown" else 503
+        status = 503
+        if error.code == "plan.unknown":
+            status = 404
         return self._message(status, "This plan cannot be shown", error.explained)
 
     def _open(self, request: Request, plan_id: str, session: str) -> Response:
@@ -150,43 +156,53 @@ class _Pages:
 
     def _decide(self, request: Request, form: dict[str, list[str]]) -> Response:
         plan_id = request.path_params["id"]
-        session = self._session(request)
-        plan_hash = form.get("hash", [""])[0]
-        token = form.get("token", [""])[0]
-        is_ours = (
-            self._keys.decides(session, plan_id)
-            and request.headers.get("origin") == f"{request.url.scheme}://{request.headers['host']}"
-            and request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
-            and self._keys.fits(token, session, plan_id, plan_hash)
-        )
-        answer = form.get("decision", [""])[0]
-        if not is_ours or answer not in {"approve", "decline"}:
+        answer = _field(form, "decision")
+        if not self._is_ours(request, form) or answer not in {"approve", "decline"}:
             return self._message(403, "Nothing was decided", f"The form was not sent from this plan's page. {_AGAIN}")
+        approves = answer == "approve"
         entry = self._store.get(plan_id)
         ticked = frozenset(form.get("override", []))
-        reason = sanitizing.clean(form.get("reason", [""])[0]).strip()[:_MAX_REASON]
-        critical = [finding for finding in view.findings(entry.plan) if finding.is_critical]
-        if answer == "approve" and critical:
-            complaint = _complaint(critical, ticked, reason)
-            if complaint:
-                return self._plan(request, entry, 422, complaint, reason, ticked)
-        overrides = tuple(dict.fromkeys(finding.rule_id for finding in critical)) if answer == "approve" else ()
+        # What is recorded is what a reader sees: without invisible characters, and of bounded length.
+        reason = sanitizing.clean(_field(form, "reason")).strip()[:_MAX_REASON]
+        critical: list[model.Finding] = []
+        if approves:
+            critical = [finding for finding in view.findings(entry.plan) if finding.is_critical]
+        complaint = _complaint(critical, ticked, reason)
+        if complaint:
+            return self._plan(request, entry, 422, complaint, reason, ticked)
+        overrides = dict.fromkeys(finding.rule_id for finding in critical)
         decision = record.Decision(
             approver=planner.local_user(),
             channel="page",
-            approves=answer == "approve",
-            hash=plan_hash,
+            approves=approves,
+            hash=_field(form, "hash"),
             reason=reason,
-            overrides=overrides,
+            overrides=tuple(overrides),
             at=time.time(),
         )
         try:
             decided = self._store.decide(plan_id, decision)
         except errors.KubescriptError as error:
-            return self._plan(request, self._store.get(plan_id), 409, error.explained, reason, ticked)
+            entry = self._store.get(plan_id)
+            return self._plan(request, entry, 409, error.explained, reason, ticked)
         if decided.state == "approved":
             self._on_approved(plan_id)
         return self._onward(plan_id)
+
+    def _is_ours(self, request: Request, form: dict[str, list[str]]) -> bool:
+        """Says whether a form was sent from the page of its plan, by a session that may decide it."""
+        plan_id = request.path_params["id"]
+        session = self._session(request)
+        if not self._keys.decides(session, plan_id):
+            return False
+        # Attack: another site's page sends a form to this one.
+        own_origin = f"{request.url.scheme}://{request.headers['host']}"
+        if request.headers.get("origin") != own_origin:
+            return False
+        if request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return False
+        # Only the server can make a token, and it is for this session, this plan and the hash that was shown.
+        return self._keys.fits(_field(form, "token"), session, plan_id, _field(form, "hash"))
 
     def _plan(
         self,
@@ -198,13 +214,14 @@ class _Pages:
         ticked: frozenset[str] = frozenset(),
     ) -> Response:
         shown = view.of(entry)
+        summary = shown.summary
         session = self._session(request)
         form = None
-        if shown.summary.state == "pending" and self._keys.decides(session, shown.summary.id):
-            token = self._keys.token(session, shown.summary.id, shown.hash)
+        if summary.state == "pending" and self._keys.decides(session, summary.id):
+            token = self._keys.token(session, summary.id, shown.hash)
             form = {"token": token, "reason": reason, "overrides": ticked}
         opens_all = "open" in request.query_params
-        is_following = shown.summary.state in {"approved", "applying"} and "changes" not in request.query_params
+        is_following = summary.state in {"approved", "applying"} and "changes" not in request.query_params
         return self._page(
             "plan.html",
             status,
@@ -215,19 +232,25 @@ class _Pages:
             closed=frozenset() if opens_all else _find_closed(shown.changes),
             following=is_following,
             refresh=_REFRESH_S if is_following else None,
-            how_to_get_a_link=_how_to_get_a_link(shown.summary.id),
+            how_to_get_a_link=_how_to_get_a_link(summary.id),
         )
 
     def _onward(self, plan_id: str) -> Response:
-        return RedirectResponse(f"{self._keys.path}/plans/{parse.quote(plan_id, safe='')}", status_code=303)
+        """Sends the browser on to a plan's page."""
+        quoted = parse.quote(plan_id, safe="")
+        # 303: the browser gets the page, so that a reload does not send the form again.
+        return RedirectResponse(f"{self._keys.path}/plans/{quoted}", status_code=303)
 
     def _message(self, status: int, title: str, text: str) -> Response:
         return self._page("message.html", status, title=title, text=text)
 
-    def _page(self, template: str, status: int = 200, **values: Any) -> Response:
-        return HTMLResponse(_templates.get_template(template).render(base=self._keys.path, **values), status)
+    def _page(self, name: str, status: int = 200, **values: Any) -> Response:
+        template = _templates.get_template(name)
+        content = template.render(base=self._keys.path, **values)
+        return HTMLResponse(content, status)
 
     def _session(self, request: Request) -> str:
+        """Returns the session in a browser's cookie; empty without one."""
         return request.cookies.get(self._keys.cookie, "")
 
 
@@ -251,12 +274,21 @@ async def _form(request: Request) -> dict[str, list[str]]:
         return {}
 
 
+def _field(form: dict[str, list[str]], name: str) -> str:
+    """Returns the first value of a form's field; empty without one."""
+    return form.get(name, [""])[0]
+
+
 def _complaint(critical: Sequence[model.Finding], ticked: frozenset[str], reason: str) -> str:
     """Returns what an approval lacks; empty when it is complete."""
     left = [finding for finding in critical if str(finding.number) not in ticked]
     if left:
-        return f"{model.count(len(left), 'critical finding')} not overridden. Override each of them, or decline."
-    return "" if reason else "A critical finding can be overridden only with a reason."
+        number = len(left)
+        text = model.count(number, "critical finding")
+        return f"{text} not overridden. Override each of them, or decline."
+    if critical and not reason:
+        return "A critical finding can be overridden only with a reason."
+    return ""
 
 
 def _find_closed(changes: Sequence[model.Change]) -> frozenset[int]:

@@ -46,17 +46,21 @@ def findings(call: request.Request, changes: inspection.Changes, rules: writes.P
 
     `changes.before` describes the object itself, even if the call is for a subresource.
     """
-    objections = list(_objections(call, changes, rules))
-    denials = (
+    denials = [
         *_deny_creation(call, changes, rules),
         *_targets(call, changes, rules),
         *_counts(changes, rules),
         *_images(changes, rules),
         *_risks(changes, rules),
-        *(_deny(_name(rule), text, "") for rule, text in objections if rule.action == "deny"),
-    )
-    notices = tuple(Notice(_name(rule), text) for rule, text in objections if rule.action == "warn")
-    return Findings(denials, notices)
+    ]
+    notices = []
+    for rule, text in _objections(call, changes, rules):
+        name = f"writes.expressions.{rule.id}"
+        if rule.action == "deny":
+            denials.append(_deny(name, text, ""))
+        else:
+            notices.append(Notice(name, text))
+    return Findings(tuple(denials), tuple(notices))
 
 
 def _deny_creation(
@@ -77,39 +81,55 @@ def _targets(call: request.Request, changes: inspection.Changes, rules: writes.P
     # Attack: a change removes the label, so that the object is no longer covered by it. A Scale has no labels.
     if changes.after is not None and not call.subresource:
         states.append(changes.after)
-    if not all(matches({"metadata": {"labels": state.labels}}) for state in states):
+    documents = [{"metadata": {"labels": state.labels}} for state in states]
+    if not all(map(matches, documents)):
         yield _deny("writes.targets", f"only objects with {rules.targets} may be changed", "leave this one as it is")
 
 
 def _counts(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     least, most = rules.replicas
-    texts = [row.new for row in changes.rows if row.new is not None and _is_count(row.path)]
+    for text in _list_counts(changes):
+        # Attack: a custom resource accepts a number as text, or as 1e9.
+        is_number = _WHOLE.fullmatch(text) is not None
+        if not is_number or not least <= int(text) <= most:
+            yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
+            return
+
+
+def _list_counts(changes: inspection.Changes) -> Iterator[str]:
+    """Yields the numbers of pods that a change sets."""
+    for row in changes.rows:
+        if row.new is not None and _is_count(row.path):
+            yield row.new
+    if changes.after is None or changes.after.replicas is None:
+        return
     before = changes.before.replicas if changes.before is not None else None
-    if changes.after is not None and changes.after.replicas not in {None, before}:
-        texts.append(str(changes.after.replicas))
-    # Attack: a custom resource accepts a number as text, or as 1e9.
-    if not all(_WHOLE.fullmatch(text) and least <= int(text) <= most for text in texts):
-        yield _deny("writes.replicas", f"{least} to {most} replicas are permitted", "choose such a whole number")
+    if changes.after.replicas != before:
+        yield str(changes.after.replicas)
 
 
 def _is_count(path: str) -> bool:
-    first, last = path.partition(".")[0], path.rpartition(".")[2]
-    return first.startswith("spec") and last in _COUNTS
+    """Says whether a field is a number of pods."""
+    fields = path.split(".")
+    return fields[0].startswith("spec") and fields[-1] in _COUNTS
 
 
 def _images(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     if not rules.registries or changes.after is None:
         return
+    # An image that the object has already is no effect of this write.
     old = changes.before.images if changes.before is not None else ()
-    if not all(images.is_from(image, rules.registries) for image in changes.after.images if image not in old):
+    new = [image for image in changes.after.images if image not in old]
+    if not all(images.is_from(image, rules.registries) for image in new):
         yield _deny("writes.registries", f"images come from {writes.some(rules.registries)}", "choose such an image")
 
 
 def _risks(changes: inspection.Changes, rules: writes.Policy) -> Iterator[policy.Decision]:
     found = set(changes.risks)
     for rule in writes.RULES:
-        if found.intersection(rule.risks) and rule.id not in rules.permit:
+        if rule.id not in rules.permit and found.intersection(rule.risks):
             yield writes.by(rule)
+    # Attack: a compromised masking process invents a risk that no rule covers.
     if found.difference(inspection.RISKS):
         yield _deny("writes.risks", "the change has a risk that is not known", writes.COMMAND)
 
@@ -120,17 +140,14 @@ def _objections(
     """Yields the operator's rules that apply to this change and are violated, with their messages."""
     known = {rule.id: rule for rule in rules.expressions}
     operation = writes.operation(call, exists=changes.before is not None)
+    resource = writes.resource(call)
     for objection in changes.objections:
         # The masking processes evaluate all rules of all clusters.
         rule = known.get(objection.rule)
         if rule is None or operation not in rule.operations:
             continue
-        if not rule.resources or writes.resource(call) in rule.resources:
+        if not rule.resources or resource in rule.resources:
             yield rule, objection.message
-
-
-def _name(rule: config.Expression) -> str:
-    return f"writes.expressions.{rule.id}"
 
 
 def _deny(rule: str, reason: str, instead: str) -> policy.Decision:

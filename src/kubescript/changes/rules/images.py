@@ -12,8 +12,9 @@ from typing import Final
 
 __all__ = ["is_from", "is_registry"]
 
+# A repository has at most 255, a tag 128, a digest about a hundred.
 _MAX_NAME: Final = 1_024
-"""Most characters of an image's name. A repository has at most 255, a tag 128, a digest about a hundred."""
+"""Most characters of an image's name."""
 _HOST_LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _HOST: Final = re.compile(rf"(?:{_HOST_LABEL}(?:\.{_HOST_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?")
 _PART: Final = re.compile(r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*")
@@ -31,14 +32,18 @@ def is_from(image: str, registries: Iterable[str]) -> bool:
     if not repository:
         return False
     # Attack: registry.example.com.evil.org/x and registry.example.com/team-evil/x begin with a permitted prefix.
-    return any(f"{repository}/".startswith(f"{_lower(prefix)}/") for prefix in registries)
+    folder = f"{repository}/"
+    return any(folder.startswith(f"{_lower(prefix)}/") for prefix in registries)
 
 
 def is_registry(prefix: str) -> bool:
     """Says whether the text is a valid prefix: a host, optionally with part of a path."""
-    host, _, path = prefix.partition("/")
-    has_path = all(_PART.fullmatch(part) for part in path.split("/")) if "/" in prefix else True
-    return _is_host(host) and bool(_HOST.fullmatch(host)) and has_path and len(prefix) <= _MAX_NAME
+    if len(prefix) > _MAX_NAME:
+        return False
+    host, slash, path = prefix.partition("/")
+    if not _is_host(host) or not _HOST.fullmatch(host):
+        return False
+    return not slash or _is_path(path)
 
 
 def _repository(image: str) -> str:
@@ -51,9 +56,12 @@ def _repository(image: str) -> str:
     # A colon before the last slash precedes the registry's port, and one after it precedes the tag.
     slash = name.rfind("/")
     colon = name.find(":", slash + 1)
-    if colon >= 0 and not _TAG.fullmatch(name[colon + 1 :]):
+    if colon < 0:
+        return _complete(name)
+    tag = name[colon + 1 :]
+    if not _TAG.fullmatch(tag):
         return ""
-    return _complete(name[:colon] if colon >= 0 else name)
+    return _complete(name[:colon])
 
 
 def _complete(name: str) -> str:
@@ -61,21 +69,33 @@ def _complete(name: str) -> str:
     host, slash, path = name.partition("/")
     if not slash or not _is_host(host):
         host, path = _HUB, name
-    if _BARE_DIGEST.fullmatch(path) and path == name:  # the runtimes treat it as an image id
+    # The runtimes treat it as an image id.
+    if _BARE_DIGEST.fullmatch(path) and path == name:
         return ""
     if host == _OLD_HUB:
         host = _HUB
     if host == _HUB and "/" not in path:
         path = f"{_OFFICIAL}/{path}"
-    is_one = _HOST.fullmatch(host) and all(_PART.fullmatch(part) for part in path.split("/"))
-    return f"{host.lower()}/{path}" if is_one else ""
+    if not _HOST.fullmatch(host) or not _is_path(path):
+        return ""
+    return f"{host.lower()}/{path}"
+
+
+def _is_path(text: str) -> bool:
+    """Says whether every part of a repository's path is well-formed."""
+    parts = text.split("/")
+    return all(map(_PART.fullmatch, parts))
 
 
 def _is_host(first: str) -> bool:
     """Says whether the first part of a name is a host, rather than part of a path at Docker Hub."""
-    return "." in first or ":" in first or first == "localhost" or first != first.lower()
+    if "." in first or ":" in first:
+        return True
+    # A path has no capitals.
+    return first == "localhost" or first != first.lower()
 
 
 def _lower(prefix: str) -> str:
+    """Returns a prefix with its host in lower case."""
     host, slash, path = prefix.partition("/")
     return f"{host.lower()}{slash}{path}"

@@ -54,26 +54,31 @@ def read(given: config.WritePolicy) -> writes.Policy:
 def approvals(given: config.WritePolicy, namespaces: Iterable[str]) -> int:
     """Returns how many people must approve a plan that changes something in these namespaces; "" stands for objects
     without one."""
-    touched = tuple(namespaces)
-    counts = [rule.count for rule in given.approvals if any(writes.is_in(name, rule.namespaces) for name in touched)]
-    return max(counts, default=1)
+    # The strictest of the rules decides.
+    counts = [1]
+    for namespace in namespaces:
+        counts += [rule.count for rule in given.approvals if writes.is_in(namespace, rule.namespaces)]
+    return max(counts)
 
 
 def digest(settings: config.Settings) -> str:
     """Returns the SHA-256, in hexadecimal, of all settings for the writes to one cluster. Raises ConfigError when the
     safety rules cannot be read."""
     decisive = settings.model_dump(mode="json", include=_DECISIVE)
+    # The file's content: other rules under the same name are other settings.
     if settings.safety_rules is not None:
         decisive["safety_rules"] = _file_digest(settings.safety_rules)
-    text = json.dumps({**decisive, "mode": settings.mode}, sort_keys=True)
+    decisive["mode"] = settings.mode
+    text = json.dumps(decisive, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _file_digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        content = path.read_bytes()
     except OSError as error:
         raise errors.ConfigError(f"cannot read the safety rules {path}: {error.strerror}") from None
+    return hashlib.sha256(content).hexdigest()
 
 
 def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
@@ -82,21 +87,28 @@ def expressions(settings: config.Settings) -> tuple[inspection.Expression, ...]:
     clusters = [settings.of_context(name) for name in settings.contexts] or [settings]
     found: dict[str, inspection.Expression] = {}
     for cluster in clusters:
-        for rule in cluster.write_policy.expressions if cluster.mode != "off" else ():
+        if cluster.mode == "off":
+            continue
+        for rule in cluster.write_policy.expressions:
             told = inspection.Expression(rule.id, rule.expression, rule.message)
+            # The masking processes serve all clusters, and answer with the id alone.
             if found.setdefault(rule.id, told) != told:
                 raise _wrong(f"`expressions`: two clusters have different rules with the id `{rule.id}`")
     return tuple(found.values())
 
 
 def _check_permits(permit: Iterable[str]) -> None:
+    """Refuses names of rules that do not exist, or that cannot be lifted."""
     known = {rule.id for rule in writes.RULES}
     for name in permit:
-        if name not in known:
-            raise _wrong(f"`permit`: no rule {name[:80]!r} can be lifted{config.nearest(name, known)}")
+        if name in known:
+            continue
+        hint = config.nearest(name, known)
+        raise _wrong(f"`permit`: no rule {name[:80]!r} can be lifted{hint}")
 
 
 def _check_namespaces(patterns: Iterable[str]) -> None:
+    """Refuses patterns that match no namespace."""
     for pattern in patterns:
         if not _NAMESPACE.fullmatch(pattern):
             raise _wrong(f"{pattern[:80]!r} can match no namespace; `*` and `?` stand for any characters")
@@ -106,19 +118,33 @@ def _check_resources(setting: str, names: Iterable[str]) -> None:
     """Refuses names of nonexistent resources: a rule for a misspelt one would restrict nothing."""
     built_in = _list_built_in()
     for name in names:
-        match = _RESOURCE.fullmatch(name)
-        group = match["group"] if match is not None else ""
-        is_custom = bool(group) and group not in kinds.BUILT_IN
-        is_built_in = match is not None and name.partition("/")[0] in built_in
-        if not is_custom and not is_built_in:
-            raise _wrong(f"`{setting}`: there is no resource {name[:80]!r}{config.nearest(name, built_in)}")
+        if not _is_resource(name, built_in):
+            hint = config.nearest(name, built_in)
+            raise _wrong(f"`{setting}`: there is no resource {name[:80]!r}{hint}")
+
+
+def _is_resource(name: str, built_in: set[str]) -> bool:
+    match = _RESOURCE.fullmatch(name)
+    if match is None:
+        return False
+    group = match["group"]
+    # Which custom resources a cluster has is not known here.
+    if group and group not in kinds.BUILT_IN:
+        return True
+    resource, _, _ = name.partition("/")
+    return resource in built_in
 
 
 def _list_built_in() -> set[str]:
-    return {kinds.full_name(group, name) for group, names in kinds.BUILT_IN.items() for name in names}
+    """Returns the names of the built-in resources, as rules write them: `deployments.apps`."""
+    found = set()
+    for group, names in kinds.BUILT_IN.items():
+        found |= {kinds.full_name(group, name) for name in names}
+    return found
 
 
 def _check_registries(prefixes: Iterable[str]) -> None:
+    """Refuses prefixes that no image's name can have."""
     for prefix in prefixes:
         if not images.is_registry(prefix):
             raise _wrong(f"`registries`: {prefix[:80]!r} is no registry; write host/path, as in docker.io/library")

@@ -45,6 +45,7 @@ class Rule:
 
 
 _SUBRESOURCE: Final = Rule("writes.subresource", "this subresource is not written here")
+# Writes that are always denied have no entry here.
 RULES: Final = (
     Rule("writes.secrets", "Secrets are not changed here", (("", "secrets"),)),
     Rule(
@@ -83,14 +84,16 @@ RULES: Final = (
     ),
     _SUBRESOURCE,
 )  # fmt: skip
-"""Rules that deny unless `permit` names their id. Writes that are always denied have no entry here."""
+"""Rules that deny unless `permit` names their id."""
 
 COMMAND: Final = "return the kubectl command"
 _VERBS: Final = frozenset({"create", "update", "patch", "delete"})
+# Others have effects that no dry run shows.
 _LIFTED: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
-"""Subresources that may be written where `writes.subresource` is lifted. Others have effects that no dry run shows."""
+"""Subresources that may be written where `writes.subresource` is lifted."""
+# They are irrevocable, and no later look at the object could confirm them.
 _UNPLANNED: Final = frozenset({"bindings", "pods/binding"})
-"""Irrevocable decisions, which no later look at the object could confirm."""
+"""Decisions that are never planned."""
 _SHOWN: Final = 3
 """Most namespaces or registries that a reason lists."""
 
@@ -112,7 +115,9 @@ class Policy:
 
 def find_objection(call: request.Request, rules: Policy) -> policy.Decision | None:
     """Returns why a write may not even be tried; None when it may."""
-    return next(_denials(call, rules), None)
+    # The first is enough; those that cannot be lifted come first.
+    denials = _denials(call, rules)
+    return next(denials, None)
 
 
 def verb(call: request.Request) -> str:
@@ -123,8 +128,9 @@ def verb(call: request.Request) -> str:
 def resource(call: request.Request) -> str:
     """Returns a write's resource as in the settings: `deployments.apps/scale`; for an eviction, `pods`."""
     name = kinds.full_name(call.group, call.resource)
-    below = "" if call.subresource in {"", "eviction"} else f"/{call.subresource}"
-    return name + below
+    if call.subresource in {"", "eviction"}:
+        return name
+    return f"{name}/{call.subresource}"
 
 
 def operation(call: request.Request, *, exists: bool) -> str:
@@ -144,13 +150,18 @@ def check_verb(call: request.Request, wanted: str, rules: Policy) -> policy.Deci
     """Returns why a write may not do `wanted` (create, update, patch, delete) to such an object; None when it may."""
     if rules.verbs is None:
         return None
-    name = resource(call)
-    keys = [name, name.partition("/")[0]]
+    names = [resource(call)]
     # Attack: a Deployment in `extensions` is the one in `apps`, under another rule.
     for place in kinds.places(call.group, call.resource):
-        also = resource(replace(call, group=place.group, resource=place.plural))
-        keys += [also, also.partition("/")[0]]
-    allowed = next((rules.verbs[key] for key in [*keys, "*"] if key in rules.verbs), ())
+        same = replace(call, group=place.group, resource=place.plural)
+        names.append(resource(same))
+    keys = []
+    for name in names:
+        whole, _, _ = name.partition("/")
+        keys += [name, whole]
+    # The first of the names decides alone, so that a rule for `*` does not add to one for the object.
+    ruled = [rules.verbs[key] for key in (*keys, "*") if key in rules.verbs]
+    allowed = ruled[0] if ruled else ()
     if wanted in allowed:
         return None
     instead = f"permitted: {', '.join(allowed)}" if allowed else COMMAND
@@ -165,7 +176,9 @@ def is_in(namespace: str, patterns: Iterable[str]) -> bool:
 def some(names: tuple[str, ...]) -> str:
     """Returns the first few names, for a reason."""
     shown = [name or '""' for name in names[:_SHOWN]]
-    return ", ".join(shown) + (", …" if len(names) > _SHOWN else "")
+    if len(names) > _SHOWN:
+        shown.append("…")
+    return ", ".join(shown)
 
 
 def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
@@ -173,7 +186,9 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
     yield from _always(call)
     if rules.namespaces and not _is_in_scope(call.namespace, rules.namespaces):
         yield _deny("writes.scope", f"only namespaces {some(rules.namespaces)} may be changed", COMMAND)
-    yield from (by(rule) for rule in RULES if _covers(rule, call) and rule.id not in rules.permit)
+    for rule in RULES:
+        if rule.id not in rules.permit and _covers(rule, call):
+            yield by(rule)
     refused = check_verb(call, verb(call), rules)
     if refused is not None:
         yield refused
@@ -183,24 +198,27 @@ def _denials(call: request.Request, rules: Policy) -> Iterator[policy.Decision]:
 
 def _always(call: request.Request) -> Iterator[policy.Decision]:
     """Yields the objections that no setting lifts."""
-    if not call.group and {call.resource, f"{call.resource}/{call.subresource}"} & _UNPLANNED:
+    names = {call.resource, f"{call.resource}/{call.subresource}"}
+    if not call.group and names & _UNPLANNED:
         yield _deny("writes.dry_run", "a binding cannot be tried first", COMMAND)
-    if not call.is_resource or call.verb not in _VERBS | {"deletecollection"}:
+    is_many = call.verb == "deletecollection"
+    if not call.is_resource or (call.verb not in _VERBS and not is_many):
         yield _deny("writes.verbs", "this is no write of an object", COMMAND)
-    if call.verb == "deletecollection" or (call.verb != "create" and not call.name):
+    if is_many or (call.verb != "create" and not call.name):
         yield _deny("writes.collections", "a write names one object", "delete each object by its name")
     if not _is_plain(call) and call.subresource not in _LIFTED:
         yield by(_SUBRESOURCE)
     options = dict(call.query)
     if options.get("labelSelector") or options.get("fieldSelector"):
         yield _deny("writes.selector", "a write takes no selector", "list first, then write each object by its name")
-    if call.verb == "create" and not call.subresource and not requests.name(call):
+    is_creation = call.verb == "create" and not call.subresource
+    if is_creation and not requests.name(call):
         yield _deny("writes.generate_name", "a plan names what it makes", "set metadata.name, not generateName")
 
 
 def _list_verbs(call: request.Request) -> frozenset[str]:
-    """Returns the verbs that API servers support for such an object. Any other verb might have effects that no dry run
-    shows."""
+    """Returns the verbs that API servers support for such an object."""
+    # Any other verb might have effects that no dry run shows.
     if call.subresource == "eviction":
         return frozenset({"create"})
     if call.subresource:
@@ -209,25 +227,30 @@ def _list_verbs(call: request.Request) -> frozenset[str]:
 
 
 def _covers(rule: Rule, call: request.Request) -> bool:
+    """Says whether a built-in rule is about such a write."""
     if rule is _SUBRESOURCE:
         return not _is_plain(call)
-    covered = set(rule.resources)
-    return any(
-        covered & {(place.group, name) for name in ("*", place.plural, f"{place.plural}/{call.subresource}")}
-        for place in kinds.places(call.group, call.resource)
-    )
+    # Attack: the same objects are served in another group, which the rule does not name.
+    for place in kinds.places(call.group, call.resource):
+        names = ("*", place.plural, f"{place.plural}/{call.subresource}")
+        if any((place.group, name) in rule.resources for name in names):
+            return True
+    return False
 
 
 def _is_plain(call: request.Request) -> bool:
-    """Says whether a write is for the object itself, its number of replicas or its eviction. A status is a controller's
-    observation, not a person's intent."""
-    is_eviction = (call.group, call.resource, call.subresource) == ("", "pods", "eviction")
-    return call.subresource in {"", "scale"} or is_eviction
+    """Says whether a write is for the object itself, its number of replicas or its eviction."""
+    # A status is a controller's observation, not a person's intent.
+    if call.subresource in {"", "scale"}:
+        return True
+    return (call.group, call.resource, call.subresource) == ("", "pods", "eviction")
 
 
 def _is_in_scope(namespace: str, patterns: tuple[str, ...]) -> bool:
     # `*` means every namespace, but not objects without one.
-    return is_in(namespace, patterns) if namespace else "" in patterns
+    if not namespace:
+        return "" in patterns
+    return is_in(namespace, patterns)
 
 
 def _deny(rule: str, reason: str, instead: str) -> policy.Decision:

@@ -7,12 +7,11 @@ any crash: SQLite with synchronous=FULL, PostgreSQL with synchronous_commit.
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sqlite3
 import stat
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -54,7 +53,7 @@ PLANS: Final = sqlalchemy.Table(
 _BUSY_TIMEOUT_S: Final = 10.0
 _SCHEMES: Final = ("postgresql", "postgresql+psycopg")
 _SCHEMA_LOCK: Final = 0x6B756265
-"""A lock id that no other program uses: when two replicas start together, only one makes the tables."""
+"""A lock id that no other program uses."""
 _MAX_WHY: Final = 200
 _POSTGRES_CONNECTION: Final = {
     "connect_timeout": 5,
@@ -98,8 +97,11 @@ class Database:
         """Creates missing tables. Raises PlanError, also when another version created them."""
         with self.writing() as connection:
             if not self._is_sqlite:
-                connection.execute(sqlalchemy.select(sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
-            if not sqlalchemy.inspect(connection).has_table(_SCHEMA.name):
+                # When two replicas start together, only one makes the tables.
+                lock = sqlalchemy.func.pg_advisory_xact_lock(_SCHEMA_LOCK)
+                connection.execute(sqlalchemy.select(lock))
+            schema = sqlalchemy.inspect(connection)
+            if not schema.has_table(_SCHEMA.name):
                 _TABLES.create_all(connection)
                 connection.execute(sqlalchemy.insert(_SCHEMA).values(version=_VERSION))
             _add_author(connection)
@@ -124,10 +126,14 @@ class Database:
             raise errors.PlanError("what is to be kept of a plan is not valid Unicode", code="plan.failed") from None
 
     def _why(self, error: exc.SQLAlchemyError) -> str:
-        """Returns the first line of the driver's error: other lines, and SQLAlchemy's own text, quote the written
-        data."""
-        cause = error.orig if isinstance(error, exc.DBAPIError) else error
-        line = str(cause).strip().partition("\n")[0] or type(cause).__name__
+        """Returns the first line of the driver's error."""
+        cause: BaseException | None = error
+        # Other lines, and SQLAlchemy's own text, quote the written data.
+        if isinstance(error, exc.DBAPIError):
+            cause = error.orig
+        text = str(cause).strip()
+        line = text.partition("\n")[0] or type(cause).__name__
+        # A driver may quote the URL, and so its password.
         for secret in self._secrets:
             line = line.replace(secret, "***")
         return line[:_MAX_WHY]
@@ -135,11 +141,13 @@ class Database:
 
 def _add_author(connection: sqlalchemy.Connection) -> None:
     """Adds columns that older servers' tables lack. Those servers can still use the tables."""
-    names = {column["name"] for column in sqlalchemy.inspect(connection).get_columns(PLANS.name)}
-    if "author" not in names:
-        connection.exec_driver_sql(f"ALTER TABLE {PLANS.name} ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
-        for index in PLANS.indexes:
-            index.create(connection)
+    columns = sqlalchemy.inspect(connection).get_columns(PLANS.name)
+    names = {column["name"] for column in columns}
+    if "author" in names:
+        return
+    connection.exec_driver_sql(f"ALTER TABLE {PLANS.name} ADD COLUMN author VARCHAR NOT NULL DEFAULT ''")
+    for index in PLANS.indexes:
+        index.create(connection)
 
 
 def unavailable(where: str, why: str, remedy: str) -> errors.PlanError:
@@ -172,10 +180,12 @@ def _default_file() -> Path:
 
 
 def _sqlite(path: Path) -> Database:
+    """Opens a file, or creates it. Raises PlanError."""
     file = path.absolute()
     _make_file(file)
+    quoted = urllib.parse.quote(str(file))
     # Not recreated if it disappears, since SQLite would make it readable by others.
-    address = f"file:{urllib.parse.quote(str(file))}?mode=rw"
+    address = f"file:{quoted}?mode=rw"
     engine = sqlalchemy.create_engine("sqlite://", creator=lambda: _connect(address), poolclass=sqlalchemy.QueuePool)
     remedy = "check the space on its disk, and whether the server's user may write to it and its folder"
     return Database(engine, str(file), remedy)
@@ -255,8 +265,10 @@ def _set_session(connection: Any, _record: object) -> None:
 
 def _secrets(url: sqlalchemy.URL) -> tuple[str, ...]:
     """Returns every form in which a password from the URL may be quoted, longest first."""
-    queried = [url.query.get(name) for name in ("password", "sslpassword")]
-    values = [value for value in (url.password, *queried) if isinstance(value, str) and value]
-    forms: list[Callable[[str], str]] = [str, urllib.parse.quote, functools.partial(urllib.parse.quote, safe="")]
-    found = {form(value) for value in values for form in forms}
+    values = [url.password, url.query.get("password"), url.query.get("sslpassword")]
+    found = set()
+    for value in values:
+        if isinstance(value, str) and value:
+            found |= {value, urllib.parse.quote(value), urllib.parse.quote(value, safe="")}
+    # A shorter form may be part of a longer one, which must be replaced as a whole.
     return tuple(sorted(found, key=len, reverse=True))

@@ -23,11 +23,13 @@ def check(found: record.Record, decision: record.Decision) -> None:
 
 
 def _check_approver(found: record.Record, approver: str) -> None:
+    """Raises PlanError when this person's approval does not count."""
     if any(each.approver == approver for each in found.decisions):
         raise errors.PlanError(
             f"{approver} has approved plan {found.plan.id} already; it needs another person's approval",
             code="plan.approver",
         )
+    # Where several people must approve, the author is none of them.
     if found.plan.approvals > 1 and _is_author(approver, found.plan.author):
         raise errors.PlanError(
             f"{approver} made plan {found.plan.id}; it needs the approval of {found.plan.approvals} other people",
@@ -38,6 +40,7 @@ def _check_approver(found: record.Record, approver: str) -> None:
 def _is_author(approver: str, author: plan.Author) -> bool:
     """Says whether an approver, such as `uid 1000 (alice)` or `client inspector, session 1f3a`, is the plan's
     author."""
+    # In a terminal a person is a user of the operating system, in a client the client's session.
     names = {approver, *approver.split(", ")}
     is_same_user = bool(author.user) and author.user in names
     is_same_session = bool(author.session) and f"session {author.session}" in names
@@ -45,6 +48,7 @@ def _is_author(approver: str, author: plan.Author) -> bool:
 
 
 def _check_overrides(planned: plan.Plan, decision: record.Decision) -> None:
+    """Raises PlanError unless all critical findings are overridden, with a reason."""
     critical = {finding.rule for finding in planned.critical}
     left = sorted(critical.difference(decision.overrides))
     if left:

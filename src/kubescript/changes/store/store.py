@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
 import msgspec
@@ -27,18 +27,19 @@ _OPEN: Final = ("pending", "approved")
 """States in which a plan expires."""
 _ENDED: Final = ("declined", "applied", "stopped")
 _MAX_ID: Final = 64
+# The next answer reports more.
 _MOST_UNREPORTED: Final = 20
-"""Most ended plans that one answer reports; the next answer reports more."""
+"""Most ended plans that one answer reports."""
 
+# Attack: for 30 days, new plans fill their author's limit again whenever the last ones have expired.
 _MOST_PLANS: Final = 1_000
 _MOST_BYTES: Final = 128 << 20
-"""Most bytes of one author's plans. Attack: for 30 days, new plans fill their author's limit again whenever the last
-ones have expired."""
+"""Most bytes of one author's plans."""
 
 
+# Stored as JSON: text from people and API servers may contain characters that no column accepts.
 class _Progress(msgspec.Struct, frozen=True):
-    """The parts of a record, beside its state, that change. It is stored as JSON: text from people and API servers may
-    contain characters that no column accepts."""
+    """The parts of a record, beside its state, that change."""
 
     decisions: tuple[record.Decision, ...]
     steps: tuple[record.Application, ...]
@@ -85,27 +86,34 @@ class Store:
     def get(self, plan_id: str) -> record.Record:
         """Returns a plan; a pending or approved one past its time is `expired`. Raises PlanError."""
         with self._database.reading() as connection:
-            row = connection.execute(select(_PLANS).where(_is(plan_id))).one_or_none()
+            query = select(_PLANS).where(_is(plan_id))
+            row = connection.execute(query).one_or_none()
         if row is None:
             raise _unknown(plan_id)
         return self._record(row)
 
     def newest(self, limit: int = 50) -> list[record.Record]:
         """Returns the most recent plans, newest first. Raises PlanError."""
-        query = select(_PLANS).order_by(_PLANS.c.created.desc(), _PLANS.c.id).limit(limit)
-        return self._records(query)
+        newest_first = _PLANS.c.created.desc()
+        # Equal times are ordered by id, so that the order does not change from one call to the next.
+        query = select(_PLANS).order_by(newest_first, _PLANS.c.id)
+        return self._records(query.limit(limit))
 
     def list_unreported(self, session: str) -> list[record.Record]:
         """Returns the 20 oldest ended plans of an author's session that were not yet reported to the model. Raises
         PlanError."""
-        query = select(_PLANS).where(
-            _PLANS.c.session == session, _PLANS.c.reported.is_(False), _has_ended(self._clock())
-        )
-        return self._records(query.order_by(_PLANS.c.created, _PLANS.c.id).limit(_MOST_UNREPORTED))
+        is_of_session = _PLANS.c.session == session
+        is_unreported = _PLANS.c.reported.is_(False)
+        has_ended = _has_ended(self._clock())
+        query = select(_PLANS).where(is_of_session, is_unreported, has_ended)
+        query = query.order_by(_PLANS.c.created, _PLANS.c.id)
+        return self._records(query.limit(_MOST_UNREPORTED))
 
     def list_unfinished(self) -> list[str]:
         """Returns the ids of plans whose application was interrupted by their server's death. Raises PlanError."""
-        query = select(_PLANS.c.id).where(_is_abandoned(self._clock())).order_by(_PLANS.c.created)
+        is_abandoned = _is_abandoned(self._clock())
+        query = select(_PLANS.c.id).where(is_abandoned)
+        query = query.order_by(_PLANS.c.created)
         with self._database.reading() as connection:
             return list(connection.scalars(query))
 
@@ -115,18 +123,22 @@ class Store:
         Raises PlanError: plan.unknown, .expired, .decided, .changed, .approver, .override, .store.
         """
         now = self._clock()
+        dated = msgspec.structs.replace(decision, at=now)
+        is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
         with self._database.writing() as connection:
-            is_pending = and_(_STATE == "pending", _PLANS.c.expires > now)
+            # Writes a column to itself: the UPDATE locks the plan, so that no other answer comes between.
             found = self._lock_plan(connection, plan_id, is_pending, id=_PLANS.c.id)
+            # Of two answers at the same time, the second is judged with the first.
             decisions.check(found, decision)
-            given = (*found.decisions, msgspec.structs.replace(decision, at=now))
+            given = (*found.decisions, dated)
             state: record.State = "pending"
+            ended = None
             if not decision.approves:
                 state = "declined"
+                ended = now
             elif len(given) >= found.plan.approvals:
                 state = "approved"
             decided = msgspec.structs.replace(found, state=state, decisions=given)
-            ended = now if state == "declined" else None
             _write(connection, decided, state=state, ended=ended)
         return decided
 
@@ -136,9 +148,11 @@ class Store:
         .store."""
         now = self._clock()
         is_approved = and_(_STATE == "approved", _PLANS.c.expires > now)
+        is_free = or_(is_approved, _is_abandoned(now))
         claimed = {"state": "applying", "owner": owner, "lease_s": lease_s, "lease_until": now + lease_s}
         with self._database.writing() as connection:
-            found = self._lock_plan(connection, plan_id, or_(is_approved, _is_abandoned(now)), **claimed)
+            found = self._lock_plan(connection, plan_id, is_free, **claimed)
+            # Attack: the state column is set to `approved` in the store. The answers themselves must approve this plan.
             approvals = [each for each in found.decisions if each.approves and each.hash == found.plan.hash]
             if len(approvals) < found.plan.approvals:
                 raise self._describe_change(plan_id)
@@ -152,28 +166,35 @@ class Store:
             found = self._lock_plan(connection, plan_id, _is_held(owner), lease_until=until)
             steps = list(found.steps)
             steps[index] = application
-            _write(connection, msgspec.structs.replace(found, steps=tuple(steps)))
+            marked = msgspec.structs.replace(found, steps=tuple(steps))
+            _write(connection, marked)
 
     def finish(self, plan_id: str, owner: str, state: Literal["applied", "stopped"], text: str) -> None:
         """Ends a plan's application; `text` describes its end for a person. Raises PlanError: plan.unknown, .decided
         when `owner` has lost the plan, .store."""
         with self._database.writing() as connection:
-            found = self._lock_plan(connection, plan_id, _is_held(owner), state=state, ended=self._clock())
-            _write(connection, msgspec.structs.replace(found, text=text))
+            ended = self._clock()
+            found = self._lock_plan(connection, plan_id, _is_held(owner), state=state, ended=ended)
+            finished = msgspec.structs.replace(found, text=text)
+            _write(connection, finished)
 
     def report(self, plan_id: str) -> None:
         """Records that a plan's end was reported to the model. Raises PlanError."""
-        told = update(_PLANS).where(_is(plan_id)).values(reported=True)
+        query = update(_PLANS).where(_is(plan_id))
         with self._database.writing() as connection:
-            if connection.execute(told).rowcount == 0:
+            count = connection.execute(query.values(reported=True)).rowcount
+            if count == 0:
                 raise _unknown(plan_id)
 
     def prune(self, keep_s: float) -> int:
         """Forgets plans that ended more than `keep_s` seconds ago; returns their number. Raises PlanError."""
         now = self._clock()
-        is_old = func.coalesce(_PLANS.c.ended, _PLANS.c.expires) < now - keep_s
+        # An expired plan has no time of its end in the store, so it ended when it expired.
+        ended = func.coalesce(_PLANS.c.ended, _PLANS.c.expires)
+        is_old = ended < now - keep_s
+        query = delete(_PLANS).where(_has_ended(now), is_old)
         with self._database.writing() as connection:
-            return connection.execute(delete(_PLANS).where(_has_ended(now), is_old)).rowcount
+            return connection.execute(query).rowcount
 
     def close(self) -> None:
         """Closes the connections to the database."""
@@ -183,22 +204,20 @@ class Store:
         # Reads no column after `plan`: SQLite would have to read every plan in full.
         size = func.length(_PLANS.c.plan) + func.length(_PLANS.c.progress)
         query = select(_PLANS.c.id, size).where(_PLANS.c.author == author)
-        beyond: list[str] = []
-        total = 0
-        for number, (plan_id, length) in enumerate(connection.execute(query.order_by(_PLANS.c.created.desc()))):
-            total += length
-            if number >= _MOST_PLANS or total > _MOST_BYTES:
-                beyond.append(plan_id)
+        newest_first = query.order_by(_PLANS.c.created.desc())
+        beyond = _list_beyond(connection.execute(newest_first))
         is_beyond = _PLANS.c.id.in_(beyond[:_MOST_PLANS])
-        connection.execute(delete(_PLANS).where(is_beyond, _has_ended(self._clock())))
+        has_ended = _has_ended(self._clock())
+        connection.execute(delete(_PLANS).where(is_beyond, has_ended))
 
     def _lock_plan(
         self, connection: Connection, plan_id: str, condition: ColumnElement[bool], **values: Any
     ) -> record.Record:
         """Writes these values if the condition holds, and returns the plan, locked until the transaction ends. Raises
         PlanError when the condition does not hold or the plan does not exist."""
-        changed = connection.execute(update(_PLANS).where(_is(plan_id), condition).values(values)).rowcount
-        row = connection.execute(select(_PLANS).where(_is(plan_id))).one_or_none()
+        is_this = _is(plan_id)
+        changed = connection.execute(update(_PLANS).where(is_this, condition).values(values)).rowcount
+        row = connection.execute(select(_PLANS).where(is_this)).one_or_none()
         if row is None:
             raise _unknown(plan_id)
         found = self._record(row)
@@ -220,12 +239,8 @@ class Store:
         except msgspec.MsgspecError:
             raise self._describe_change(row.id) from None
         # These columns decide in queries, so they must match the plan.
-        if (row.id, row.session, row.created, row.expires) != (
-            found.id,
-            found.author.session,
-            found.created,
-            found.expires,
-        ):
+        columns = (row.id, row.session, row.created, row.expires)
+        if columns != (found.id, found.author.session, found.created, found.expires):
             raise self._describe_change(row.id)
         is_late = row.state in _OPEN and found.expires <= self._clock()
         return record.Record(
@@ -245,6 +260,17 @@ class Store:
         )
 
 
+def _list_beyond(sizes: Iterable[Any]) -> list[str]:
+    """Returns the ids of plans beyond their author's limits, of ids and sizes with the newest plan first."""
+    beyond = []
+    total = 0
+    for number, (plan_id, size) in enumerate(sizes):
+        total += size
+        if number >= _MOST_PLANS or total > _MOST_BYTES:
+            beyond.append(plan_id)
+    return beyond
+
+
 def _is(plan_id: str) -> ColumnElement[bool]:
     """Returns the condition for this id. Raises PlanError for characters that no id has, on which a driver would report
     other errors."""
@@ -262,16 +288,20 @@ def _is_abandoned(now: float) -> ColumnElement[bool]:
 
 
 def _has_ended(now: float) -> ColumnElement[bool]:
-    return or_(_STATE.in_(_ENDED), and_(_STATE.in_(_OPEN), _PLANS.c.expires <= now))
+    is_expired = and_(_STATE.in_(_OPEN), _PLANS.c.expires <= now)
+    return or_(_STATE.in_(_ENDED), is_expired)
 
 
 def _write(connection: Connection, changed: record.Record, **values: Any) -> None:
     """Writes the changes to a locked plan."""
-    progress = msgspec.json.encode(_Progress(changed.decisions, changed.steps, changed.text))
-    connection.execute(update(_PLANS).where(_is(changed.plan.id)).values(progress=progress, **values))
+    progress = _Progress(changed.decisions, changed.steps, changed.text)
+    values["progress"] = msgspec.json.encode(progress)
+    query = update(_PLANS).where(_is(changed.plan.id))
+    connection.execute(query.values(values))
 
 
 def _unknown(plan_id: str) -> errors.PlanError:
+    """Returns the error for an id of no plan."""
     return errors.PlanError(f"there is no plan {plan_id[:_MAX_ID]!a}", code="plan.unknown")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import operator
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,8 +19,9 @@ from kubescript.output import sanitizing
 
 __all__ = ["Shown", "lookalikes", "name", "show", "skeleton"]
 
+# Attack: fifty of them cover the lines above and below.
 _MAX_MARKS: Final = 2
-"""Most combining marks on one letter that are still drawn. Attack: fifty of them cover the lines above and below."""
+"""Most combining marks on one letter that are still drawn."""
 _BLANK: Final = frozenset("\u2800\U0001d159")
 """Symbols without ink, beside those in `sanitizing`."""
 _IMITATED: Final = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "DESERET"})
@@ -39,6 +41,7 @@ _LETTERS: Final = {
 _SHAPES: Final = str.maketrans(
     {other: char for char, others in _LETTERS.items() for other in others} | {"0": "o", "1": "l", "i": "l", "|": "l"}
 )
+_SHORT_ESCAPES: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,9 +63,12 @@ def show(text: str) -> Shown:
     """Returns one line of text in its displayed form."""
     if text.isascii() and text.isprintable():
         return Shown(((text, False),))
-    alphabet = set(text)  # a value may have a million characters, but few distinct ones
-    pieces = tuple(_pieces(text, alphabet))
-    return Shown(tuple((piece, is_hidden) for piece, is_hidden, _ in pieces), tuple(_remarks(text, alphabet, pieces)))
+    # A value may have a million characters, but few distinct ones.
+    alphabet = set(text)
+    parts = tuple(_pieces(text, alphabet))
+    pieces = tuple((piece, is_hidden) for piece, is_hidden, _ in parts)
+    remarks = tuple(_remarks(text, alphabet, parts))
+    return Shown(pieces, remarks)
 
 
 def name(text: str, imitated: Mapping[str, str]) -> Shown:
@@ -71,31 +77,51 @@ def name(text: str, imitated: Mapping[str, str]) -> Shown:
     remarks = list(plain.remarks)
     foreign = sorted(char for char in set(text) if not char.isascii())
     if foreign:
-        spelled = ", ".join(f"U+{ord(char):04X} {unicodedata.name(char, 'without a name')}" for char in foreign[:3])
-        remarks.append("not plain ASCII: " + spelled + (" and others" if len(foreign) > 3 else ""))
+        remarks.append(_describe_foreign(foreign))
     if text in imitated:
-        remarks.append(f"looks like {show(imitated[text]).text}, which is another name in this plan")
+        other = show(imitated[text])
+        remarks.append(f"looks like {other.text}, which is another name in this plan")
     return Shown(plain.pieces, tuple(remarks))
+
+
+def _describe_foreign(chars: list[str]) -> str:
+    spelled = [f"U+{ord(char):04X} {unicodedata.name(char, 'without a name')}" for char in chars[:3]]
+    remark = f"not plain ASCII: {', '.join(spelled)}"
+    if len(chars) > 3:
+        remark += " and others"
+    return remark
 
 
 def lookalikes(names: Iterable[str]) -> dict[str, str]:
     """Returns the names that resemble another one, each with one that it resembles."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for text in sorted(set(names)):
-        groups[skeleton(text)].append(text)
-    return {text: group[0 if at else 1] for group in groups.values() if len(group) > 1 for at, text in enumerate(group)}
+        shape = skeleton(text)
+        groups[shape].append(text)
+    similar = {}
+    for first, *others in groups.values():
+        if others:
+            similar[first] = others[0]
+            similar |= dict.fromkeys(others, first)
+    return similar
 
 
 def skeleton(text: str) -> str:
     """Returns the common form of texts that look alike: without accents, case and invisible characters, each letter as
     the Latin one of its shape."""
     if not text.isascii():
-        # Marks are removed first: the standard library sorts runs of them, a minute for 100,000. Attack: U+0F73, of
-        # class 0, decomposes into two marks.
-        bare = _without(text, lambda char: _is_hidden(char) or _is_mark(char) or unicodedata.combining(char) > 0)
+        # Marks are removed first: the standard library sorts runs of them, a minute for 100,000.
+        bare = _without(text, _is_no_letter)
         text = _without(unicodedata.normalize("NFKD", bare), _is_mark)
     text = text.casefold().translate(_SHAPES)
+    # `rn` looks like an m, and `vv` like a w.
     return text.replace("rn", "m").replace("vv", "w")
+
+
+def _is_no_letter(char: str) -> bool:
+    """Says whether a name looks the same without this character."""
+    # Attack: U+0F73, of class 0, decomposes into two marks.
+    return _is_hidden(char) or _is_mark(char) or unicodedata.combining(char) > 0
 
 
 def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
@@ -105,46 +131,58 @@ def _pieces(text: str, alphabet: set[str]) -> Iterator[tuple[str, bool, int]]:
     if not hidden and not marks:
         yield text, False, len(text)
         return
-    for is_hidden, pairs in itertools.groupby(_judge(text, hidden, marks), lambda pair: pair[1]):
-        piece = "".join(char for char, _ in pairs)
-        yield (_escapes(piece) if is_hidden else piece), is_hidden, len(piece)
+    judged = _judge(text, hidden, marks)
+    for is_hidden, pairs in itertools.groupby(judged, operator.itemgetter(1)):
+        chars = "".join(char for char, _ in pairs)
+        piece = _escapes(chars) if is_hidden else chars
+        yield piece, is_hidden, len(chars)
 
 
 def _judge(text: str, hidden: set[str], marks: set[str]) -> Iterator[tuple[str, bool]]:
     """Yields each character with whether it must be escaped."""
     count = 0
     for char in text:
-        count = count + 1 if char in marks else 0
+        if char in marks:
+            count += 1
+        else:
+            count = 0
         yield char, count > _MAX_MARKS or char in hidden
 
 
 def _without(text: str, goes: Callable[[str], bool]) -> str:
-    return text.translate({ord(char): None for char in set(text) if goes(char)})
+    gone = filter(goes, set(text))
+    return text.translate(dict.fromkeys(map(ord, gone)))
 
 
 def _is_hidden(char: str) -> bool:
+    """Says whether a character has no ink, or acts on those around it."""
     return char in _BLANK or sanitizing.is_hidden(char)
 
 
 def _is_mark(char: str) -> bool:
+    """Says whether a character is drawn on the one before it."""
     return unicodedata.category(char) in {"Mn", "Me"}
 
 
 def _escapes(text: str) -> str:
     """Returns the characters with JSON's escapes; values are JSON already."""
-    short = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
-    return text.translate({ord(char): short.get(char) or sanitizing.escape(char) for char in set(text)})
+    escapes = {ord(char): _SHORT_ESCAPES.get(char) or sanitizing.escape(char) for char in set(text)}
+    return text.translate(escapes)
 
 
 def _remarks(text: str, alphabet: set[str], pieces: Iterable[tuple[str, bool, int]]) -> Iterator[str]:
     hidden = sum(count for _, is_hidden, count in pieces if is_hidden)
     if hidden:
-        yield f"{hidden} invisible or control character{'s' * (hidden > 1)}, shown as \\u…"
-    if any(unicodedata.bidirectional(char) in {"R", "AL"} for char in alphabet):
+        plural = "s" if hidden > 1 else ""
+        yield f"{hidden} invisible or control character{plural}, shown as \\u…"
+    directions = {unicodedata.bidirectional(char) for char in alphabet}
+    if directions & {"R", "AL"}:
         yield "letters that are read from right to left"
-    mixed = _mixture(text, {char: _script(char) for char in alphabet if char.isalpha()})
+    scripts = {char: _script(char) for char in alphabet if char.isalpha()}
+    mixed = _mixture(text, scripts)
     if mixed:
-        yield "one word mixes letters of " + " and ".join(script.capitalize() for script in mixed)
+        names = map(str.capitalize, mixed)
+        yield "one word mixes letters of " + " and ".join(names)
 
 
 def _mixture(text: str, scripts: Mapping[str, str]) -> list[str]:
@@ -152,7 +190,9 @@ def _mixture(text: str, scripts: Mapping[str, str]) -> list[str]:
     if len(_IMITATED.intersection(scripts.values())) < 2:
         return []
     for is_letter, chars in itertools.groupby(text, str.isalpha):
-        found = _IMITATED.intersection(scripts[char] for char in set(chars)) if is_letter else ()
+        if not is_letter:
+            continue
+        found = _IMITATED.intersection(scripts[char] for char in set(chars))
         if len(found) > 1:
             return sorted(found)
     return []
@@ -160,4 +200,7 @@ def _mixture(text: str, scripts: Mapping[str, str]) -> list[str]:
 
 def _script(char: str) -> str:
     """Returns the first word of the character's name, which is its script for all scripts that look alike."""
-    return "LATIN" if char.isascii() else unicodedata.name(char, "").partition(" ")[0]
+    if char.isascii():
+        return "LATIN"
+    script, _, _ = unicodedata.name(char, "").partition(" ")
+    return script

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from typing import Final
 
 from kubescript.changes.store import record
@@ -44,9 +45,9 @@ class Row:
     @property
     def counts(self) -> str:
         """The numbers of added and removed lines."""
-        added = sum(line.sign == ADDED for line in self.lines)
-        removed = sum(line.sign == REMOVED for line in self.lines)
-        return " ".join([f"{ADDED}{added}"] * bool(added) + [f"{REMOVED}{removed}"] * bool(removed))
+        numbers = Counter(line.sign for line in self.lines)
+        signs = [sign for sign in (ADDED, REMOVED) if numbers[sign]]
+        return " ".join(f"{sign}{numbers[sign]}" for sign in signs)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,19 +151,28 @@ class View:
     @property
     def critical(self) -> tuple[Finding, ...]:
         """The findings that block the plan unless the approver overrides them."""
-        return tuple(finding for finding in self.findings if finding.is_critical)
+        critical = [finding for finding in self.findings if finding.is_critical]
+        return tuple(critical)
 
     @property
     def fields(self) -> int:
         """Number of fields in all changes."""
-        return sum(len(change.rows) + len(change.server_rows) for change in self.changes)
+        total = 0
+        for change in self.changes:
+            total += len(change.rows) + len(change.server_rows)
+        return total
 
     @property
     def amount(self) -> str:
         """The extent of an approval: `5 changes (12 fields)`."""
-        return f"{count(len(self.changes), 'change')} ({count(self.fields, 'field')})"
+        number = len(self.changes)
+        changes = count(number, "change")
+        fields = count(self.fields, "field")
+        return f"{changes} ({fields})"
 
 
 def count(number: int, noun: str) -> str:
     """Returns `1 field` or `1,200 fields`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    if number != 1:
+        noun += "s"
+    return f"{number:,} {noun}"

@@ -18,27 +18,32 @@ def text(entry: record.Record, width: int = 100, now: float | None = None) -> st
     """Returns a plan as text at a time in seconds since the epoch, in lines of at most `width` characters (at least
     40), whose only control character is the newline."""
     room = max(width, _LEAST_WIDTH)
-    return "\n".join(piece for line in _view(view.of(entry, now)) for piece in _fold(line, room)) + "\n"
+    shown = view.of(entry, now)
+    pieces: list[str] = []
+    for line in _view(shown):
+        pieces += _fold(line, room)
+    return "\n".join(pieces) + "\n"
 
 
 def _join(words: model.Words) -> str:
-    return "".join(word if isinstance(word, str) else _add_remarks(word) for word in words)
+    texts = [word if isinstance(word, str) else _add_remarks(word) for word in words]
+    return "".join(texts)
 
 
 def _view(shown: model.View) -> Iterator[str]:
-    yield f"Plan {shown.summary.id}: {shown.summary.title}"
-    yield _join(shown.summary.sentence)
+    summary = shown.summary
+    yield f"Plan {summary.id}: {summary.title}"
+    yield _join(summary.sentence)
     if shown.outcome.text:
         yield _add_remarks(shown.outcome)
     yield from _section("Findings", map(_finding, shown.findings))
     for change in shown.changes:
         yield from _change(change)
     yield from _section("What the script read", map(_add_remarks, shown.reads))
-    yield from _section(
-        f"Decisions ({model.count(shown.approvals, 'approval')} needed)", map(_opinion, shown.summary.opinions)
-    )
+    needed = model.count(shown.approvals, "approval")
+    yield from _section(f"Decisions ({needed} needed)", map(_opinion, summary.opinions))
     yield ""
-    yield f"In all: {shown.amount}. Made {shown.summary.created}."
+    yield f"In all: {shown.amount}. Made {summary.created}."
     yield f"SHA-256 of the plan: {shown.hash}"
     yield f"SHA-256 of the script: {shown.script.text}"
 
@@ -52,17 +57,23 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _finding(finding: model.Finding) -> str:
+    """Returns one finding as a line."""
     level = "CRITICAL" if finding.is_critical else "warning"
-    target = finding.target.text
-    return f"{level} {_add_remarks(finding.rule)}: {_add_remarks(finding.message)} (change {finding.change}, {target})"
+    rule = _add_remarks(finding.rule)
+    message = _add_remarks(finding.message)
+    return f"{level} {rule}: {message} (change {finding.change}, {finding.target.text})"
 
 
 def _change(change: model.Change) -> Iterator[str]:
+    """Yields the lines of one request."""
     yield ""
-    turn = f", {change.turn}" if change.turn else ""
-    yield f"{change.number}. {change.action} {_add_remarks(change.target)}{turn}: {change.counts}"
+    target = _add_remarks(change.target)
+    if change.turn:
+        target += f", {change.turn}"
+    yield f"{change.number}. {change.action} {target}: {change.counts}"
     if change.state != "waiting":
-        yield f"   [{_MARKS[change.state]}] {change.state}: {_add_remarks(change.outcome)}".rstrip(": ")
+        state = f"   [{_MARKS[change.state]}] {change.state}: {_add_remarks(change.outcome)}"
+        yield state.rstrip(": ")
     yield f"   {_add_remarks(change.request)}"
     for warning in change.warnings:
         yield f"   warning of the API server: {_add_remarks(warning)}"
@@ -74,17 +85,22 @@ def _change(change: model.Change) -> Iterator[str]:
     for row in change.rows:
         yield from _row(row)
     if change.server_rows:
-        yield f"   {model.count(len(change.server_rows), 'field')} set by the server:"
+        fields = model.count(len(change.server_rows), "field")
+        yield f"   {fields} set by the server:"
     for row in change.server_rows:
         yield from _row(row)
 
 
 def _row(row: model.Row) -> Iterator[str]:
-    badges = f"  [{'; '.join(row.badges)}]" if row.badges else ""
-    yield f"   {_add_remarks(row.path)}:{badges}"
+    """Yields the lines of one field."""
+    heading = f"   {_add_remarks(row.path)}:"
+    if row.badges:
+        heading += f"  [{'; '.join(row.badges)}]"
+    yield heading
     if row.lines:
         for line in row.lines:
-            yield f"     {line.sign} {line.text.text}" if line.sign else f"     … {line.text.text}"
+            sign = line.sign or "…"
+            yield f"     {sign} {line.text.text}"
         return
     if row.old is not None:
         yield f"     {model.REMOVED} {row.old.text}"
@@ -93,28 +109,39 @@ def _row(row: model.Row) -> Iterator[str]:
 
 
 def _opinion(opinion: model.Opinion) -> str:
+    """Returns one decision as a line."""
     verdict = "approved" if opinion.approves else "declined"
+    approver = _add_remarks(opinion.approver)
+    line = f"{verdict} by {approver} ({opinion.channel}) at {opinion.at}"
     overrides = ", ".join(rule.text for rule in opinion.overrides)
-    override = f"; overrides {overrides}" if overrides else ""
-    reason = f": {_add_remarks(opinion.reason)}" if opinion.reason.text else ""
-    return f"{verdict} by {_add_remarks(opinion.approver)} ({opinion.channel}) at {opinion.at}{override}{reason}"
+    if overrides:
+        line += f"; overrides {overrides}"
+    if opinion.reason.text:
+        line += f": {_add_remarks(opinion.reason)}"
+    return line
 
 
 def _add_remarks(words: characters.Shown) -> str:
     """Returns a text with the remarks on its characters."""
-    return words.text + (f" [{'; '.join(words.remarks)}]" if words.remarks else "")
+    if not words.remarks:
+        return words.text
+    remarks = "; ".join(words.remarks)
+    return f"{words.text} [{remarks}]"
 
 
 def _fold(line: str, width: int) -> Iterator[str]:
-    """Yields a line in pieces, broken at spaces if possible. Later pieces are indented deeper, so that they do not look
-    like lines of ours."""
+    """Yields a line in pieces, broken at spaces if possible."""
     margin = len(line) - len(line.lstrip(" "))
+    # Attack: later pieces of a value look like lines of ours. They are indented deeper.
     indent = " " * min(margin + 6, width // 2)
-    lead, start = "", 0
+    lead = ""
+    start = 0
     while len(lead) + len(line) - start > width:
         room = width - len(lead)
+        # A space in the last third of the line: a break further left would waste most of it.
         blank = line.rfind(" ", start + room * 2 // 3, start + room)
         end = start + room if blank < 0 else blank + 1
         yield lead + line[start:end]
-        lead, start = indent, end
+        lead = indent
+        start = end
     yield lead + line[start:]

@@ -22,9 +22,9 @@ _SHORT: Final = 160
 """Most characters of a value that is shown whole beside its path."""
 _CONTEXT: Final = 3
 """Unchanged lines that are shown around a changed one."""
+# They take a second or two. Attack: values are chosen so that comparing them would take minutes.
 _MOST_STEPS: Final = 20_000_000
-"""Most steps of difflib for one plan, which take a second or two. Attack: values are chosen so that comparing them
-would take minutes. Beyond the limit, all old lines are shown, then all new ones."""
+"""Most steps of difflib for one plan. Beyond the limit, all old lines are shown, then all new ones."""
 _MAX_NESTING: Final = 64
 _MASK: Final = masking.OPENING.decode()
 _EQUAL: Final = " "
@@ -44,7 +44,9 @@ class Comparisons:
         """Yields the common and the differing lines of two texts."""
         start = _common(old, new)
         end = _common(old[start:][::-1], new[start:][::-1])
-        olds, news = old[start : len(old) - end], new[start : len(new) - end]
+        # Only the middle is given to difflib, whose steps are limited.
+        olds = old[start : len(old) - end]
+        news = new[start : len(new) - end]
         steps = _most_steps(olds, news)
         if steps > self._steps:
             yield from _lines(model.REMOVED, old)
@@ -52,14 +54,19 @@ class Comparisons:
             return
         self._steps -= steps
         yield from _skip(old[:start], from_start=True)
-        matcher = difflib.SequenceMatcher(None, olds, news, autojunk=False)
-        for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
-            if tag == "equal":
-                yield from _skip(olds[old_from:old_to])
-            else:
-                yield from _lines(model.REMOVED, olds[old_from:old_to])
-                yield from _lines(model.ADDED, news[new_from:new_to])
+        yield from _compare(olds, news)
         yield from _skip(old[len(old) - end :], to_end=True)
+
+
+def _compare(old: list[str], new: list[str]) -> Iterator[model.Line]:
+    # The heuristic `autojunk` would ignore lines that are frequent, such as a closing brace.
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag == "equal":
+            yield from _skip(old[old_from:old_to])
+        else:
+            yield from _lines(model.REMOVED, old[old_from:old_to])
+            yield from _lines(model.ADDED, new[new_from:new_to])
 
 
 def change(
@@ -72,14 +79,20 @@ def change(
     comparisons: Comparisons,
 ) -> model.Change:
     """Returns one step for display."""
+    action = _ACTIONS.get(step.verb, "Send")
+    if step.subresource == "eviction":
+        action = "Evict"
+    # Fields that the API server adds stand apart.
+    own = [row for row in step.rows if not row.by_server]
+    server = [row for row in step.rows if row.by_server]
     return model.Change(
         number=number,
-        action="Evict" if step.subresource == "eviction" else _ACTIONS.get(step.verb, "Send"),
+        action=action,
         target=_target(step, imitated),
         turn=turn,
         request=characters.show(_request(step)),
-        rows=tuple(_row(row, comparisons) for row in step.rows if not row.by_server),
-        server_rows=tuple(_row(row, comparisons) for row in step.rows if row.by_server),
+        rows=tuple(_row(row, comparisons) for row in own),
+        server_rows=tuple(_row(row, comparisons) for row in server),
         dependents=tuple(map(characters.show, step.dependents)),
         warnings=tuple(map(characters.show, step.warnings)),
         findings=tuple(findings),
@@ -91,35 +104,47 @@ def change(
 def _request(step: plan.Step) -> str:
     """Returns a request as one line; for a removal, with its options, which are not in any row."""
     request = step.request
+    line = f"{request.method} {request.path}"
     query = "&".join(f"{key}={value}" for key, value in request.query)
-    line = f"{request.method} {request.path}{'?' * bool(query)}{query}"
+    if query:
+        line += f"?{query}"
     if not step.removes or not request.body:
         return line
     # Attack: a deletion leaves a Deployment's pods running, or kills them in the middle of their work.
-    body = json.loads(request.body)
-    options = body.get("deleteOptions") or {} if step.subresource == "eviction" else body
+    options = json.loads(request.body)
+    if step.subresource == "eviction":
+        options = options.get("deleteOptions") or {}
     told = {key: value for key, value in options.items() if key not in _USUAL}
-    return f"{line} {json.dumps(told)}" if told else line
+    if told:
+        line += f" {json.dumps(told)}"
+    return line
 
 
 def _target(step: plan.Step, imitated: Mapping[str, str]) -> characters.Shown:
     """Returns a step's target, with remarks on its names."""
-    remarks = [
-        remark
-        for text in (step.namespace, step.name, step.resource, step.group)
-        for remark in characters.name(text, imitated).remarks
-    ]
-    return characters.Shown(characters.show(step.target).pieces, tuple(dict.fromkeys(remarks)))
+    remarks: list[str] = []
+    for text in (step.namespace, step.name, step.resource, step.group):
+        remarks += characters.name(text, imitated).remarks
+    target = characters.show(step.target)
+    unique = dict.fromkeys(remarks)
+    return characters.Shown(target.pieces, tuple(unique))
 
 
 def _outcome(application: record.Application) -> str:
-    status = f"HTTP {application.status}" if application.status else ""
-    audit = f"audit id {application.audit_id}" if application.audit_id else ""
-    return ", ".join(filter(None, (application.text, status, audit)))
+    """Returns a step's result as one line."""
+    parts = []
+    if application.text:
+        parts.append(application.text)
+    if application.status:
+        parts.append(f"HTTP {application.status}")
+    if application.audit_id:
+        parts.append(f"audit id {application.audit_id}")
+    return ", ".join(parts)
 
 
 def _row(row: inspection.Row, comparisons: Comparisons) -> model.Row:
-    old, new = _show(row.old), _show(row.new)
+    old = _show(row.old)
+    new = _show(row.new)
     lines: tuple[model.Line, ...] = ()
     if _is_long(row.old) or _is_long(row.new):
         olds, news = _value_lines(row.old, row.new)
@@ -132,45 +157,61 @@ def _row(row: inspection.Row, comparisons: Comparisons) -> model.Row:
 def _sign(row: inspection.Row) -> str:
     if row.old is None:
         return model.ADDED
-    return model.REMOVED if row.new is None else model.CHANGED
+    if row.new is None:
+        return model.REMOVED
+    return model.CHANGED
 
 
 def _show(value: str | None) -> characters.Shown | None:
-    return None if value is None else characters.show(value)
+    if value is None:
+        return None
+    return characters.show(value)
 
 
 def _badges(row: inspection.Row, old: characters.Shown | None, new: characters.Shown | None) -> Iterator[str]:
-    masks = [value for value in (row.old, row.new) if value is not None and _MASK in value]
-    if row.masked and len(masks) == 2:
+    values = [value for value in (row.old, row.new) if value is not None]
+    masks = sum(_MASK in value for value in values)
+    if row.masked and masks == 2:
         yield "redacted; differs"
     elif row.masked:
         yield "redacted"
     elif masks:
+        # A text of the object may imitate a mask.
         yield "not redacted: a text that looks like it"
-    if row.old is not None and row.new is not None and characters.skeleton(row.old) == characters.skeleton(row.new):
+    if len(values) == 2 and characters.skeleton(values[0]) == characters.skeleton(values[1]):
         yield "old and new look alike"
-    remarks = [remark for value in (old, new) if value is not None for remark in value.remarks]
+    remarks: list[str] = []
+    for shown in (old, new):
+        if shown is not None:
+            remarks += shown.remarks
     yield from dict.fromkeys(remarks)
 
 
 def _is_long(value: str | None) -> bool:
-    return value is not None and (len(value) > _SHORT or "\\n" in value)
+    """Says whether a value is shown by lines, rather than beside its path."""
+    if value is None:
+        return False
+    return len(value) > _SHORT or "\\n" in value
 
 
 def _value_lines(old: str | None, new: str | None) -> tuple[list[str], list[str]]:
     """Returns two values as lines: text by its own lines, an object or a list by fields."""
     olds, news = _split(old), _split(new)
-    # Attack: a write changes a list into a text with the same lines.
     is_same_kind = old is None or new is None or _is_text(old) == _is_text(new)
     if is_same_kind and olds != news:
         return olds, news
-    return ([] if old is None else [old]), ([] if new is None else [new])
+    # Attack: a write changes a list into a text with the same lines. Both are then shown as they are.
+    olds = [] if old is None else [old]
+    news = [] if new is None else [new]
+    return olds, news
 
 
 def _split(value: str | None) -> list[str]:
     if value is None:
         return []
-    return _text_lines(value) if _is_text(value) else _field_lines(value)
+    if _is_text(value):
+        return _text_lines(value)
+    return _field_lines(value)
 
 
 def _is_text(value: str) -> bool:
@@ -195,18 +236,22 @@ def _field_lines(value: str) -> list[str]:
 
 
 def _most_steps(old: Sequence[str], new: Sequence[str]) -> int:
-    """Returns an upper bound on difflib's steps: in the worst case it looks at all equal pairs for each line."""
+    """Returns an upper bound on difflib's steps."""
     counts = Counter(new)
+    # In the worst case it looks at all equal pairs for each line.
     pairs = sum(counts[line] for line in old)
-    return (len(old) + pairs) * min(len(old), len(new))
+    fewer = min(len(old), len(new))
+    return (len(old) + pairs) * fewer
 
 
 def _common(old: Sequence[str], new: Sequence[str]) -> int:
     """Returns how many lines at the beginning are equal."""
-    for at, (before, after) in enumerate(zip(old, new, strict=False)):
+    count = 0
+    for before, after in zip(old, new, strict=False):
         if before != after:
-            return at
-    return min(len(old), len(new))
+            break
+        count += 1
+    return count
 
 
 def _lines(sign: str, lines: Iterable[str]) -> Iterator[model.Line]:
@@ -219,9 +264,10 @@ def _skip(lines: Sequence[str], *, from_start: bool = False, to_end: bool = Fals
     first = 0 if from_start else _CONTEXT
     last = 0 if to_end else _CONTEXT
     left_out = len(lines) - first - last
+    # A note in place of a single line saves nothing.
     if left_out <= 1:
         yield from _lines(_EQUAL, lines)
         return
     yield from _lines(_EQUAL, lines[:first])
     yield model.Line("", characters.show(f"{left_out:,} lines that stay"))
-    yield from _lines(_EQUAL, lines[len(lines) - last :] if last else [])
+    yield from _lines(_EQUAL, lines[first + left_out :])

@@ -11,6 +11,7 @@ from typing import Final
 from kubescript.changes import plan
 from kubescript.changes.store import record
 from kubescript.changes.view import characters, model, rows
+from kubescript.kube import paths
 
 __all__ = ["findings", "moment", "of", "summary"]
 
@@ -32,10 +33,12 @@ def of(entry: record.Record, now: float | None = None) -> model.View:
     """Returns a plan for display at a time in seconds since the epoch."""
     one = entry.plan
     found = findings(one)
+    # They block the plan, so they are read first.
+    critical_first = sorted(found, key=lambda finding: not finding.is_critical)
     return model.View(
         summary=summary(entry, now),
         hash=one.hash,
-        findings=tuple(sorted(found, key=lambda finding: not finding.is_critical)),
+        findings=tuple(critical_first),
         changes=tuple(_changes(entry, found)),
         reads=tuple(map(characters.show, one.reads)),
         approvals=one.approvals,
@@ -46,9 +49,12 @@ def of(entry: record.Record, now: float | None = None) -> model.View:
 
 def summary(entry: record.Record, now: float | None = None) -> model.Summary:
     """Returns a plan's entry in a list at a time in seconds since the epoch."""
-    now = time.time() if now is None else now
+    if now is None:
+        now = time.time()
     one = entry.plan
-    state = "expired" if entry.state == "pending" and now >= one.expires else entry.state
+    state = entry.state
+    if state == "pending" and now >= one.expires:
+        state = "expired"
     return model.Summary(
         id=one.id,
         state=state,
@@ -78,7 +84,8 @@ def findings(one: plan.Plan) -> list[model.Finding]:
 
 def moment(seconds: float) -> str:
     """Returns a time in UTC, to the minute."""
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    at = datetime.fromtimestamp(seconds, UTC)
+    return at.strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _names(one: plan.Plan) -> Iterator[str]:
@@ -91,9 +98,12 @@ def _names(one: plan.Plan) -> Iterator[str]:
 def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str | characters.Shown]:
     """Yields, for example: 5 changes to 4 objects in namespace shop of cluster kind-dev, asked for by claude-code,
     expires in 12 minutes."""
-    objects = {step.key for step in one.steps}
-    yield f"{model.count(len(one.steps), 'change')} to {model.count(len(objects), 'object')} "
-    yield from _where({step.namespace for step in one.steps})
+    changes = model.count(len(one.steps), "change")
+    keys = {step.key for step in one.steps}
+    objects = model.count(len(keys), "object")
+    yield f"{changes} to {objects} "
+    namespaces = {step.namespace for step in one.steps}
+    yield from _where(namespaces)
     yield "of cluster "
     yield characters.show(one.place or one.context or one.cluster)
     yield ", asked for by "
@@ -105,13 +115,16 @@ def _sentence(one: plan.Plan, state: record.State, now: float) -> Iterator[str |
 
 
 def _where(namespaces: set[str]) -> Iterator[str | characters.Shown]:
+    """Yields the part of the sentence that names the namespaces."""
     named = sorted(namespaces - {""})
     if len(named) > _MOST_NAMESPACES:
         yield f"in {len(named)} namespaces "
     elif named:
         yield "in namespace " if len(named) == 1 else "in namespaces "
-        for at, namespace in enumerate(named):
-            yield ", " if at else ""
+        first, *others = named
+        yield characters.show(first)
+        for namespace in others:
+            yield ", "
             yield characters.show(namespace)
         yield " "
     if "" in namespaces:
@@ -119,14 +132,17 @@ def _where(namespaces: set[str]) -> Iterator[str | characters.Shown]:
 
 
 def _author(author: plan.Author) -> Iterator[str | characters.Shown]:
-    known = [part for part in (author.client, author.tool) if part]
-    yield characters.show(" with ".join(known) or "a client without a name")
+    """Yields the part of the sentence that names the author."""
+    known = filter(None, (author.client, author.tool))
+    label = " with ".join(known) or "a client without a name"
+    yield characters.show(label)
     if author.user:
         yield " for "
         yield characters.show(author.user)
 
 
 def _duration(seconds: float) -> str:
+    """Returns the remaining time in the largest fitting unit."""
     if seconds < 60:
         return model.count(int(seconds), "second")
     if seconds < 2 * 3600:
@@ -141,23 +157,27 @@ def _changes(entry: record.Record, found: Iterable[model.Finding]) -> Iterator[m
     for finding in found:
         of_change[finding.change].append(finding)
     turns = _turns(entry.plan.steps)
-    waiting = record.Application()
-    for number, step in enumerate(entry.plan.steps, 1):
-        application = entry.steps[number - 1] if number <= len(entry.steps) else waiting
+    for index, step in enumerate(entry.plan.steps):
+        application = record.Application()
+        if index < len(entry.steps):
+            application = entry.steps[index]
+        number = index + 1
         turn = next(turns)
         yield rows.change(number, step, turn, of_change[number], application, imitated, comparisons)
 
 
 def _turns(steps: Iterable[plan.Step]) -> Iterator[str]:
-    """Yields for each step its position among the changes to its object. Attack: of two patches that look the same,
-    nobody reads the second."""
+    """Yields for each step its position among the changes to its object."""
+    # Attack: of two patches that look the same, nobody reads the second.
     counts = Counter(step.key for step in steps)
-    seen: Counter[tuple[str, str, str, str]] = Counter()
+    seen: Counter[paths.Key] = Counter()
     for step in steps:
         key = step.key
         seen[key] += 1
-        nth = _NTH[seen[key] - 1] if seen[key] <= len(_NTH) else f"number {seen[key]}"
-        yield f"{nth} of {counts[key]} changes to this object" if counts[key] > 1 else ""
+        turn = seen[key]
+        nth = f"number {turn}" if turn > len(_NTH) else _NTH[turn - 1]
+        text = f"{nth} of {counts[key]} changes to this object"
+        yield text if counts[key] > 1 else ""
 
 
 def _opinion(decision: record.Decision) -> model.Opinion:

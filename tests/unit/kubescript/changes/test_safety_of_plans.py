@@ -138,7 +138,7 @@ def planned(engine: redaction.Engine, *writes: Write) -> tuple[plan.Step, ...]:
 
 def found(steps: tuple[plan.Step, ...], **settings: Any) -> list[list[str]]:
     """The rules that each step breaks."""
-    findings = review.reviewer(configuration.Configuration(**settings))(steps)
+    findings = review.review(steps, configuration.Configuration(**settings))
     return [[one.rule for one in each] for each in findings]
 
 

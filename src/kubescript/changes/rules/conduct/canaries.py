@@ -31,51 +31,62 @@ _OF_A_VERSION: Final = frozenset({
 def check(changes: transcript.Transcript, settings: configuration.Configuration) -> findings.Remarks:
     """Yields changes of healthy canaries whose stable twin is changed in the same transcript."""
     marks = [_mark(change, settings) for change in changes.changes]
-    is_stable = [not mark and _is_candidate(change) for mark, change in zip(marks, changes.changes, strict=True)]
+    candidates = [_is_candidate(change) for change in changes.changes]
     for index, change in enumerate(changes.changes):
         mark = marks[index]
-        if not mark or not _is_candidate(change) or change.healthy is False:
+        if not mark or not candidates[index] or change.healthy is False:
             continue
-        stable = [one for place, one in changes.near(index) if is_stable[place]]
-        twins = [one for one in stable if _are_twins(change, one, settings)]
+        twins = []
+        for place, other in changes.near(index):
+            is_stable = candidates[place] and not marks[place]
+            if is_stable and _are_twins(change, other, settings):
+                twins.append(other)
         if not twins or _is_promotion(change, twins):
             continue
         if change.healthy is None:
             yield findings.Unknown(index, "whether the canary was healthy")
-        else:
-            message = (
-                f"{change.method} of {change.target}, a healthy canary ({mark}), together with its stable twin "
-                f"{twins[0].target}: leave the canary as it is, or change it in a plan of its own"
-            )
-            yield findings.Violation(index, message)
+            continue
+        message = (
+            f"{change.method} of {change.target}, a healthy canary ({mark}), together with its stable twin "
+            f"{twins[0].target}: leave the canary as it is, or change it in a plan of its own"
+        )
+        yield findings.Violation(index, message)
 
 
 def stem(name: str) -> str:
     """Returns the name without the words in which twins differ: `web` for `web-canary`."""
-    return "-".join(word for word in name.split("-") if word not in _TWINS)
+    words = name.split("-")
+    return "-".join(word for word in words if word not in _TWINS)
 
 
 def _is_candidate(change: transcript.Change) -> bool:
     """Says whether the change is to an existing workload, and not only to its replicas."""
-    return change.resource in _WORKLOADS and change.existed is not False and not change.only_scales
+    if change.resource not in _WORKLOADS:
+        return False
+    return change.existed is not False and not change.only_scales
 
 
 def _mark(change: transcript.Change, settings: configuration.Configuration) -> str:
     """Returns what marks the object as a canary; empty if nothing does."""
-    for key, value in (change.labels or {}).items():
+    labels = change.labels or {}
+    for key, value in labels.items():
         if settings.canary_labels.get(key) == value:
             return f"label {key}={value}"
     _, name = _workload(change)
-    return f"name {name}" if _CANARY in name.split("-") else ""
+    words = name.split("-")
+    return f"name {name}" if _CANARY in words else ""
 
 
 def _workload(change: transcript.Change) -> tuple[str, str]:
     """Returns resource and name of the owning workload: for a pod, its outermost controller."""
     if not change.owners or change.resource not in _OWNED:
         return change.resource, change.name
-    kind, _, name = change.owners[-1].partition("/")
-    if kind == "ReplicaSet":  # the ReplicaSet of a Deployment has this form of name
-        return "deployments", name.rpartition("-")[0]
+    outermost = change.owners[-1]
+    kind, _, name = outermost.partition("/")
+    # The ReplicaSet of a Deployment has this form of name.
+    if kind == "ReplicaSet":
+        workload, _, _ = name.rpartition("-")
+        return "deployments", workload
     return kinds.guess_plural(kind), name
 
 
@@ -83,36 +94,43 @@ def _are_twins(canary: transcript.Change, other: transcript.Change, settings: co
     """Says whether the two differ in name or labels only by marks of a canary."""
     kind, name = _workload(canary)
     other_kind, other_name = _workload(other)
-    if (kind, canary.namespace) != (other_kind, other.namespace) or name == other_name:
+    if kind != other_kind or canary.namespace != other.namespace or name == other_name:
         return False
-    programs, other_programs = _programs(canary.images), _programs(other.images)
+    programs = _programs(canary.images)
+    other_programs = _programs(other.images)
+    is_same_program = not programs.isdisjoint(other_programs)
     # The DaemonSet loki-canary monitors Loki, and is not its canary: it runs another program.
-    if programs and other_programs and not programs & other_programs:
+    if programs and other_programs and not is_same_program:
         return False
     if stem(name) == stem(other_name):
         return True
-    labels = _share_labels(canary.labels, settings)
-    is_same_program = bool(programs & other_programs)
     # Labels alone would make all of a team's workloads twins.
-    return is_same_program and bool(labels) and labels == _share_labels(other.labels, settings)
+    if not is_same_program:
+        return False
+    labels = _share_labels(canary.labels, settings)
+    return bool(labels) and labels == _share_labels(other.labels, settings)
 
 
 def _share_labels(labels: Mapping[str, str] | None, settings: configuration.Configuration) -> dict[str, str]:
     """Returns the labels that twins share."""
     own = settings.canary_labels.keys() | _OF_A_VERSION
-    return {key: value for key, value in (labels or {}).items() if key not in own}
+    known = labels or {}
+    return {key: value for key, value in known.items() if key not in own}
 
 
 def _programs(images: tuple[str, ...] | None) -> set[str]:
     """Returns the images without tags and digests."""
     names = set()
     for image in images or ():
-        folder, slash, last = image.partition("@")[0].rpartition("/")
-        names.add(folder + slash + last.partition(":")[0])
+        tagged, _, _ = image.partition("@")
+        # A colon before the last slash precedes the registry's port.
+        folder, slash, last = tagged.rpartition("/")
+        name, _, _ = last.partition(":")
+        names.add(folder + slash + name)
     return names
 
 
 def _is_promotion(canary: transcript.Change, twins: list[transcript.Change]) -> bool:
     """Says whether a stable twin gets the canary's previous images."""
-    runs = set(canary.images or ())
-    return any(runs & set(twin.new_images) for twin in twins)
+    tried = set(canary.images or ())
+    return not all(tried.isdisjoint(twin.new_images) for twin in twins)

@@ -97,6 +97,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 def read(path: Path) -> Configuration:
     """Reads the file. Raises ConfigError, which says what is wrong with it."""
     try:
+        # One byte more than the limit tells a larger file apart.
         with path.open("rb") as stream:
             text = stream.read(_MAX_BYTES + 1)
     except OSError as error:
@@ -131,27 +132,27 @@ def _rules(given: tuple[_RuleInFile, ...]) -> tuple[Rule, ...]:
     seen = set()
     for one in given:
         if one.id not in rules:
-            raise errors.ConfigError(f"unknown safety rule `{one.id[:80]}`{_suggest(one.id, rules)}")
+            hint = _suggest(one.id, rules)
+            raise errors.ConfigError(f"unknown safety rule `{one.id[:80]}`{hint}")
         if one.id in seen:
             raise errors.ConfigError(f"the safety rule `{one.id}` is given twice")
         seen.add(one.id)
-        built_in = rules[one.id]
-        rules[one.id] = Rule(
-            one.id,
-            severity=one.severity or built_in.severity,
-            enabled=one.enabled,
-        )
+        severity = one.severity or rules[one.id].severity
+        rules[one.id] = Rule(one.id, severity, one.enabled)
     return tuple(rules.values())
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
     """Returns the end of the message about an unknown rule: the nearest rule, or all rules."""
-    close = difflib.get_close_matches(name[:80].upper(), list(known), n=1, cutoff=0.5)
+    wanted = name[:80].upper()
+    close = difflib.get_close_matches(wanted, list(known), n=1, cutoff=0.5)
     if close:
         return f"; did you mean `{close[0]}`?"
     return f"; there is: {', '.join(known)}"
 
 
 def _notes(benchmark: Mapping[str, Any]) -> Iterable[str]:
-    for name in sorted(set(benchmark) - _BENCHMARK):
+    """Yields remarks on unknown keys of the benchmark's section."""
+    unknown = set(benchmark) - _BENCHMARK
+    for name in sorted(unknown):
         yield f"benchmarkConfig.{name[:80]} is not known, and has no effect"

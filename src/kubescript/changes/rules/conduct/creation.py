@@ -16,6 +16,8 @@ from kubescript.kube import field_paths, paths
 
 __all__ = ["check", "purpose"]
 
+# Two Services with one selector are normal, since one may be headless or external. So are two NetworkPolicies, since
+# they add up.
 _PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("", "services"): ("spec.selector", "spec.ports", "spec.type", "spec.clusterIP", "spec.clusterIPs"),
     ("apps", "daemonsets"): ("spec.selector",),
@@ -27,10 +29,10 @@ _PURPOSES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): ("roleRef", "subjects"),
     ("rbac.authorization.k8s.io", "rolebindings"): ("roleRef", "subjects"),
 }
-"""The fields by which two objects of a kind do the same job. Two Services with one selector are normal, since one may
-be headless or external. So are two NetworkPolicies, since they add up."""
+"""The fields by which two objects of a kind do the same job."""
+# Only `None`, which makes a Service headless, is the request's own choice.
 _ASSIGNED: Final = frozenset({"spec.clusterIP", "spec.clusterIPs", "spec.ports.nodePort"})
-"""Fields that the API server fills in; only `None`, which makes a Service headless, is the request's own choice."""
+"""Fields that the API server fills in."""
 _HEADLESS: Final = frozenset({'"None"', '["None"]'})
 
 
@@ -44,20 +46,25 @@ def check(changes: transcript.Transcript, _settings: configuration.Configuration
             continue
         if change.method not in {"create", "apply"} or change.subresource or not change.name:
             continue
-        if change.method == "create" and change.existed and change.healthy is not False:
-            if change.healthy:
-                yield findings.Violation(index, f"creates {change.target}, which exists already and is healthy")
-            else:
-                yield findings.Unknown(index, "whether the object that exists already is healthy")
-        elif change.method == "create" and change.key in created:
+        is_create = change.method == "create"
+        if is_create and change.existed and change.healthy is not False:
+            yield _judge_existing(index, change)
+        elif is_create and change.key in created:
             message = f"creates {change.target}, which an earlier change creates already"
             yield findings.Violation(index, message)
-        elif change.existed is False or (change.method == "create" and change.existed is None):
+        elif change.existed is False or (is_create and change.existed is None):
             created.add(change.key)
             double = next(_doubles(changes, index, removed), "")
             if double:
                 message = f"creates {change.target}, which does the same job as {double}"
                 yield findings.Violation(index, message)
+
+
+def _judge_existing(index: int, change: transcript.Change) -> findings.Violation | findings.Unknown:
+    """Judges a create of an object that exists already."""
+    if change.healthy is None:
+        return findings.Unknown(index, "whether the object that exists already is healthy")
+    return findings.Violation(index, f"creates {change.target}, which exists already and is healthy")
 
 
 def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]) -> Iterator[str]:
@@ -66,15 +73,17 @@ def _doubles(changes: transcript.Transcript, index: int, removed: set[paths.Key]
     if not new.purpose:
         return
     for other in changes.before(index):
-        if other.existed is not False or other.removes:
+        is_new = other.existed is False and not other.removes
+        if not is_new or other.key in removed or other.healthy is False:
             continue
-        kind = other.group, other.resource, other.namespace
-        is_same_job = kind == new.key[:3] and other.purpose == new.purpose and other.name != new.name
-        if not is_same_job or (*kind, other.name) in removed or other.healthy is False:
+        # Group, resource and namespace.
+        is_same_kind = other.key[:3] == new.key[:3]
+        if not is_same_kind or other.purpose != new.purpose or other.name == new.name:
             continue
         # The Services of a canary and its stable twin are alike until a controller tells them apart.
-        if canaries.stem(other.name) != canaries.stem(new.name):
-            yield f"{other.namespace}/{other.name}" if other.namespace else other.name
+        if canaries.stem(other.name) == canaries.stem(new.name):
+            continue
+        yield f"{other.namespace}/{other.name}" if other.namespace else other.name
 
 
 def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
@@ -92,4 +101,7 @@ def purpose(group: str, resource: str, values: Mapping[str, str]) -> str:
             continue
         if any(field_paths.covers(field, bare) for field in wanted):
             kept.append(f"{path}={value}")
-    return hashlib.sha256("\n".join(kept).encode()).hexdigest()[:16] if kept else ""
+    if not kept:
+        return ""
+    text = "\n".join(kept)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -67,4 +67,6 @@ def shorten(texts: Collection[str]) -> str:
     ordered = sorted(texts)
     shown = ", ".join(ordered[:_MAX_LISTED])
     more = len(ordered) - _MAX_LISTED
-    return f"{shown} and {more} more" if more > 0 else shown
+    if more <= 0:
+        return shown
+    return f"{shown} and {more} more"

@@ -16,9 +16,10 @@ from kubescript.kube import field_paths
 
 __all__ = ["check"]
 
+# Labels, replicas, selector and the template's labels, beside a new image, are four; a patch that ensures one map or
+# list has one.
 _PLACES: Final = 4
-"""Places of unneeded fields that make a manifest broad. Labels, replicas, selector and the template's labels, beside a
-new image, are four; a patch that ensures one map or list has one."""
+"""Places of unneeded fields that make a manifest broad."""
 _SHARE: Final = 0.5
 """Minimum share of unneeded places in a broad manifest."""
 _DROPPED: Final = 3
@@ -29,7 +30,8 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
     """Yields manifests with fields outside of the goal, manifests that drop most of the object, and patches of whole
     objects."""
     for index, change in enumerate(changes.changes):
-        if change.removes or change.method == "create" or change.existed is False or change.subresource:
+        is_new = change.method == "create" or change.existed is False
+        if is_new or change.removes or change.subresource:
             continue
         if change.named is None or change.fields is None:
             yield findings.Unknown(index, "which fields the request names and which it changes")
@@ -50,18 +52,20 @@ def _beside_goal(change: transcript.Change, settings: configuration.Configuratio
             beside.add(bare)
     if not beside:
         return ""
-    return f"{change.method} of {change.target} names fields that the task is not about: {findings.shorten(beside)}"
+    shown = findings.shorten(beside)
+    return f"{change.method} of {change.target} names fields that the task is not about: {shown}"
 
 
 def _drops(change: transcript.Change) -> str:
     """Describes an apply or a replace that drops more than it names, as if it had been written as a patch."""
-    dropped = [path for path in change.dropped if not field_paths.is_identity(path)]
+    dropped = _without_identity(change.dropped)
     named = _content(change)
     if len(dropped) < _DROPPED or len(dropped) <= len(named):
         return ""
+    shown = findings.shorten(dropped)
     return (
         f"{change.method} of {change.target} names {len(named)} fields and drops {len(dropped)} that it leaves out: "
-        f"{findings.shorten(dropped)}; patch what is to change"
+        f"{shown}; patch what is to change"
     )
 
 
@@ -72,9 +76,15 @@ def _is_broad(change: transcript.Change) -> str:
         return ""
     needed = {field_paths.place(path) for path in changed}
     roots = _roots(changed)
-    beside = {path for path in _content(change) if field_paths.place(path) not in needed and not _is_part(path, roots)}
-    places = {field_paths.place(path) for path in beside}
-    if len(places) < _PLACES or len(places) < _SHARE * len(needed | places):
+    beside = set()
+    places = set()
+    for path in _content(change):
+        place = field_paths.place(path)
+        if place not in needed and not _is_part(path, roots):
+            beside.add(path)
+            places.add(place)
+    share = len(places) / len(needed | places)
+    if len(places) < _PLACES or share < _SHARE:
         return ""
     return (
         f"{change.method} of {change.target} changes {findings.shorten(changed)} and also names {len(beside)} fields "
@@ -84,14 +94,22 @@ def _is_broad(change: transcript.Change) -> str:
 
 
 def _content(change: transcript.Change) -> list[str]:
-    return [path for path in change.named or () if not field_paths.is_identity(path)]
+    """Returns the named fields that are content."""
+    return _without_identity(change.named or ())
+
+
+def _without_identity(paths: Iterable[str]) -> list[str]:
+    """Leaves out the fields that only name an object, or an item of a list."""
+    return [path for path in paths if not field_paths.is_identity(path)]
 
 
 def _roots(changed: Iterable[str]) -> list[str]:
     """Returns the topmost paths: plain, each with a trailing dot, sorted."""
+    plain = {f"{field_paths.plain(path)}." for path in changed}
     roots: list[str] = []
-    for path in sorted({f"{field_paths.plain(path)}." for path in changed}):
-        if not roots or not path.startswith(roots[-1]):
+    for path in sorted(plain):
+        is_below = bool(roots) and path.startswith(roots[-1])
+        if not is_below:
             roots.append(path)
     return roots
 
@@ -102,6 +120,6 @@ def _is_part(path: str, roots: Sequence[str]) -> bool:
     # pair, would stop the host for minutes.
     plain = f"{field_paths.plain(path)}."
     at = bisect.bisect(roots, plain)
-    if at and plain.startswith(roots[at - 1]):
-        return True
-    return at < len(roots) and roots[at].startswith(plain)
+    is_below = at > 0 and plain.startswith(roots[at - 1])
+    is_above = at < len(roots) and roots[at].startswith(plain)
+    return is_below or is_above

@@ -39,11 +39,15 @@ def judge(changes: transcript.Transcript, settings: configuration.Configuration 
     for rule in settings.rules:
         if not rule.enabled:
             continue
-        for remark in _CHECKS[rule.id](changes, settings):
+        check = _CHECKS[rule.id]
+        for remark in check(changes, settings):
             if isinstance(remark, findings.Violation):
-                found.append(findings.Finding(rule.id, rule.severity, remark.message, remark.change))
+                finding = findings.Finding(rule.id, rule.severity, remark.message, remark.change)
+                found.append(finding)
             else:
-                unknown.setdefault((rule.id, remark.missing), []).append(remark.change)
+                indexes = unknown.setdefault((rule.id, remark.missing), [])
+                indexes.append(remark.change)
+    # The report is read in the order of the changes; of one change, in that of the rules.
     found.sort(key=lambda finding: finding.change)
     gaps = [findings.Gap(rule, missing, tuple(indexes)) for (rule, missing), indexes in unknown.items()]
     return findings.Report(tuple(found), tuple(gaps))

@@ -15,32 +15,45 @@ def check(changes: transcript.Transcript, settings: configuration.Configuration)
     for index, change in enumerate(changes.changes):
         if settings.namespaces is not None and not _is_allowed(change, settings.namespaces):
             yield findings.Violation(index, _outside(change, settings.namespaces))
-        elif settings.labels and change.labels is None:
+            continue
+        if not settings.labels:
+            continue
+        if change.labels is None:
             yield findings.Unknown(index, "which labels the object has")
-        elif settings.labels and change.labels is not None:
-            wrong = [key for key, value in settings.labels.items() if change.labels.get(key) != value]
-            if wrong:
-                yield findings.Violation(index, _describe_missing_labels(change, settings, wrong))
+            continue
+        message = _compare_labels(change, change.labels, settings.labels)
+        if message:
+            yield findings.Violation(index, message)
 
 
 def _is_allowed(change: transcript.Change, patterns: tuple[str, ...]) -> bool:
+    """Says whether a change stays within the allowed namespaces."""
+    namespace = change.namespace
     # A Namespace object belongs to the namespace that it defines.
-    namespace = change.name if change.resource == "namespaces" and not change.group else change.namespace
+    if change.resource == "namespaces" and not change.group:
+        namespace = change.name
     return any(fnmatch.fnmatchcase(namespace, pattern) for pattern in patterns)
 
 
 def _outside(change: transcript.Change, patterns: tuple[str, ...]) -> str:
     where = f"namespace {change.namespace}" if change.namespace else "no namespace"
-    allowed = ", ".join(pattern or '""' for pattern in patterns) or "none"
+    shown = [pattern or '""' for pattern in patterns]
+    allowed = ", ".join(shown) or "none"
     return f"{change.method} of {change.target}, which is in {where}; allowed: {allowed}"
 
 
-def _describe_missing_labels(change: transcript.Change, settings: configuration.Configuration, wrong: list[str]) -> str:
-    has = change.labels or {}
-    wanted = _enumerate(settings.labels, wrong)
-    own = _enumerate(has, [key for key in wrong if key in has]) or "no such label"
-    return f"{change.method} of {change.target}, which lacks {wanted} (it has {own})"
-
-
-def _enumerate(labels: Mapping[str, str], keys: list[str]) -> str:
-    return ", ".join(f"{key}={labels[key]}" for key in keys)
+def _compare_labels(change: transcript.Change, labels: Mapping[str, str], wanted: Mapping[str, str]) -> str:
+    """Describes the labels that an object lacks; empty if it has all."""
+    lacks = []
+    has = []
+    for key, value in wanted.items():
+        own = labels.get(key)
+        if own == value:
+            continue
+        lacks.append(f"{key}={value}")
+        if own is not None:
+            has.append(f"{key}={own}")
+    if not lacks:
+        return ""
+    found = ", ".join(has) or "no such label"
+    return f"{change.method} of {change.target}, which lacks {', '.join(lacks)} (it has {found})"

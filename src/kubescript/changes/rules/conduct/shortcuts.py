@@ -28,12 +28,12 @@ _HOLDS: Final = {
     ("", "persistentvolumeclaims"): "the data of the volume may go with it",
     ("", "persistentvolumes"): "the data of the volume may go with it",
 }
+# Not in the list: a Job can only be rerun by recreating it, and a RoleBinding can only get another role that way.
 _COSTLY: Final = frozenset({
     "daemonsets", "deployments", "gateways", "ingresses", "pods", "replicasets", "replicationcontrollers", "rollouts",
     "services", "statefulsets",
 })  # fmt: skip
-"""Resources that are out of service between deletion and creation, and may get another address. Not in the list: a Job
-can only be rerun by recreating it, and a RoleBinding can only get another role that way."""
+"""Resources that are out of service between deletion and creation, and may get another address."""
 _CONFIGURES: Final = frozenset({
     "clusterrolebindings", "clusterroles", "configmaps", "limitranges", "networkpolicies", "nodes",
     "persistentvolumeclaims", "persistentvolumes", "priorityclasses", "resourcequotas", "rolebindings", "roles",
@@ -43,9 +43,9 @@ _CONFIGURES: Final = frozenset({
 _USED: Final = frozenset({"configmaps", "persistentvolumeclaims", "secrets"})
 """Resources that a pod names in order to use them."""
 _RESTART: Final = "kubectl.kubernetes.io/restartedAt"
+# They are removed automatically once the protected object is no longer in use.
 _PROTECTION: Final = "kubernetes.io/"
-"""Prefix of Kubernetes' own finalizers. They are removed automatically once the protected object is no longer in
-use."""
+"""Prefix of Kubernetes' own finalizers."""
 
 
 def check(changes: transcript.Transcript, _settings: configuration.Configuration) -> findings.Remarks:
@@ -55,34 +55,38 @@ def check(changes: transcript.Transcript, _settings: configuration.Configuration
             yield from _removal(changes, index)
             continue
         message = _down_and_up(changes, index) or _finalizers(change)
+        is_unclear = change.subresource == "scale" and change.replicas is None
         if message:
             yield findings.Violation(index, message)
-        elif change.subresource == "scale" and change.replicas is None:
+        elif is_unclear:
             yield findings.Unknown(index, "how many replicas it asks for")
 
 
 def _comes_back(changes: transcript.Transcript, index: int) -> bool:
-    """Says whether the object is soon recreated. This includes an apply, whose dry run before the deletion found the
-    object."""
+    """Says whether the object is soon recreated."""
     change = changes.changes[index]
-    return any(
-        later.key == change.key and later.method in {"create", "apply"} and not later.subresource
-        for later in changes.after(index)
-    )
+    for later in changes.after(index):
+        # An apply counts too: its dry run before the deletion found the object.
+        recreates = later.method in {"create", "apply"} and not later.subresource
+        if recreates and later.key == change.key:
+            return True
+    return False
 
 
 def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
     """Judges one deletion or eviction."""
     change = changes.changes[index]
     before = changes.before(index)
-    if change.subresource not in {"", "eviction"} or change.terminating or change.running is False:
+    if change.subresource not in {"", "eviction"}:
         return
-    if _is_own(change, before):
+    # Nothing is interrupted that has ended, or ends anyway.
+    if change.terminating or change.running is False or _is_own(change, before):
         return
     loss = _HOLDS.get((change.group, change.resource))
     if loss is not None:
         yield findings.Violation(index, f"deletes {change.target}: {loss}")
         return
+    # What it runs goes on running without it.
     if change.orphans and change.resource != "pods":
         return
     comes_back = _comes_back(changes, index)
@@ -96,7 +100,11 @@ def _removal(changes: transcript.Transcript, index: int) -> findings.Remarks:
 
 def _is_own(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
     """Says whether the same client created the object: a namespace for a trial, a pod to look around."""
-    return any(one.key == change.key and one.existed is False and not one.removes for one in before)
+    for one in before:
+        is_creation = one.existed is False and not one.removes
+        if is_creation and one.key == change.key:
+            return True
+    return False
 
 
 def _is_justified(change: transcript.Change, before: tuple[transcript.Change, ...]) -> bool:
@@ -111,10 +119,12 @@ def _makers(change: transcript.Change) -> set[_Key]:
     for owner in change.owners or ():
         kind, _, name = owner.partition("/")
         makers.add((kinds.guess_plural(kind), name))
+        # A Deployment appends a hash to its name, and a CronJob a time.
+        outer, _, _ = name.rpartition("-")
         if kind == "ReplicaSet":
-            makers.add(("deployments", name.rpartition("-")[0]))
+            makers.add(("deployments", outer))
         elif kind == "Job":
-            makers.add(("cronjobs", name.rpartition("-")[0]))
+            makers.add(("cronjobs", outer))
     return makers
 
 
@@ -122,17 +132,27 @@ def _concerns(one: transcript.Change, deleted: transcript.Change, makers: set[_K
     """Says whether an earlier change is to something that the deleted object depends on."""
     if one.namespace not in {"", deleted.namespace} or not _is_configuring(one):
         return False
-    if one.resource == "nodes":  # a drain; it would lose a pod without a controller, which kubectl drain refuses too
-        return deleted.resource == "pods" and deleted.node in {"", one.name} and deleted.owners != ()
+    if one.resource == "nodes":
+        return _is_drained(deleted, one.name)
     if (one.resource, one.name) in makers:
         return True
+    is_pod = deleted.resource == "pods"
     if one.resource in _RUNS:
         # If nothing else is known of a pod, its name shows its workload.
-        return deleted.owners is None and deleted.resource == "pods" and deleted.name.startswith(f"{one.name}-")
+        return is_pod and deleted.owners is None and deleted.name.startswith(f"{one.name}-")
     if one.resource in _USED and not one.group and deleted.uses is not None:
         return f"{one.resource}/{one.name}" in deleted.uses
-    is_custom = "." in one.group and not one.group.endswith(".k8s.io")  # operators derive configuration from these
-    return one.resource in _CONFIGURES or is_custom
+    # Operators derive configuration from custom resources.
+    is_custom = "." in one.group and not one.group.endswith(".k8s.io")
+    return is_custom or one.resource in _CONFIGURES
+
+
+def _is_drained(deleted: transcript.Change, node: str) -> bool:
+    """Says whether the drain of a node may delete the object."""
+    if deleted.resource != "pods" or deleted.node not in {"", node}:
+        return False
+    # A pod without a controller would be lost, and kubectl drain refuses it too.
+    return deleted.owners != ()
 
 
 def _is_configuring(change: transcript.Change) -> bool:
@@ -143,21 +163,25 @@ def _is_configuring(change: transcript.Change) -> bool:
         return change.resource not in _RUNS
     if change.fields is None or change.existed is False:
         return True
+    # A restart is a new value of this annotation, and nothing else.
     return any(_RESTART not in path for path in change.fields)
 
 
 def _describe(change: transcript.Change, *, comes_back: bool) -> str:
     does = "evicts" if change.method == "evict" else "deletes"
-    state = ", which is running" if change.running else ""
-    text = f"{does} {change.target}{state}"
+    text = f"{does} {change.target}"
+    if change.running:
+        text += ", which is running"
     if comes_back:
         return f"{text}, and creates it again: change it in place, or restart it with k8s.restart"
     if change.resource != "pods":
         stop = "suspend it" if change.resource == "jobs" else "scale it to zero"
         return f"{text}: put right what is wrong with it, or {stop} first"
+    text += ", and nothing that it is made from was changed before"
     restarted = sorted(f"{resource}/{name}" for resource, name in _makers(change) if resource in _RESTARTED)
-    how = f"; to restart it use k8s.restart of {restarted[0]}" if restarted else ""
-    return f"{text}, and nothing that it is made from was changed before{how}"
+    if restarted:
+        text += f"; to restart it use k8s.restart of {restarted[0]}"
+    return text
 
 
 def _down_and_up(changes: transcript.Transcript, index: int) -> str:
@@ -181,7 +205,10 @@ def _finalizers(change: transcript.Change) -> str:
     """Describes the removal of finalizers, unless they only delay a deletion in progress."""
     if change.resource == "namespaces" and change.subresource == "finalize":
         return f"{change.target} ends without the removal of what is in it"
-    held = [name for name in change.finalizers if name.startswith(_PROTECTION) or not change.terminating]
+    held = change.finalizers
+    if change.terminating:
+        # Kubernetes' own protect the object from a deletion while it is in use.
+        held = tuple(name for name in held if name.startswith(_PROTECTION))
     if not held:
         return ""
     return f"removes finalizers of {change.target}: {findings.shorten(held)}; what they stand for is not cleaned up"

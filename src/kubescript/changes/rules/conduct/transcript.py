@@ -18,10 +18,12 @@ __all__ = ["Change", "Method", "Transcript"]
 
 Method = Literal["create", "apply", "patch", "replace", "delete", "evict"]
 _REPLICAS: Final = "spec.replicas"
+# A session may last for days.
 _TOGETHER_S: Final = 900.0
-"""Most seconds between two related changes in one session. A session may last for days."""
+"""Most seconds between two related changes in one session."""
+# An audit file may have a million changes, which are not compared pair by pair.
 _NEAR: Final = 200
-"""How many changes before and after another one are considered. An audit file may have a million changes."""
+"""How many changes before and after another one are considered."""
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -103,16 +105,21 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     def target(self) -> str:
         """`deployments.apps/scale shop/web`: the target of the change."""
         resource = kinds.full_name(self.group, self.resource)
-        below = f"/{self.subresource}" if self.subresource else ""
-        where = "/".join(filter(None, (self.namespace, self.name)))
-        return f"{resource}{below} {where}".rstrip()
+        if self.subresource:
+            resource += f"/{self.subresource}"
+        names = filter(None, (self.namespace, self.name))
+        return f"{resource} {'/'.join(names)}".rstrip()
 
     @property
     def only_scales(self) -> bool:
         """Whether only the number of replicas changes."""
         if self.subresource == "scale":
             return True
-        touched = self.fields or [path for path in self.named or () if not field_paths.is_identity(path)]
+        touched = self.fields
+        if not touched:
+            # Without the changes themselves, the fields that the request names tell as much.
+            named = self.named or ()
+            touched = tuple(path for path in named if not field_paths.is_identity(path))
         return bool(touched) and all(field_paths.plain(path) == _REPLICAS for path in touched)
 
 
@@ -123,17 +130,23 @@ class Transcript(msgspec.Struct, frozen=True):
 
     def before(self, index: int) -> tuple[Change, ...]:
         """Returns the last changes before the one with this index."""
-        return self.changes[max(0, index - _NEAR) : index]
+        first = max(0, index - _NEAR)
+        return self.changes[first:index]
 
     def near(self, index: int) -> Iterator[tuple[int, Change]]:
         """Yields the other changes related to this one, with their indexes."""
         at = self.changes[index].at
         first = max(0, index - _NEAR)
         for position, other in enumerate(self.changes[first : index + _NEAR], first):
+            if position == index:
+                continue
+            # The changes of a plan have no time; they belong together.
             is_unknown = not at or not other.at
-            if position != index and (is_unknown or abs(other.at - at) <= _TOGETHER_S):
+            if is_unknown or abs(other.at - at) <= _TOGETHER_S:
                 yield position, other
 
     def after(self, index: int) -> Iterator[Change]:
         """Yields the related changes that come later."""
-        return (change for position, change in self.near(index) if position > index)
+        for position, change in self.near(index):
+            if position > index:
+                yield change

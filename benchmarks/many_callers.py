@@ -85,16 +85,20 @@ class _Load:
             answer = await opened.begin()
             assert answer.status == 200, answer
             self.open.append(opened)
-            (self.first if number < callers else self.later).append(answer.seconds)
-            if number < callers:
-                self.scripts.append((await _numbered(opened, number)).seconds)
+            # A caller's first session makes the seat, and its first script warms it.
+            if number >= callers:
+                self.later.append(answer.seconds)
+                continue
+            self.first.append(answer.seconds)
+            script = await _run_numbered(opened, number)
+            self.scripts.append(script.seconds)
 
     async def round(self, number: int) -> None:
         """Every session runs a script, all at once."""
+        first = number * SESSIONS
         started = time.perf_counter()
-        answers = await asyncio.gather(
-            *(_numbered(opened, number * SESSIONS + each) for each, opened in enumerate(self.open))
-        )
+        scripts = [_run_numbered(opened, each) for each, opened in enumerate(self.open, first)]
+        answers = await asyncio.gather(*scripts)
         self.rounds.append(time.perf_counter() - started)
         self.seconds += [answer.seconds for answer in answers]
 
@@ -130,7 +134,9 @@ async def _measured(loads: list[_Load]) -> list[report.Row]:
             await load.round(number)
     rows += _speed(loads)
     for load in loads:
-        rows.append(report.Row("b14", f"{load.name}: PSS after it", "MiB", _mib(load.serving), load.rest, "at rest"))
+        name = f"{load.name}: PSS after it"
+        left = _mib(load.serving)
+        rows.append(report.Row("b14", name, "MiB", left, load.rest, "at rest"))
         load.leave()
     return rows + await _fairness(loads[0], loads[1])
 
@@ -143,9 +149,11 @@ async def _gone(load: _Load) -> list[report.Row]:
     for times in ("once", "twice"):
         await load.begin()
         load.leave()
+        # Until idle sessions have been collected.
         await asyncio.sleep(GONE_S)
         name = f"PSS once {len(load.tokens)} callers have come and gone, {times}"
-        rows.append(report.Row("b14", name, "MiB", _mib(load.serving), load.rest, "at rest"))
+        left = _mib(load.serving)
+        rows.append(report.Row("b14", name, "MiB", left, load.rest, "at rest"))
     return rows
 
 
@@ -195,16 +203,23 @@ async def _fairness(shared: _Load, fair: _Load) -> list[report.Row]:
 
 async def _quiet(load: _Load, *, hog: bool) -> list[float]:
     """Seconds of scripts that are sent one at a time, while another one keeps so many under way."""
-    quiet, last = load.session(0), max(1, len(load.tokens)) - 1
+    quiet = load.session(0)
+    # The last caller is another one than the first, where there are callers.
+    last = max(1, len(load.tokens)) - 1
     greedy = [load.session(last) for _ in range(HOG if hog else 0)]
-    await asyncio.gather(*(each.begin() for each in (quiet, *greedy)))
+    every = (quiet, *greedy)
+    await asyncio.gather(*(each.begin() for each in every))
     tasks = [asyncio.create_task(_endless(each)) for each in greedy]
+    # Until the queue is full.
     await asyncio.sleep(1 if hog else 0)
-    seconds = [(await _numbered(quiet, number)).seconds for number in range(QUIET_SCRIPTS)]
+    seconds = []
+    for number in range(QUIET_SCRIPTS):
+        answer = await _run_numbered(quiet, number)
+        seconds.append(answer.seconds)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    for each in (quiet, *greedy):
+    for each in every:
         each.hang_up()
     return seconds
 
@@ -215,9 +230,10 @@ async def _endless(session: sessions.Session) -> None:
         assert answer.text.startswith("26"), answer
 
 
-async def _numbered(session: sessions.Session, number: int) -> sessions.Answer:
+async def _run_numbered(session: sessions.Session, number: int) -> sessions.Answer:
     """Runs a script. Raises RuntimeError for any answer but its own."""
     answer = await session.script(SCRIPT.format(number=number))
+    # Another's answer would show that callers are mixed up.
     if answer.text != f"[true,{number}]":
         raise RuntimeError(f"wrong answer: {answer}")
     return answer
@@ -225,8 +241,10 @@ async def _numbered(session: sessions.Session, number: int) -> sessions.Answer:
 
 def _complaints(load: _Load) -> Iterator[str]:
     """Notes what the server has logged beside news."""
-    if bad := load.serving.complaints:
-        yield f"b14: {load.name}: {len(bad)} warnings or errors in the log, such as {bad[0][:300]}"
+    bad = load.serving.complaints
+    if bad:
+        first = bad[0][:300]
+        yield f"b14: {load.name}: {len(bad)} warnings or errors in the log, such as {first}"
 
 
 def _load(
@@ -237,7 +255,8 @@ def _load(
     if callers > 1:
         tokens = [secrets.token_hex(16) for _ in range(callers)]
         file = folder / f"{callers}.csv"
-        file.write_text("".join(f"{token},user-{number},,{GROUP}\n" for number, token in enumerate(tokens)))
+        lines = [f"{token},user-{number},,{GROUP}\n" for number, token in enumerate(tokens)]
+        file.write_text("".join(lines))
         file.chmod(0o600)
         tables = [
             'acts_as = "impersonate"',
@@ -245,7 +264,8 @@ def _load(
             f'[auth]\ntokens_file = "{file}"',
             *tables,
         ]
-    return _Load(name, opened.enter_context(sessions.served(kubeconfig, *tables)), tokens)
+    serving = opened.enter_context(sessions.served(kubeconfig, *tables))
+    return _Load(name, serving, tokens)
 
 
 def _permit(kubeconfig: Path) -> None:
@@ -271,7 +291,8 @@ def _permit(kubeconfig: Path) -> None:
 
 def _percentile(values: Sequence[float], share: int) -> float:
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, len(ordered) * share // 100)]
+    place = len(ordered) * share // 100
+    return ordered[min(len(ordered) - 1, place)]
 
 
 def _mib(serving: sessions.Serving) -> float:

@@ -57,7 +57,8 @@ class Draw:
         return self.one(*NAMESPACES)
 
     def suffix(self) -> str:
-        return "".join(self.chance.choices(SUFFIX, k=5))
+        letters = self.chance.choices(SUFFIX, k=5)
+        return "".join(letters)
 
     def pod(self) -> str:
         return f"{self.app()}-{self.hex(9)}-{self.suffix()}"
@@ -66,7 +67,10 @@ class Draw:
         return "-".join(self.hex(size) for size in (8, 4, 4, 4, 12))
 
     def time(self) -> str:
-        return f"{self.number(24):02}:{self.number(60):02}:{self.number(60):02}.{self.number(10**6):06}"
+        hour = self.number(24)
+        minute = self.number(60)
+        second = self.number(60)
+        return f"{hour:02}:{minute:02}:{second:02}.{self.number(10**6):06}"
 
 
 def klog(of: Draw) -> str:
@@ -164,21 +168,24 @@ LISTS: dict[str, Callable[[Draw], dict[str, object]]] = {"events": event, "Confi
 
 def logged(name: str, size: int) -> bytes:
     """A log of about this size: a megabyte of it, again and again."""
-    lines = _written(lambda of: LOGS[name](of) + "\n", min(size, MEGABYTE))
+    lines = _write(lambda of: LOGS[name](of) + "\n", min(size, MEGABYTE))
     return "".join(lines).encode() * max(1, size // MEGABYTE)
 
 
 def listed(name: str, size: int) -> bytes:
     """A list of about this size, likewise."""
-    parts = _written(lambda of: json.dumps(LISTS[name](of), separators=(",", ":")), min(size, MEGABYTE))
+    parts = _write(lambda of: json.dumps(LISTS[name](of), separators=(",", ":")), min(size, MEGABYTE))
     items = ",".join(parts * max(1, size // MEGABYTE))
     return f'{{"kind":"List","apiVersion":"v1","metadata":{{}},"items":[{items}]}}'.encode()
 
 
-def _written(make: Callable[[Draw], str], size: int) -> list[str]:
+def _write(make: Callable[[Draw], str], size: int) -> list[str]:
     """Texts one after the other, until they are so long together."""
-    of, parts, written = Draw(), list[str](), 0
+    of = Draw()
+    parts: list[str] = []
+    written = 0
     while written < size:
-        parts.append(make(of))
-        written += len(parts[-1])
+        part = make(of)
+        parts.append(part)
+        written += len(part)
     return parts

@@ -105,5 +105,6 @@ def _peaks(subject: stdio.Server) -> list[float]:
 
 def _check(answer: str, expected: str) -> None:
     """A wrong answer has no speed."""
+    # Of a part of the list the sum is not known.
     if expected and answer.strip() != expected:
         raise RuntimeError(f"expected {expected}, got {answer[:300]}")

@@ -39,7 +39,9 @@ class Row:
         """Subject / baseline, or how many times faster the subject is where the goal says so."""
         if not self.baseline or not self.subject:
             return None
-        return self.baseline / self.subject if self.kind == "times_faster" else self.subject / self.baseline
+        if self.kind == "times_faster":
+            return self.baseline / self.subject
+        return self.subject / self.baseline
 
     @property
     def met(self) -> bool | None:
@@ -48,7 +50,9 @@ class Row:
             return self.subject <= self.goal
         if not self.kind or self.ratio is None:
             return None
-        return self.ratio >= self.goal if self.kind in {"times_faster", "at_least"} else self.ratio <= self.goal
+        if self.kind in {"times_faster", "at_least"}:
+            return self.ratio >= self.goal
+        return self.ratio <= self.goal
 
 
 def median(values: Sequence[float]) -> float:
@@ -58,20 +62,19 @@ def median(values: Sequence[float]) -> float:
 
 def as_json(rows: Sequence[Row], notes: Sequence[str], machine: dict[str, Any]) -> dict[str, Any]:
     """Everything of a run, for `--json`."""
-    return {
-        "machine": machine,
-        "rows": [{**dataclasses.asdict(row), "ratio": row.ratio, "met": row.met} for row in rows],
-        "notes": notes,
-    }
+    found = []
+    for row in rows:
+        figures = {"ratio": row.ratio, "met": row.met}
+        found.append(dataclasses.asdict(row) | figures)
+    return {"machine": machine, "rows": found, "notes": notes}
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows as aligned columns."""
-    lines = [_HEADINGS, *map(_cells, rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+    cells = [_HEADINGS, *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(map(str.ljust, line, widths)) for line in cells]
+    return "\n".join(map(str.rstrip, lines))
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -110,5 +113,6 @@ def _goal(row: Row) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    digits = 0 if value >= 100 or value == int(value) else 2
+    is_long = value >= 100 or value == int(value)
+    digits = 0 if is_long else 2
     return f"{value:,.{digits}f} {unit}"

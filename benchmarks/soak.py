@@ -58,11 +58,16 @@ class Report:
 
     def slope(self, name: str) -> float:
         """Growth of one number per 1,000 scripts: least squares over the samples."""
-        points = [(sample.scripts / 1000, float(getattr(sample, name))) for sample in self.samples]
-        middle_x = sum(x for x, _ in points) / len(points)
-        middle_y = sum(y for _, y in points) / len(points)
-        spread = sum((x - middle_x) ** 2 for x, _ in points)
-        return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread if spread else 0.0
+        xs = [sample.scripts / 1000 for sample in self.samples]
+        ys = [float(getattr(sample, name)) for sample in self.samples]
+        middle_x = sum(xs) / len(xs)
+        middle_y = sum(ys) / len(ys)
+        spread = sum((x - middle_x) ** 2 for x in xs)
+        # All samples at one place have no slope.
+        if not spread:
+            return 0.0
+        both = [(x - middle_x) * (y - middle_y) for x, y in zip(xs, ys, strict=True)]
+        return sum(both) / spread
 
     def as_text(self) -> str:
         """A table for a person."""
@@ -104,7 +109,9 @@ class _Server(stdio.Server):
 
     def ask(self, script: str, timeout: int = LONG_MS) -> str:
         """A script's answer."""
-        return stdio.text(self.request("tools/call", _call(script, timeout)))
+        call = _call(script, timeout)
+        answer = self.request("tools/call", call)
+        return stdio.text(answer)
 
     def start(self, script: str) -> int:
         """Send a script, and do not wait."""
@@ -117,7 +124,8 @@ class _Server(stdio.Server):
         while True:
             message = json.loads(self._line())
             if message.get("id") == number and "method" not in message:
-                return str(message["result"]["content"][0]["text"])
+                content = message["result"]["content"]
+                return str(content[0]["text"])
 
     def cancel(self, number: int) -> None:
         """Give a script up."""
@@ -143,7 +151,8 @@ class _Server(stdio.Server):
 
 
 def _call(script: str, timeout: int) -> dict[str, Any]:
-    return {"name": "evaluate_script", "arguments": {"script": script, "timeout": timeout}}
+    arguments = {"script": script, "timeout": timeout}
+    return {"name": "evaluate_script", "arguments": arguments}
 
 
 def _command(pid: int) -> bytes:
@@ -152,27 +161,37 @@ def _command(pid: int) -> bytes:
 
 
 def _descendants(pid: int) -> list[int]:
-    return [one for child in _children(pid) for one in (child, *_descendants(child))]
+    found = []
+    for child in _children(pid):
+        found += [child, *_descendants(child)]
+    return found
 
 
 def _children(pid: int) -> list[int]:
-    found = []
+    """The children of all its threads."""
+    found: list[int] = []
+    # A process may end while it is looked at.
     with contextlib.suppress(OSError):
         for task in os.listdir(f"/proc/{pid}/task"):
-            found += [int(word) for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+            text = Path(f"/proc/{pid}/task/{task}/children").read_text()
+            found += map(int, text.split())
     return found
 
 
 def _ticks(pid: int) -> int:
     """Hundredths of a second of processor time."""
     with contextlib.suppress(OSError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+        text = Path(f"/proc/{pid}/stat").read_text()
+        # The name, which stands in brackets, may have spaces.
+        fields = text.rpartition(")")[2].split()
+        return int(fields[11])
     return 0
 
 
 def _resident(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+    text = Path(f"/proc/{pid}/status").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("VmRSS")]
+    return int(lines[0].split()[1])
 
 
 # --- fates: what is done, and what the answer must hold ---
@@ -277,11 +296,14 @@ def _served() -> Iterator[_Server]:
 
 def main() -> None:
     """The command."""
-    report = run(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    report = run(count)
     print(report.as_text())
-    first, last = report.samples[0], report.samples[-1]
-    flat = (first.descriptors, first.processes) == (last.descriptors, last.processes)
-    sys.exit(0 if flat and not report.wrong else 1)
+    first = report.samples[0]
+    last = report.samples[-1]
+    # Memory may grow a little; what is opened must be closed again.
+    is_flat = (first.descriptors, first.processes) == (last.descriptors, last.processes)
+    sys.exit(0 if is_flat and not report.wrong else 1)
 
 
 if __name__ == "__main__":

@@ -173,6 +173,7 @@ def type_name(annotation: object) -> str:
     if origin is typing.Union:
         kinds = [type_name(kind) for kind in inner if kind is not type(None)]
         return kinds[0] if len(kinds) == 1 else "object"
+    # What is in it the table has no place for.
     if origin in (list, dict):
         return "object"
     name: str = getattr(annotation, "__name__", "object")

@@ -91,7 +91,8 @@ def _text(node: ast.AST) -> str:
 
 def _codes() -> Iterator[str]:
     """Yields the codes of errors, which stand before the message of some."""
-    for file in (*PACKAGE.rglob("*.py"), *SANDBOX.rglob("*.py")):
+    files = (*PACKAGE.rglob("*.py"), *SANDBOX.rglob("*.py"))
+    for file in files:
         text = file.read_text()
         yield from _CODE.findall(text)
 

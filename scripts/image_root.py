@@ -119,6 +119,7 @@ def _certificates(root: Path) -> None:
     found = sorted((root / "usr/share/ca-certificates").rglob("*.crt"))
     target = root / "etc/ssl/certs/ca-certificates.crt"
     target.parent.mkdir(parents=True, exist_ok=True)
+    # In the order of their names, as that script does: the same bytes each time.
     texts = [path.read_text() for path in found]
     target.write_text("".join(texts))
 

@@ -97,7 +97,7 @@ def find_packages(src: Path) -> list[str]:
 
 def import_graph(modules: Mapping[str, Module]) -> dict[str, set[str]]:
     """The modules of the package that each module imports."""
-    graph = {}
+    graph: dict[str, set[str]] = {}
     for module in modules.values():
         imported = imported_names(module)
         names = {known(name, modules) for name in imported}
@@ -223,7 +223,8 @@ def measure(modules: Mapping[str, Module]) -> dict[str, object]:
     imports = import_graph(modules)
     rooms = room_graph(modules, imports)
     importers = collections.Counter(name for names in imports.values() for name in names)
-    room_cycles, module_cycles = cycles(rooms), cycles(imports)
+    room_cycles = cycles(rooms)
+    module_cycles = cycles(imports)
     flat = [module for module in modules.values() if module.name.count(".") == 1 and not module.is_package]
     single = [module for name, module in modules.items() if importers[name] == 1]
     short = [module for module in single if len(module.text.splitlines()) <= SHORT]

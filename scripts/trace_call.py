@@ -120,7 +120,8 @@ async def evaluate(opened: app.Application, recorder: Trace) -> list[Trace]:
     """Evaluates the script once to warm up, then several times under the recorder."""
     seen = []
     for _ in range(1 + EVALUATIONS):
-        recorder.files, recorder.callbacks = [], []
+        recorder.files = []
+        recorder.callbacks = []
         recorder.is_recording = True
         answer = await opened.operator.evaluator.evaluate(SCRIPT, None)
         recorder.is_recording = False

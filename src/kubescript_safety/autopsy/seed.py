@@ -216,6 +216,7 @@ def _space(asked: write.Write, thing: objects.Thing | None) -> str | None:
     if asked.resource in kinds.CLUSTER:
         return None
     said = asked.namespace[: objects.MAX_NAME] if asked.namespace else None
+    # An object that is known is where it was, whatever the write says.
     if thing is not None:
         return thing.namespace or said
     # kubectl takes `default` where none is stated.

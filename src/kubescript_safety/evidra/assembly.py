@@ -108,7 +108,7 @@ class Assembly:
 
     def _steps(self, place: str, given: Iterable[model.Step | None]) -> list[ours.Step]:
         """Returns the steps that can be read; the reasons of the others are kept."""
-        found = []
+        found: list[ours.Step] = []
         # Each by itself: all reasons are told at once, not one a run.
         for step in filter(None, given):
             with self._part(place):

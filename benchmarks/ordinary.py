@@ -39,6 +39,7 @@ class Draw:
     """Values as they stand in a cluster."""
 
     def __init__(self) -> None:
+        # One seed for all: two runs measure the same text.
         self.chance = random.Random("ordinary")
 
     def hex(self, size: int) -> str:
@@ -85,6 +86,7 @@ def klog(of: Draw) -> str:
 
 
 def logfmt(of: Draw) -> str:
+    # Hexadecimal digits of 32 or 64 are ids and digests here, although keys look the same.
     said = of.one(
         f'msg="Reconciliation completed" application={of.app()} dest-server="https://kubernetes.default.svc" git_ms={of.number(99)} time_ms={of.number(999)}',
         f'msg="request handled" method=GET path=/api/v1/orders/{of.number(10**6)} status=200 duration={of.number(999)}ms trace_id={of.hex(32)}',
@@ -101,6 +103,7 @@ def json_lines(of: Draw) -> str:
 
 
 def nginx(of: Draw) -> str:
+    # Paths with the words that rules for secrets look for.
     path = of.one("orders", "users", "login", "oauth/token", "cart")
     return (
         f"10.0.{of.number(255)}.{of.number(255)} - - [15/Mar/2026:{of.time()[:8]} +0000] "
@@ -152,6 +155,7 @@ def config_map(of: Draw) -> dict[str, object]:
         {"title": "CPU", "targets": [{"expr": "sum(rate(container_cpu_usage_seconds_total[5m])) by (pod)"}], "id": at}
         for at in range(6)
     ]
+    # A setting named like a secret whose value is a number of seconds, and JSON within JSON.
     data = {"config": of.one(*FILES), "LOG_LEVEL": "info", "TOKEN_TTL": "3600", "dashboard.json": json.dumps(panels)}
     return {"metadata": {"name": f"{of.app()}-config", "namespace": of.namespace(), "uid": of.uid()}, "data": data}
 

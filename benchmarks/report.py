@@ -37,6 +37,7 @@ class Row:
     @property
     def ratio(self) -> float | None:
         """Subject / baseline, or how many times faster the subject is where the goal says so."""
+        # Either may have to divide the other.
         if not self.baseline or not self.subject:
             return None
         if self.kind == "times_faster":
@@ -78,6 +79,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
+    # In capitals, so that it is seen in a column of yes.
     met = {True: "yes", False: "NO", None: ""}[row.met]
     baseline = "–" if row.baseline is None else _number(row.baseline, row.unit)
     return (
@@ -96,6 +98,7 @@ def _ratio(row: Row) -> str:
     ratio = row.ratio
     if ratio is None:
         return "–"
+    # As a fraction: of 0.05 hardly anybody sees that it is a twentieth.
     if ratio < 0.1:
         return f"1/{1 / ratio:,.0f}"
     return f"{ratio:.2f}×" if ratio < 10 else f"{ratio:,.0f}×"
@@ -113,6 +116,7 @@ def _goal(row: Row) -> str:
 
 
 def _number(value: float, unit: str) -> str:
+    # Above 100, decimals are less than the noise of any measurement.
     is_long = value >= 100 or value == int(value)
     digits = 0 if is_long else 2
     return f"{value:,.{digits}f} {unit}"

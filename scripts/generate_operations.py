@@ -144,23 +144,20 @@ def api_methods(api: type) -> Iterator[tuple[str, Callable[..., Any]]]:
         if name.startswith("_") or name == "close":
             continue
         if not name.endswith("_with_http_info"):
+            # Without the decorator that checks arguments: it would refuse markers.
             yield name, inspect.unwrap(method)
 
 
 def record(api: type, method: Callable[..., Any], names: list[str]) -> Recorder:
     """Call `method` with one marker per argument and give what it would have sent."""
     recorder = Recorder()
-    method(
-        types.SimpleNamespace(
-            api_client=recorder,
-            **{
-                name: types.MethodType(function, types.SimpleNamespace(api_client=recorder))
-                for name, function in inspect.getmembers(api, inspect.isfunction)
-                if name.startswith("_")
-            },
-        ),
-        **{name: Marker(name) for name in names},
-    )
+    # A method calls its class's private functions, and these need nothing but a client.
+    alone = types.SimpleNamespace(api_client=recorder)
+    functions = inspect.getmembers(api, inspect.isfunction)
+    private = {name: types.MethodType(function, alone) for name, function in functions if name.startswith("_")}
+    instance = types.SimpleNamespace(api_client=recorder, **private)
+    markers = {name: Marker(name) for name in names}
+    method(instance, **markers)
     return recorder
 
 
@@ -201,12 +198,15 @@ class Table:
         seen = record(api, method, names)
         self._note_query(seen, signature)
         returns = next((kind for code, kind in sorted(seen.responses.items()) if code.startswith("2")), None)
+        used = {marker.name for marker in seen.sent["path_params"].values()}
+        used |= {marker.name for _, marker in seen.sent["query_params"]}
+        body_type = ""
         body = seen.sent["body"]
-        body_type = type_name(signature[body.name].annotation) if body is not None else ""
-        used = {m.name for m in seen.sent["path_params"].values()} | {m.name for _, m in seen.sent["query_params"]}
-        if used | ({body.name} if body is not None else set()) != set(names) or (
-            body is not None and body.name != "body"
-        ):
+        if body is not None:
+            # Not by its own name: if that is another, the table has no place for it.
+            used.add("body")
+            body_type = type_name(signature[body.name].annotation)
+        if used != set(names):
             raise SystemExit(f"{api.__name__}.{name}: a parameter ends up neither in path, query nor body")
         if any(key != marker.name for key, marker in seen.sent["path_params"].items()):
             raise SystemExit(f"{api.__name__}.{name}: a path parameter is renamed; the table has no place for it")

@@ -71,15 +71,18 @@ class Report:
 
     def as_text(self) -> str:
         """A table for a person."""
-        first, last = self.samples[0], self.samples[-1]
-        lines = [
-            f"{self.fates.total()} scripts in {self.seconds:.0f} s: "
-            + ", ".join(f"{count} {fate}" for fate, count in self.fates.items())
-        ]
+        first = self.samples[0]
+        last = self.samples[-1]
+        fates = ", ".join(f"{count} {fate}" for fate, count in self.fates.items())
+        lines = [f"{self.fates.total()} scripts in {self.seconds:.0f} s: {fates}"]
         lines.append(f"{'':<16}{'start':>10}{'end':>10}{'per 1,000 scripts':>20}")
         for name in ("descriptors", "processes", "threads", "host_kib", "fork_server_kib"):
-            lines.append(f"{name:<16}{getattr(first, name):>10}{getattr(last, name):>10}{self.slope(name):>20.2f}")
-        lines.append("host MiB: " + " ".join(f"{sample.host_kib / 1024:.1f}" for sample in self.samples))
+            begin = getattr(first, name)
+            end = getattr(last, name)
+            lines.append(f"{name:<16}{begin:>10}{end:>10}{self.slope(name):>20.2f}")
+        sizes = " ".join(f"{sample.host_kib / 1024:.1f}" for sample in self.samples)
+        lines.append(f"host MiB: {sizes}")
+        # Twenty tell what goes wrong; a server that has broken gives thousands.
         lines += [f"WRONG {text}" for text in self.wrong[:20]]
         return "\n".join(lines)
 
@@ -92,6 +95,7 @@ class _Api(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         items = [{"metadata": {"name": f"pod-{number}", "labels": {"n": "x" * 500}}} for number in range(50)]
         data = json.dumps({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": items}).encode()
+        # The length is that of the whole list, so a client sees that the list of nodes breaks off.
         whole = "nodes" not in self.path
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -140,13 +144,18 @@ class _Server(stdio.Server):
     def sample(self, scripts: int) -> Sample:
         """Numbers at rest: the last worker reaped, the spare there, and the maskers that wait for work."""
         fork_server = self.fork_server
-        still, deadline = 0, time.monotonic() + 5
+        deadline = time.monotonic() + 5
+        still = 0
         processes = 0
+        # Five looks in a row that find the same: one may fall between two changes.
         while still < 5 and time.monotonic() < deadline:
             time.sleep(0.03)
-            before, processes = processes, 1 + len(_descendants(self.pid))
-            still = still + 1 if len(_children(fork_server)) == 1 and processes == before else 0
-        descriptors, threads = (len(os.listdir(f"/proc/{self.pid}/{what}")) for what in ("fd", "task"))
+            before = processes
+            processes = 1 + len(_descendants(self.pid))
+            has_spare = len(_children(fork_server)) == 1
+            still = still + 1 if has_spare and processes == before else 0
+        descriptors = len(os.listdir(f"/proc/{self.pid}/fd"))
+        threads = len(os.listdir(f"/proc/{self.pid}/task"))
         return Sample(scripts, descriptors, processes, threads, _resident(self.pid), _resident(fork_server))
 
 
@@ -249,6 +258,7 @@ def run(count: int = 10_000, samples: int = 20) -> Report:
     """Run `count` scripts. Fails no assertion: what it saw is in the report."""
     report = Report()
     fates = list(FATES)
+    # The same order each time.
     order = random.Random(7).choices(fates, [FATES[fate][0] for fate in fates], k=count)
     with _served() as server:
         for number in range(WARM_UP):

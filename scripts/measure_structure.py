@@ -130,6 +130,7 @@ def absolute(module: Module, statement: ast.ImportFrom) -> str:
 
 def known(name: str, modules: Mapping[str, Module]) -> str:
     """The module that a dotted name lies in; empty when it is not of the package."""
+    # What a statement names may be a module, or something in one.
     while name and name not in modules:
         name = name.rpartition(".")[0]
     return name
@@ -161,6 +162,7 @@ def components(graph: Graph) -> dict[str, frozenset[str]]:
     reach = {node: reachable(graph, node) for node in graph}
     found = {}
     for node, others in reach.items():
+        # Those that a chain leads to, and another back from.
         both = {other for other in others if node in reach[other]}
         found[node] = frozenset({node} | both)
     return found
@@ -185,16 +187,21 @@ def cycles(graph: Graph) -> list[list[str]]:
 
 def floors(graph: Graph) -> list[list[str]]:
     """The nodes by the length of the longest chain of imports below them, the lowest first."""
+    # The nodes of a cycle have no order among themselves: the cycle as a whole has a height.
     component = components(graph)
-    below = {
-        members: {component[other] for node in members for other in graph[node]} - {members}
-        for members in component.values()
-    }
+    below = {}
+    for members in component.values():
+        imported = {component[other] for node in members for other in graph[node]}
+        below[members] = imported - {members}
     heights: dict[frozenset[str], int] = {}
     for members in graphlib.TopologicalSorter(below).static_order():
-        heights[members] = 1 + max((heights[lower] for lower in below[members]), default=0)
-    top = max(heights.values())
-    return [sorted(node for node in graph if heights[component[node]] == height) for height in range(1, top + 1)]
+        lower = [heights[each] for each in below[members]]
+        heights[members] = 1 + max(lower, default=0)
+    found: list[list[str]] = [[] for _ in range(max(heights.values()))]
+    for node in sorted(graph):
+        height = heights[component[node]]
+        found[height - 1].append(node)
+    return found
 
 
 def functions(modules: Mapping[str, Module]) -> list[tuple[int, int]]:
@@ -227,6 +234,7 @@ def measure(modules: Mapping[str, Module]) -> dict[str, object]:
     module_cycles = cycles(imports)
     flat = [module for module in modules.values() if module.name.count(".") == 1 and not module.is_package]
     single = [module for name, module in modules.items() if importers[name] == 1]
+    # What only one other needs, and is short, might as well stand there.
     short = [module for module in single if len(module.text.splitlines()) <= SHORT]
     return {
         "rooms": len(rooms),
@@ -264,6 +272,7 @@ def measure_lines(modules: Mapping[str, Module]) -> dict[str, object]:
 
 def measure_call() -> dict[str, object]:
     """The figures of one call to the installed package."""
+    # Here, for it imports the installed package, which another checkout's figures do not need.
     from scripts import trace_call
 
     path = trace_call.trace()

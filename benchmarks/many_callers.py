@@ -202,7 +202,8 @@ def _rate(load: _Load) -> float:
 
 def _latency(load: _Load, share: int) -> float:
     """Milliseconds in which this share of the scripts has its answer, in per cent, without the first round."""
-    return _percentile(load.seconds[SESSIONS:], share) * 1000
+    later = load.seconds[SESSIONS:]
+    return _percentile(later, share) * 1000
 
 
 async def _fairness(shared: _Load, fair: _Load) -> list[report.Row]:

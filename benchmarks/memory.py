@@ -53,9 +53,12 @@ def tree(pid: int) -> list[int]:
 
 def _parent(folder: Path) -> int | None:
     try:
-        return int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        text = (folder / "stat").read_text()
     except OSError:
         return None  # it ended while we looked
+    # The name, which stands in brackets, may have spaces.
+    _, _, fields = text.rpartition(")")
+    return int(fields.split()[1])
 
 
 def _resident(pid: int) -> float:

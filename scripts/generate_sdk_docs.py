@@ -289,9 +289,11 @@ def file_name(api: str) -> str:
 def client_page(api: str) -> str:
     """One API class: each method that can work, with its request."""
     names = operations.operations(api)
-    has_collections = any(name.startswith("delete_collection_") for name in names)
-    notes = filter(None, [NOTES.get(api, ""), COLLECTIONS if has_collections else ""])
-    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", "", *notes]
+    lines = [f"{HEADER}# {api}", "", f"`k8s.{helptext.accessor(api)}()`", ""]
+    if api in NOTES:
+        lines.append(NOTES[api])
+    if any(name.startswith("delete_collection_") for name in names):
+        lines.append(COLLECTIONS)
     for name in names:
         if name.startswith(REFUSED):
             continue
@@ -309,13 +311,17 @@ def client_page(api: str) -> str:
 
 def index_page() -> str:
     """Topics and clients."""
-    topics = "\n".join(
-        f"- [{text.strip().splitlines()[0].removeprefix('# ')}]({name}.md)" for name, text in TOPICS.items()
-    )
-    clients = "\n".join(f"- [{api}]({file_name(api)}): `k8s.{helptext.accessor(api)}()`" for api in operations.apis())
-    return (
-        f"{HEADER}# The script SDK\n\n```text\n{helptext.k8s()}\n```\n\n## Topics\n{topics}\n\n## Clients\n{clients}\n"
-    )
+    lines = [f"{HEADER}# The script SDK", "", "```text", helptext.k8s(), "```", "", "## Topics"]
+    for name, text in TOPICS.items():
+        # A topic begins with its heading.
+        heading, *_ = text.strip().splitlines()
+        title = heading.removeprefix("# ")
+        lines.append(f"- [{title}]({name}.md)")
+    lines += ["", "## Clients"]
+    for api in operations.apis():
+        file = file_name(api)
+        lines.append(f"- [{api}]({file}): `k8s.{helptext.accessor(api)}()`")
+    return "\n".join(lines) + "\n"
 
 
 def pages() -> dict[str, str]:
